@@ -1,0 +1,185 @@
+"""Which matrices are the benchmarks run on, and what exactly is in them?
+
+==========  ====================================================================================
+newsgroups  20 Newsgroups, complete posts: ``TfidfVectorizer()`` with its default settings (linear
+            term frequency, smooth idf, rows of norm 1); 20 labels
+imdb        Large Movie Review data: ``CountVectorizer(ngram_range=(1, 2))``, words and pairs of
+            words, counts (not binary), every feature kept; 2 labels
+zipf        generated: 100,000 x 500,000 with about 6.6 million non-zeros, 20 learnable labels
+==========  ====================================================================================
+
+The texts come from the folder that ``FASTLIN_DATA`` names. The matrices are float64 CSR with int32
+indices, sorted, and are kept in ``FASTLIN_CACHE`` (or the system's temporary folder), so that only
+the first run pays for making them. A development part is split off the training rows by a hash of
+the text; document frequencies are counted over training and development rows together.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+FORMAT = 1  # raise it when the meaning of a cached matrix changes
+DEV_SHARE = 5  # one training text in five is for development
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Training rows with labels 0 … K-1, the test rows, and which training rows are for development."""
+
+    name: str
+    X: sparse.csr_matrix
+    y: np.ndarray
+    X_test: sparse.csr_matrix
+    y_test: np.ndarray
+    dev: np.ndarray
+
+    def tuning_parts(self) -> tuple[sparse.csr_matrix, np.ndarray, sparse.csr_matrix, np.ndarray]:
+        """X, y to learn from and X, y to choose settings on."""
+        return self.X[~self.dev], self.y[~self.dev], self.X[self.dev], self.y[self.dev]
+
+    def describe(self) -> dict[str, int | str]:
+        rows, columns = self.X.shape
+        return {
+            "name": self.name,
+            "rows": rows,
+            "columns": columns,
+            "non_zeros": int(self.X.nnz),
+            "labels": len(np.unique(self.y)),
+        }
+
+
+def cache_folder() -> Path:
+    folder = Path(os.environ.get("FASTLIN_CACHE") or Path(tempfile.gettempdir()) / "fastlin-bench")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def data_folder() -> Path:
+    named = os.environ.get("FASTLIN_DATA")
+    if not named:
+        raise SystemExit("set FASTLIN_DATA to the folder that holds 20newsgroups/ and imdb/")
+    folder = Path(named)
+    if not folder.is_dir():
+        raise SystemExit(f"FASTLIN_DATA names {named!r}, which is not a folder")
+    return folder
+
+
+def _read(path: Path) -> tuple[list[str], list[str]]:
+    """Labels and texts of a ``label<TAB>text`` file."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        pairs = [line.rstrip("\n").split("\t", 1) for line in lines]
+    return [label for label, _ in pairs], [text for _, text in pairs]
+
+
+def _canonical(X: sparse.spmatrix) -> sparse.csr_matrix:
+    """What scikit-learn's kernels like best, so that no contender converts anything."""
+    X = sparse.csr_matrix(X, dtype=np.float64)
+    X.indices = X.indices.astype(np.int32, copy=False)
+    X.indptr = X.indptr.astype(np.int32, copy=False)
+    X.sort_indices()
+    return X
+
+
+def _from_text(name: str, folder: str, vectoriser: CountVectorizer) -> Corpus:
+    labels, texts = _read(data_folder() / folder / "train.tsv.gz")
+    test_labels, test_texts = _read(data_folder() / folder / "test.tsv.gz")
+    classes = np.unique(labels)
+    dev = np.array([zlib.crc32(text.encode()) % DEV_SHARE == 0 for text in texts])
+    return Corpus(
+        name,
+        _canonical(vectoriser.fit_transform(texts)),
+        np.searchsorted(classes, labels),
+        _canonical(vectoriser.transform(test_texts)),
+        np.searchsorted(classes, test_labels),
+        dev,
+    )
+
+
+def newsgroups() -> Corpus:
+    return _from_text("newsgroups", "20newsgroups", TfidfVectorizer())
+
+
+def imdb() -> Corpus:
+    return _from_text("imdb", "imdb", CountVectorizer(ngram_range=(1, 2)))
+
+
+def zipf(
+    rows: int = 100_000,
+    columns: int = 500_000,
+    labels: int = 20,
+    draws: int = 77,
+    held_out: int = 10_000,
+    seed: int = 1,
+) -> Corpus:
+    """Documents of words drawn by Zipf's law, with labels from a sparse linear model and noise.
+
+    A document has 1 + Poisson(``draws`` - 1) words, word r with probability ∝ 1/r, and columns are
+    numbered in a random order, as alphabetical vocabularies are in effect. Values are 1 + log(count),
+    rows of norm 1. Half of the common words (ranks 50 to 2,000) tell about the label:
+    y = argmax_k (x·W_k + Gumbel noise).
+    """
+    generator = np.random.default_rng(seed)
+    total = rows + held_out
+    lengths = 1 + generator.poisson(draws - 1, total)  # no row is empty
+    mass = np.cumsum(1.0 / np.arange(1, columns + 1))
+    ranks = np.searchsorted(mass, generator.random(lengths.sum()) * mass[-1])
+    column_of_rank = generator.permutation(columns)
+    words = column_of_rank[ranks]
+    owners = np.repeat(np.arange(total), lengths)
+    counts = sparse.coo_matrix((np.ones(len(words)), (owners, words)), shape=(total, columns))
+    X = _canonical(counts.tocsr())
+    X.data = 1.0 + np.log(X.data)
+    norms = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
+    X.data /= np.repeat(norms, np.diff(X.indptr))
+    informative = generator.choice(column_of_rank[50:2_000], 1_000, replace=False)
+    truth = np.zeros((columns, labels))
+    truth[informative] = generator.normal(scale=60.0, size=(len(informative), labels))
+    y = np.argmax(X @ truth + generator.gumbel(size=(total, labels)), axis=1)
+    dev = np.zeros(rows, dtype=bool)
+    dev[:: 2 * DEV_SHARE] = True
+    return Corpus("zipf", X[:rows], y[:rows], X[rows:], y[rows:], dev)
+
+
+MAKERS: dict[str, Callable[[], Corpus]] = {"newsgroups": newsgroups, "imdb": imdb, "zipf": zipf}
+
+
+def load(name: str) -> Corpus:
+    """The corpus called ``name``: from the cache, or made and put there."""
+    path = cache_folder() / f"{name}-{FORMAT}.npz"
+    if not path.exists():
+        print(f"making the {name} matrices ...", flush=True)
+        _save(MAKERS[name](), path)
+    with np.load(path) as arrays:
+        matrices = [
+            sparse.csr_matrix(
+                tuple(arrays[f"{part}_{array}"] for array in ("data", "indices", "indptr")),
+                shape=tuple(arrays[f"{part}_shape"]),
+            )
+            for part in ("train", "test")
+        ]
+        return Corpus(name, matrices[0], arrays["y"], matrices[1], arrays["y_test"], arrays["dev"])
+
+
+def _save(corpus: Corpus, path: Path) -> None:
+    arrays = {"y": corpus.y, "y_test": corpus.y_test, "dev": corpus.dev}
+    for part, X in (("train", corpus.X), ("test", corpus.X_test)):
+        arrays |= {f"{part}_{array}": getattr(X, array) for array in ("data", "indices", "indptr")}
+        arrays[f"{part}_shape"] = np.array(X.shape)
+    unfinished = path.with_suffix(".part.npz")
+    np.savez(unfinished, **arrays)
+    os.replace(unfinished, path)
+
+
+if __name__ == "__main__":
+    for corpus_name in MAKERS:
+        print(load(corpus_name).describe())

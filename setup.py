@@ -1,0 +1,95 @@
+"""Build every kernel once for each instruction set; everything else is in pyproject.toml.
+
+FASTLIN_DEBUG=1     bounds checks and assertions in the kernels
+FASTLIN_SANITIZE=1  AddressSanitizer and UndefinedBehaviourSanitizer
+"""
+
+import copy
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
+
+ENGINE = Path("src/fastlin/engine")
+KERNELS = ("check", "online", "passes", "rows")
+DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
+SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
+
+# No errno, no trapping: both keep gcc from vectorising, neither changes a result. -ffast-math would.
+FLAGS = ["-O1", "-g"] if SANITIZE else ["-O2" if DEBUG else "-O3", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"] if SANITIZE else []
+LINK = ["-fsanitize=address,undefined"] if SANITIZE else []
+BUILDS = {"baseline": []}
+if platform.machine().lower() in ("x86_64", "amd64"):
+    BUILDS |= {"x86_64_v3": ["-march=x86-64-v3"], "x86_64_v4": ["-march=x86-64-v4"]}
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": DEBUG,
+    "nonecheck": DEBUG,
+    "overflowcheck": False,
+    "embedsignature": False,
+    "legacy_implicit_noexcept": False,
+}
+
+
+def extension(name: str, source: str, flags: list[str]) -> Extension:
+    return Extension(
+        f"fastlin.engine.{name}",
+        [str(ENGINE / source)],
+        include_dirs=[str(ENGINE)],
+        depends=[str(path) for path in ENGINE.glob("*.[ph]*")],
+        extra_compile_args=FLAGS + flags,
+        extra_link_args=LINK,
+    )
+
+
+class BuildEveryInstructionSet(build_ext):
+    """The same C file is compiled once for each build, so each needs a folder of its own for its object."""
+
+    def build_extensions(self) -> None:
+        supported = [build for build, flags in BUILDS.items() if self.accepts(flags)]
+        translated = {Path(module.sources[0]).stem: module for module in self.extensions}
+        self.extensions = [translated["cpu"]]
+        for build in supported:
+            if self.inplace:
+                (ENGINE / build).mkdir(exist_ok=True)
+            for kernel in KERNELS:
+                module = copy.copy(translated[kernel])
+                module.name = module._full_name = f"fastlin.engine.{build}.{kernel}"
+                module.extra_compile_args = FLAGS + BUILDS[build]
+                self.extensions.append(module)
+        super().build_extensions()
+
+    def build_extension(self, ext: Extension) -> None:
+        job = copy.copy(self)
+        job.build_temp = os.path.join(self.build_temp, ext.name)
+        super(BuildEveryInstructionSet, job).build_extension(ext)
+
+    def accepts(self, flags: list[str]) -> bool:
+        with tempfile.TemporaryDirectory() as folder:
+            probe = Path(folder, "probe.c")
+            probe.write_text("int main(void) { return 0; }\n")
+            try:
+                self.compiler.compile([str(probe)], output_dir=folder, extra_postargs=flags)
+            except CompileError:
+                return False
+        return True
+
+
+setup(
+    ext_modules=cythonize(
+        [extension(name, f"{name}.pyx", []) for name in ("cpu", *KERNELS)],
+        build_dir="build",
+        compiler_directives=DIRECTIVES,
+        force=DEBUG or SANITIZE,
+    ),
+    cmdclass={"build_ext": BuildEveryInstructionSet},
+)

@@ -1,0 +1,37 @@
+"""Fast linear models of sparse data, with scikit-learn's names."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from fastlin import losses as losses
+    from fastlin.linear.mira import MIRAClassifier as MIRAClassifier
+    from fastlin.linear.naive_bayes import MultinomialNB as MultinomialNB
+    from fastlin.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from fastlin.linear.perceptron import Perceptron as Perceptron
+    from fastlin.linear.sgd import SGDClassifier as SGDClassifier
+
+_HOMES = {
+    "MIRAClassifier": "fastlin.linear.mira",
+    "MultinomialNB": "fastlin.linear.naive_bayes",
+    "PassiveAggressiveClassifier": "fastlin.linear.passive_aggressive",
+    "Perceptron": "fastlin.linear.perceptron",
+    "SGDClassifier": "fastlin.linear.sgd",
+}
+
+__all__ = ["__version__", "losses", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    """Import an estimator when it is first asked for: scikit-learn, its base, takes over a second."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "losses":
+        return importlib.import_module("fastlin.losses")
+    raise AttributeError(f"module 'fastlin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

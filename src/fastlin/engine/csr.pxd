@@ -1,0 +1,62 @@
+"""A sparse row: score it against the weights W[V, K], add it to them, its norm."""
+
+from libc.stdint cimport int32_t
+
+ctypedef fused real:
+    float
+    double
+
+cdef extern from "tile.h" nogil:
+    void fastlin_score_float(float*, const float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t,
+                             const int32_t*, Py_ssize_t) noexcept
+    void fastlin_score_double(double*, const double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
+                              const int32_t*, Py_ssize_t) noexcept
+    void fastlin_add_float(float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t, const float*) noexcept
+    void fastlin_add_double(double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t, const double*) noexcept
+
+
+cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t* indices, const real* values,
+                           Py_ssize_t m, const int32_t* ahead, Py_ssize_t m_ahead) noexcept nogil:
+    """out[k] = Σ_j x_j W[j, k]; meanwhile the weight rows of the m_ahead features in `ahead` are fetched."""
+    if real is float:
+        fastlin_score_float(out, W, K, indices, values, m, ahead, m_ahead)
+    else:
+        fastlin_score_double(out, W, K, indices, values, m, ahead, m_ahead)
+
+
+cdef inline void add_row(real* W, Py_ssize_t K, const int32_t* indices, const real* values,
+                         Py_ssize_t m, const real* change) noexcept nogil:
+    """W[j, k] += x_j change[k]."""
+    if real is float:
+        fastlin_add_float(W, K, indices, values, m, change)
+    else:
+        fastlin_add_double(W, K, indices, values, m, change)
+
+
+cdef inline void move_row(real* W, Py_ssize_t K, const int32_t* indices, const real* values,
+                          Py_ssize_t m, Py_ssize_t to, Py_ssize_t rival, real change) noexcept nogil:
+    """Two labels only: W[j, to] += x_j change, W[j, rival] −= x_j change."""
+    cdef Py_ssize_t p
+    cdef real step
+    cdef real* w
+    for p in range(m):
+        w = W + indices[p] * K
+        step = values[p] * change
+        w[to] += step
+        w[rival] -= step
+
+
+cdef inline double squared_norm(const real* values, Py_ssize_t m) noexcept nogil:
+    """Σ x_j², in float64; four sums, so that the additions overlap."""
+    cdef double a = 0, b = 0, c = 0, d = 0
+    cdef Py_ssize_t p = 0
+    while p + 4 <= m:
+        a += <double>values[p] * values[p]
+        b += <double>values[p + 1] * values[p + 1]
+        c += <double>values[p + 2] * values[p + 2]
+        d += <double>values[p + 3] * values[p + 3]
+        p += 4
+    while p < m:
+        a += <double>values[p] * values[p]
+        p += 1
+    return (a + b) + (c + d)

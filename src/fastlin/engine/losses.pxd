@@ -1,0 +1,62 @@
+"""The losses: a value and d loss / d score. They compute numbers and change nothing.
+
+K labels, right label y, rival r = the lowest argmax over k ≠ y of s_k (Crammer & Singer 2001):
+
+    perceptron       max(0, s_r − s_y)             a tie is an error
+    hinge            ℓ = max(0, 1 − s_y + s_r)
+    squared hinge    ℓ²
+    log loss         log Σ_k e^{s_k} − s_y
+
+The first three have a gradient in two labels only: −slope at y, +slope at r. One column, with z = ±s, is the
+usual binary loss: the same formulas with s_r − s_y = −z, and log(1 + e^{−z}).
+"""
+
+from libc.math cimport HUGE_VAL
+
+from fastlin.engine.mathx cimport highest, log1pexp, sigmoid, softmax
+
+cdef enum Loss:
+    ZERO_ONE = 0             # a prediction's, not a margin's: see rows.pyx
+    PERCEPTRON = 1
+    HINGE = 2
+    SQUARED_HINGE = 3
+    LOG_LOSS = 4
+
+
+cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) noexcept nogil:
+    """The lowest argmax over k ≠ y, for K ≥ 2."""
+    cdef Py_ssize_t k, rival = 1 if y == 0 else 0
+    cdef double top = -HUGE_VAL
+    for k in range(K):
+        if k != y and s[k] > top:
+            top = s[k]
+            rival = k
+    return rival
+
+
+cdef inline double margin_loss(int loss, double margin, double* slope) noexcept nogil:
+    """Value and −d/d margin of a loss of the margin s_y − s_r (of ys for one column)."""
+    cdef double shortfall
+    if loss == PERCEPTRON:
+        slope[0] = 1.0 if margin <= 0 else 0.0
+        return -margin if margin < 0 else 0.0
+    if loss == LOG_LOSS:
+        slope[0] = sigmoid(-margin)
+        return log1pexp(-margin)
+    shortfall = 1.0 - margin
+    if shortfall <= 0:
+        slope[0] = 0.0
+        return 0.0
+    if loss == HINGE:
+        slope[0] = 1.0
+        return shortfall
+    slope[0] = 2.0 * shortfall
+    return shortfall * shortfall
+
+
+cdef inline double log_loss(const double* s, Py_ssize_t K, Py_ssize_t y, double* g) noexcept nogil:
+    """g = softmax(s) − e_y."""
+    cdef double top = highest(s, K)
+    cdef double value = softmax(s, K, top, g) + (top - s[y])
+    g[y] -= 1.0
+    return value

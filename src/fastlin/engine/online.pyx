@@ -1,0 +1,436 @@
+"""One online epoch of any loss with any step.
+
+    for a row (or a mini-batch):  s = A·Wᵀx + b    forward
+                                  d = step·∂ℓ(s)   infer
+                                  A ← A(1 − ηλ₂);  W ← W + x dᵀ/A;  b ← b + d
+
+One body serves every learner; what differs is `direction`, a switch once a row (hand-written loops for each
+learner measured within 3 %). What a feature owes while it rests is in averaging.pxd.
+
+`run` stops after `budget` multiply–adds so that Python can act on Ctrl-C, and before any step that would
+leave the numbers; the caller goes on from the position it returns.
+"""
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from fastlin.engine.averaging cimport Lazy, settle
+from fastlin.engine.csr cimport add_row, move_row, real, score_row, squared_norm
+from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
+from fastlin.engine.steps cimport (
+    ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage, soft)
+
+cdef enum Status:
+    DONE = 0             # the epoch or the budget is used up
+    OVERFLOW = 1         # the next step would leave the numbers
+    FULL = 2             # no room to start another generation
+
+cdef enum:
+    NOTHING = -2         # `rival` of a row without a gradient
+    EVERY_LABEL = -1     # … of a row whose gradient touches all labels
+
+cdef struct Rows:
+    const int64_t* indptr
+    const int32_t* indices
+    const void* values
+    const int32_t* labels
+    const double* weights    # NULL: all 1
+    double largest           # max |x|, at least 1
+
+cdef struct Batch:
+    Py_ssize_t size
+    int64_t* row
+    int64_t* rival
+    double* direction        # [batch, K]
+    double* scores           # [K]
+    double* spare            # [K]
+    void* change             # [K] of the weights' type
+
+cdef struct Bias:
+    double* value            # [K]
+    double* squares          # [K]; Adagrad
+    double* total            # [K]; average
+
+
+cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
+                  Py_ssize_t K, double step, double* loss) noexcept nogil:
+    """Fill direction[b] from the scores; returns max |direction|.
+
+    `step` is −η/B for gradients (1/B for Adagrad, which has its own rates), unused by the margin steps.
+    """
+    cdef int64_t i = batch.row[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
+    cdef const double* s = batch.scores
+    cdef double* direction = batch.direction + b * K
+    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
+    cdef double slope, value, norm, size = 0, sign = 1.0
+
+    batch.rival[b] = EVERY_LABEL
+    if K > 1 and rule.loss == LOG_LOSS:
+        loss[0] += weight * log_loss(s, K, y, direction)
+        for k in range(K):
+            direction[k] *= weight * step
+            size = fabs(direction[k]) if fabs(direction[k]) > size else size
+        return size
+
+    if K > 1:
+        rival = find_rival(s, K, y)
+        value = margin_loss(<int>rule.loss, s[y] - s[rival], &slope)
+    else:
+        rival = EVERY_LABEL
+        sign = 1.0 if y == 1 else -1.0
+        value = margin_loss(<int>rule.loss, sign * s[0], &slope)
+    loss[0] += weight * value
+    if slope == 0:
+        batch.rival[b] = NOTHING
+        return 0.0
+    if rule.step == GRADIENT or rule.step == ADAGRAD:
+        slope *= -weight * step
+    else:
+        norm = squared_norm(values, m) + rule.fit_intercept
+        if rule.step == MIRA and K > 1:
+            if not mira_step(s, K, y, norm, weight * rule.C, direction, batch.spare):
+                batch.rival[b] = NOTHING
+            for k in range(K):
+                size = fabs(direction[k]) if fabs(direction[k]) > size else size
+            return size
+        slope = aggressive_step(rule, value, 2 * norm if K > 1 else norm, weight)
+        if slope == 0:
+            batch.rival[b] = NOTHING
+            return 0.0
+    if K == 1:
+        direction[0] = sign * slope
+    elif rule.step == ADAGRAD:
+        for k in range(K):
+            direction[k] = 0
+        direction[y] = slope
+        direction[rival] = -slope
+    else:
+        direction[0] = slope
+        batch.rival[b] = rival
+    return fabs(slope)
+
+
+cdef inline void start_generation(Clock* clock, Generation* past) noexcept nogil:
+    past[clock.generation].scale = clock.scale
+    past[clock.generation].mass = clock.mass
+    past[clock.generation].debt = clock.debt
+    clock.norm *= clock.scale * clock.scale
+    clock.generation += 1
+    clock.scale = 1
+    clock.mass = 0
+    clock.debt = 0
+
+
+cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, real* W, Py_ssize_t K,
+                           const Bias* bias, double* residual, bint fit_intercept) noexcept nogil:
+    """W += x dᵀ/A, b += d, and the row's share of the average."""
+    cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - start, y = rows.labels[i], k
+    cdef const int32_t* indices = rows.indices + start
+    cdef const real* values = <const real*>rows.values + start
+    cdef real* change = <real*>batch.change
+    cdef double* direction = batch.direction + b * K
+    cdef double inverse = 1.0 / clock.scale
+    if rival == NOTHING:
+        return
+    if rival >= 0:
+        move_row(W, K, indices, values, m, y, rival, <real>(direction[0] * inverse))
+        if fit_intercept:
+            bias.value[y] += direction[0]
+            bias.value[rival] -= direction[0]
+        if residual != NULL:
+            residual[i * K + y] -= clock.mass * (direction[0] * inverse)
+            residual[i * K + rival] += clock.mass * (direction[0] * inverse)
+        return
+    for k in range(K):
+        change[k] = <real>(direction[k] * inverse)
+    add_row(W, K, indices, values, m, change)
+    if fit_intercept:
+        for k in range(K):
+            bias.value[k] += direction[k]
+    if residual != NULL:
+        for k in range(K):
+            residual[i * K + k] -= clock.mass * (direction[k] * inverse)
+
+
+cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, const real* W,
+                               Py_ssize_t K) noexcept nogil:
+    """‖W + x dᵀ/A‖² − ‖W‖², from the present W: mini-batches touch a feature more than once."""
+    cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - start, k
+    cdef const real* values = <const real*>rows.values + start
+    cdef double* direction = batch.direction + b * K
+    cdef double c, dot = 0, square = 0
+    cdef real* scores = <real*>batch.change
+    if rival == NOTHING:
+        return 0.0
+    score_row(scores, W, K, rows.indices + start, values, m, rows.indices + start, 0)
+    for k in range(K):
+        if rival == EVERY_LABEL:
+            c = direction[k]
+        elif k == rows.labels[i]:
+            c = direction[0]
+        else:
+            c = -direction[0] if k == rival else 0.0
+        c /= clock.scale
+        dot += c * scores[k]
+        square += c * c
+    return 2 * dot + square * squared_norm(values, m)
+
+
+cdef inline void adagrad_step(const Rule* rule, real* w, double* squares, const double* g, double x,
+                              Py_ssize_t K) noexcept nogil:
+    """h = 1e-10 + √Σg²;  θ ← (hθ − η₀g)/(h + η₀λ₂), then the threshold η₀λ₁/h."""
+    cdef Py_ssize_t k
+    cdef double gradient, h, value
+    for k in range(K):
+        gradient = g[k] * x
+        squares[k] += gradient * gradient
+        h = 1e-10 + sqrt(squares[k])
+        value = (h * w[k] - rule.eta0 * gradient) / (h + rule.eta0 * rule.l2)
+        w[k] = <real>(soft(value, rule.eta0 * rule.l1 / h) if rule.l1 > 0 else value)
+
+
+cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, const double* g, Py_ssize_t K) noexcept nogil:
+    """The intercept is the feature that is always 1, unpenalised."""
+    cdef Py_ssize_t k
+    for k in range(K):
+        squares[k] += g[k] * g[k]
+        value[k] -= rule.eta0 * g[k] / (1e-10 + sqrt(squares[k]))
+
+
+cdef void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
+                        real* W, Py_ssize_t K, const Bias* bias) noexcept nogil:
+    """One step. Of several rows the gradients are summed first, since h takes the square of the sum.
+
+    clock.steps counts this step already: a feature whose `touched` equals it has had its step.
+    """
+    cdef Py_ssize_t b, k
+    cdef int64_t i, p, j
+    cdef double* direction = batch.direction
+    cdef const real* values = <const real*>rows.values
+    cdef real* w
+    if batch.size > 1:
+        for k in range(K):
+            batch.spare[k] = 0
+        for b in range(batch.size):
+            direction = batch.direction + b * K
+            if batch.rival[b] == NOTHING:
+                continue
+            i = batch.row[b]
+            for p in range(rows.indptr[i], rows.indptr[i + 1]):
+                for k in range(K):
+                    lazy.pending[rows.indices[p] * K + k] += direction[k] * values[p]
+            for k in range(K):
+                batch.spare[k] += direction[k]
+        direction = batch.spare
+    elif batch.rival[0] == NOTHING:
+        return
+    if rule.fit_intercept:
+        adagrad_bias(rule, bias.value, bias.squares, direction, K)
+    for b in range(batch.size):
+        i = batch.row[b]
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            j = rows.indices[p]
+            if lazy.touched[j] == clock.steps:
+                continue
+            lazy.touched[j] = clock.steps
+            w = W + j * K
+            if batch.size == 1:
+                adagrad_step(rule, w, lazy.squares + j * K, direction, values[p], K)
+            else:
+                adagrad_step(rule, w, lazy.squares + j * K, lazy.pending + j * K, 1.0, K)
+                for k in range(K):
+                    lazy.pending[j * K + k] = 0
+            if lazy.total != NULL and clock.averaged > 0:
+                for k in range(K):
+                    lazy.total[j * K + k] += w[k]
+
+
+cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, int64_t i,
+                            real* W) noexcept nogil:
+    cdef int64_t p
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        settle(rule, clock, lazy, W, rows.indices[p])
+
+
+cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy, const Rows* rows,
+                      const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
+                      Batch* batch, real* W, Py_ssize_t K, const Bias* bias, double* residual, int* status) noexcept nogil:
+    cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD
+    cdef bint owing = lazy.debt != NULL or (adagrad and (rule.l1 > 0 or rule.l2 > 0 or lazy.total != NULL))
+    cdef const real* values = <const real*>rows.values
+    cdef real* raw = <real*>batch.change
+    cdef Py_ssize_t first, b, k, next_row
+    cdef int64_t i, start, m, ahead, m_ahead, work = 0, t
+    cdef double eta, shrink, size, reach, loss, scale, radius
+
+    while position < end and work < budget:
+        if clock.generation + 2 > room:
+            status[0] = FULL
+            return position
+        first = position
+        batch.size = 0
+        while position < end and batch.size < rule.batch_size:
+            i = order[position]
+            position += 1
+            if rows.weights == NULL or rows.weights[i] > 0:
+                batch.row[batch.size] = i
+                batch.size += 1
+            work += 1
+        if batch.size == 0:
+            break
+        t = clock.t + batch.size
+        eta = rate(rule, t)
+        shrink = shrinkage(rule, t, eta) if scaled else 1.0
+
+        # forward, infer
+        reach = clock.reach
+        loss = 0
+        for b in range(batch.size):
+            i = batch.row[b]
+            start = rows.indptr[i]
+            m = rows.indptr[i + 1] - start
+            work += m * K
+            if owing or (scaled and clock.generation > 0):
+                settle_row(rule, clock, lazy, rows, i, W)
+            next_row = batch.row[b + 1] if b + 1 < batch.size else (order[position] if position < end else i)
+            ahead = rows.indptr[next_row]
+            m_ahead = rows.indptr[next_row + 1] - ahead if next_row != i else 0
+            score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
+            size = 0
+            for k in range(K):
+                batch.scores[k] = clock.scale * raw[k] + bias.value[k]
+                size += fabs(batch.scores[k])
+            if not size < 1e150:                          # NaN included
+                status[0] = OVERFLOW
+                return first
+            size = infer(rule, rows, values + start, batch, b, K, 1.0 / batch.size if adagrad else -eta / batch.size, &loss)
+            reach += (rule.eta0 if adagrad else size / clock.scale / (shrink if shrink > 0 else 1.0)) * rows.largest
+            if not (reach < rule.reach and size * rows.largest * batch.size < 1e140 if adagrad else reach < rule.reach):
+                status[0] = OVERFLOW
+                return first
+        clock.reach = reach
+        clock.loss += loss
+        clock.t = t
+
+        # step
+        if scaled:
+            clock.scale *= shrink
+            if clock.scale == 0:                          # Pegasos at t = 1: what was there is gone
+                start_generation(clock, past)
+                clock.norm = 0
+                for b in range(batch.size):
+                    settle_row(rule, clock, lazy, rows, batch.row[b], W)
+        clock.steps += 1
+        if rule.average_from > 0 and t >= rule.average_from:
+            clock.averaged += 1
+        if adagrad:
+            adagrad_batch(rule, clock, lazy, rows, batch, W, K, bias)
+        for b in range(batch.size):
+            clock.updates += batch.rival[b] != NOTHING
+            if adagrad:
+                continue
+            if rule.project:
+                clock.norm += norm_growth(clock, rows, batch, b, W, K)
+            apply_row(clock, rows, batch, b, W, K, bias, residual, rule.fit_intercept)
+        if rule.project:
+            radius = 1.0 / sqrt(rule.alpha)
+            size = clock.scale * sqrt(clock.norm if clock.norm > 0 else 0.0)
+            if size > radius:
+                clock.scale *= radius / size
+        clock.debt += eta * rule.l1 / clock.scale
+        if clock.averaged > 0:
+            clock.mass += clock.scale
+            for k in range(K):
+                bias.total[k] += bias.value[k]
+        if clock.scale < rule.floor:
+            start_generation(clock, past)
+    status[0] = DONE
+    return position
+
+
+def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
+        const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
+        const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position, int64_t budget,
+        real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] pending,
+        double[::1] debt, int32_t[::1] generation, int64_t[::1] touched, double[:, ::1] residual,
+        int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
+    """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
+
+    Arrays of length 0 stand for state the rule does not need.
+    """
+    cdef Py_ssize_t K = W.shape[1], end = order.shape[0]
+    cdef int status = DONE
+    cdef Lazy lazy
+    cdef Rows rows
+    cdef Batch batch
+    cdef Bias intercept
+    if W.shape[0] == 0 or position >= end:
+        return end, status
+    lazy.K = K
+    lazy.total = &total[0, 0] if total.shape[0] else NULL
+    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
+    lazy.pending = &pending[0, 0] if pending.shape[0] else NULL
+    lazy.debt = &debt[0] if debt.shape[0] else NULL
+    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.touched = &touched[0] if touched.shape[0] else NULL
+    lazy.past = &past[0]
+    rows.indptr = &indptr[0]
+    rows.indices = &indices[0] if indices.shape[0] else NULL
+    rows.values = &values[0] if values.shape[0] else NULL
+    rows.labels = &labels[0]
+    rows.weights = &weights[0] if weights.shape[0] else NULL
+    rows.largest = largest if largest > 1 else 1.0
+    batch.row = &batch_rows[0, 0]
+    batch.rival = &batch_rows[1, 0]
+    batch.scores = &batch_numbers[0, 0]
+    batch.spare = &batch_numbers[1, 0]
+    batch.direction = &batch_numbers[2, 0]
+    batch.change = &batch_change[0]
+    intercept.value = &bias[0, 0]
+    intercept.squares = &bias[1, 0]
+    intercept.total = &bias[2, 0]
+    with nogil:
+        position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end, budget,
+                         &batch, &W[0, 0], K, &intercept, &residual[0, 0] if residual.shape[0] else NULL, &status)
+    return position, status
+
+
+def learning_rate(const Rule[::1] rule, int64_t t):
+    """η at instance t."""
+    return rate(&rule[0], t)
+
+
+def settle_all(const Rule[::1] rule, const Clock[::1] clock, const Generation[::1] past, real[:, ::1] W,
+               double[:, ::1] total, double[:, ::1] squares, double[::1] debt, int32_t[::1] generation,
+               int64_t[::1] touched):
+    """Pay every debt of every feature: afterwards scale 1, generation 0 and no mass or debt describe the state.
+
+    The caller resets the clock; the steps of Adagrad go on counting.
+    """
+    cdef Py_ssize_t j, k, K = W.shape[1]
+    cdef Lazy lazy
+    lazy.K = K
+    lazy.total = &total[0, 0] if total.shape[0] else NULL
+    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
+    lazy.pending = NULL
+    lazy.debt = &debt[0] if debt.shape[0] else NULL
+    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.touched = &touched[0] if touched.shape[0] else NULL
+    lazy.past = &past[0]
+    with nogil:
+        for j in range(W.shape[0]):
+            settle(&rule[0], &clock[0], &lazy, &W[0, 0], j)
+            if lazy.touched != NULL:
+                continue
+            if lazy.total != NULL:
+                for k in range(K):
+                    total[j, k] += clock[0].mass * W[j, k]
+            if lazy.generation != NULL:
+                generation[j] = 0
+                for k in range(K):
+                    W[j, k] *= <real>clock[0].scale
+            if lazy.debt != NULL:
+                debt[j] = 0

@@ -1,0 +1,122 @@
+"""The passes over a block of rows: forward S = XW + b, backward G += XᵀR, and class counts.
+
+A pass takes rows [start, stop) and, backward, the columns [low, high), so that threads can share a block: each
+row has one reader that writes its scores, each weight one writer that adds in the order of the rows. The
+result has the same bits for every number of threads.
+"""
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t
+
+from fastlin.engine.csr cimport add_row, real, score_row
+from fastlin.engine.mathx cimport logarithm
+
+
+cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssize_t column) noexcept nogil:
+    """The number of sorted indices below `column`."""
+    cdef Py_ssize_t low = 0, middle
+    while low < m:
+        middle = (low + m) // 2
+        if indices[middle] < column:
+            low = middle + 1
+        else:
+            m = middle
+    return low
+
+
+def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start, Py_ssize_t stop,
+            const real[:, ::1] W, const double[::1] bias, real[::1] raw, double[:, ::1] scores):
+    """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`."""
+    cdef Py_ssize_t K = W.shape[1], k
+    cdef int64_t i, base = indptr[start], p, m, ahead, m_ahead
+    with nogil:
+        for i in range(start, stop):
+            p = indptr[i] - base
+            m = indptr[i + 1] - indptr[i]
+            ahead = p + m if i + 1 < stop else p
+            m_ahead = indptr[i + 2] - indptr[i + 1] if i + 1 < stop else 0
+            if m == 0 and m_ahead == 0:
+                for k in range(K):
+                    scores[i - start, k] = bias[k]
+                continue
+            score_row(&raw[0], &W[0, 0], K, &indices[0] + p, &values[0] + p, m, &indices[0] + ahead, m_ahead)
+            for k in range(K):
+                scores[i - start, k] = raw[k] + bias[k]
+
+
+def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, Py_ssize_t start, Py_ssize_t stop,
+             const double[:, ::1] R, Py_ssize_t low, Py_ssize_t high, double[:, ::1] G):
+    """G[j] += Σ_i x_ij R[i] for low ≤ j < high, over the rows whose residual is not all zero."""
+    cdef Py_ssize_t K = G.shape[1], k
+    cdef int64_t i, base = indptr[start], p, m, skipped
+    cdef bint active, whole = low == 0 and high == G.shape[0]
+    with nogil:
+        for i in range(start, stop):
+            active = False
+            for k in range(K):
+                active = active or R[i, k] != 0
+            p = indptr[i] - base
+            m = indptr[i + 1] - indptr[i]
+            if not active or m == 0:
+                continue
+            if not whole:
+                skipped = lower_bound(&indices[p], m, low)
+                m = lower_bound(&indices[p], m, high) - skipped
+                p += skipped
+                if m == 0:
+                    continue
+            add_row(&G[0, 0], K, &indices[p], &values[p], m, &R[i, 0])
+
+
+def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start, Py_ssize_t stop,
+          const int32_t[::1] labels, const double[::1] weights, Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
+    """C[j, y_i] += w_i x_ij for low ≤ j < high: the backward pass of one-hot residuals."""
+    cdef Py_ssize_t K = C.shape[1]
+    cdef int64_t i, base = indptr[start], p, first, last
+    cdef double weight = 1.0
+    cdef double* column
+    cdef bint whole = low == 0 and high == C.shape[0], weighted = weights.shape[0] > 0
+    if C.shape[0] == 0:
+        return
+    with nogil:
+        for i in range(start, stop):
+            first = indptr[i] - base
+            last = indptr[i + 1] - base
+            if first == last:
+                continue
+            if not whole:
+                last = first + lower_bound(&indices[first], last - first, high)
+                first += lower_bound(&indices[first], last - first, low)
+            column = &C[0, labels[i]]
+            if weighted:
+                weight = weights[i]
+            for p in range(first, last):
+                column[indices[p] * K] += weight * values[p]
+
+
+def own_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, Py_ssize_t start, Py_ssize_t stop,
+               const int32_t[::1] labels, const double[::1] weights, const double[:, ::1] C, const double[::1] totals,
+               const double[::1] prior, const double[::1] measure, double[::1] own):
+    """own[i − start] = Σ_j x_j log φ_yj for the row's own label y, the row's counts taken out of C and totals first."""
+    cdef int64_t i, base = indptr[start], p, j
+    cdef double length, total, value, own_count
+    cdef Py_ssize_t y
+    with nogil:
+        for i in range(start, stop):
+            y = labels[i]
+            length = 0
+            value = 0
+            for p in range(indptr[i] - base, indptr[i + 1] - base):
+                length += values[p]
+            total = totals[y] - weights[i] * length
+            for p in range(indptr[i] - base, indptr[i + 1] - base):
+                if values[p] == 0:
+                    continue
+                j = indices[p]
+                if total <= 1e-12 * totals[y]:                 # the label has no counts but these, less rounding
+                    value += values[p] * log(measure[j])
+                    continue
+                own_count = C[j, y] - weights[i] * values[p]
+                own_count = own_count if own_count > 1e-12 * C[j, y] else 0.0
+                value += values[p] * (logarithm(own_count + prior[j]) - logarithm(total) if own_count + prior[j] > 0 else log(0.0))
+            own[i - start] = value

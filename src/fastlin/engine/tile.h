@@ -1,0 +1,178 @@
+/* A sparse row against W[V, K], for one tile of labels whose width the compiler knows.
+
+   scores:  out[k]  = sum_p x_p W[j_p, k]          add:  W[j_p, k] += x_p change[k]
+
+   The only C of the engine, and it is C for one reason: gcc keeps an array of scalar accumulators in
+   memory, and store forwarding then costs 4 ns a non-zero at K = 20 (float64). Accumulators of the
+   machine's own vector size stay in registers: 1.3 ns; sizes above it are lowered through memory, 25 ns.
+   Every K up to 32 has a build of its own, one switch a row; wider rows are cut into tiles.
+
+   While a row is scored, the weight rows of the next one (`ahead`) are prefetched: one weight row
+   for each non-zero, so that the loads in flight are spread over the arithmetic.
+
+   Scatter stops at 32 bytes: K rows are seldom a multiple of 64 bytes, and a store across a cache line
+   costs more than two within it (K = 20, float64: 1.65 against 1.30 ns).
+
+   The file includes itself once for each type. */
+#ifndef REAL
+#ifndef FASTLIN_TILE_H
+#define FASTLIN_TILE_H
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__AVX512F__)
+#define FASTLIN_GATHER_BYTES 64
+#elif defined(__AVX__)
+#define FASTLIN_GATHER_BYTES 32
+#else
+#define FASTLIN_GATHER_BYTES 16
+#endif
+#define FASTLIN_SCATTER_BYTES (FASTLIN_GATHER_BYTES < 32 ? FASTLIN_GATHER_BYTES : 32)
+#define FASTLIN_WIDEST 32
+#define FASTLIN_LINE 64
+#define FASTLIN_INLINE static inline __attribute__((always_inline))
+
+/* CALL(width) with a constant width, for any 1 <= width <= FASTLIN_WIDEST. */
+#define FASTLIN_CASE(CALL, width) case width: CALL(width); break;
+#define FASTLIN_EIGHT(CALL, first)                                       \
+    FASTLIN_CASE(CALL, first + 0) FASTLIN_CASE(CALL, first + 1)          \
+    FASTLIN_CASE(CALL, first + 2) FASTLIN_CASE(CALL, first + 3)          \
+    FASTLIN_CASE(CALL, first + 4) FASTLIN_CASE(CALL, first + 5)          \
+    FASTLIN_CASE(CALL, first + 6) FASTLIN_CASE(CALL, first + 7)
+#define FASTLIN_CONSTANT_WIDTH(width, CALL)                              \
+    switch (width) {                                                     \
+        FASTLIN_EIGHT(CALL, 1) FASTLIN_EIGHT(CALL, 9)                    \
+        FASTLIN_EIGHT(CALL, 17) FASTLIN_EIGHT(CALL, 25)                  \
+    }
+
+#define REAL float
+#define NAME(stem) stem##_float
+#include "tile.h"
+#undef REAL
+#undef NAME
+#define REAL double
+#define NAME(stem) stem##_double
+#include "tile.h"
+#undef REAL
+#undef NAME
+#endif
+#else
+
+#define VECTOR(bytes) __attribute__((vector_size(bytes), aligned(sizeof(REAL)), may_alias))
+typedef REAL NAME(gather) VECTOR(FASTLIN_GATHER_BYTES);
+typedef REAL NAME(scatter) VECTOR(FASTLIN_SCATTER_BYTES);
+typedef REAL NAME(lanes8) VECTOR(8 * sizeof(REAL));
+typedef REAL NAME(lanes4) VECTOR(4 * sizeof(REAL));
+typedef REAL NAME(lanes2) VECTOR(2 * sizeof(REAL));
+#undef VECTOR
+#define AT(type, address) (*(NAME(type) *)(address))
+
+FASTLIN_INLINE void NAME(prefetch_tile)(const REAL *w, const int width)
+{
+    for (int k = 0; k < width; k += FASTLIN_LINE / (int)sizeof(REAL))
+        __builtin_prefetch(w + k, 1, 3);
+    __builtin_prefetch(w + width - 1, 1, 3);
+}
+
+FASTLIN_INLINE void NAME(score_tile)(
+    REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
+    const int32_t *ahead, ptrdiff_t m_ahead, const int width)
+{
+    enum { lanes = FASTLIN_GATHER_BYTES / sizeof(REAL) };
+    const int whole = width / lanes;
+    NAME(gather) sums[FASTLIN_WIDEST / 2];
+    NAME(lanes8) sum8 = {0};
+    NAME(lanes4) sum4 = {0};
+    NAME(lanes2) sum2 = {0};
+    REAL sum1 = 0;
+#pragma GCC unroll 16
+    for (int v = 0; v < whole; v++)
+        sums[v] = (NAME(gather)){0};
+    for (ptrdiff_t p = 0; p < m; p++) {
+        const REAL x = values[p];
+        const REAL *w = W + indices[p] * K;
+        NAME(prefetch_tile)(W + (p < m_ahead ? ahead[p] : indices[p]) * K, width);
+#pragma GCC unroll 16
+        for (int v = 0; v < whole; v++, w += lanes)
+            sums[v] += x * AT(gather, w);
+        if (lanes > 8 && width & 8) sum8 += x * AT(lanes8, w), w += 8;
+        if (lanes > 4 && width & 4) sum4 += x * AT(lanes4, w), w += 4;
+        if (lanes > 2 && width & 2) sum2 += x * AT(lanes2, w), w += 2;
+        if (width & 1) sum1 += x * *w;
+    }
+    for (ptrdiff_t p = m; p < m_ahead; p++)
+        NAME(prefetch_tile)(W + ahead[p] * K, width);
+#pragma GCC unroll 16
+    for (int v = 0; v < whole; v++, out += lanes)
+        AT(gather, out) = sums[v];
+    if (lanes > 8 && width & 8) AT(lanes8, out) = sum8, out += 8;
+    if (lanes > 4 && width & 4) AT(lanes4, out) = sum4, out += 4;
+    if (lanes > 2 && width & 2) AT(lanes2, out) = sum2, out += 2;
+    if (width & 1) *out = sum1;
+}
+
+FASTLIN_INLINE void NAME(add_tile)(
+    REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
+    const REAL *change, const int width)
+{
+    enum { lanes = FASTLIN_SCATTER_BYTES / sizeof(REAL) };
+    REAL fixed[FASTLIN_WIDEST]; /* a copy that no store into W can alias */
+#pragma GCC unroll 32
+    for (int k = 0; k < width; k++)
+        fixed[k] = change[k];
+    for (ptrdiff_t p = 0; p < m; p++) {
+        const REAL x = values[p];
+        const REAL *c = fixed;
+        REAL *w = W + indices[p] * K;
+#pragma GCC unroll 16
+        for (int v = 0; v < width / lanes; v++, w += lanes, c += lanes)
+            AT(scatter, w) += x * AT(scatter, c);
+        if (lanes > 4 && width & 4) AT(lanes4, w) += x * AT(lanes4, c), w += 4, c += 4;
+        if (lanes > 2 && width & 2) AT(lanes2, w) += x * AT(lanes2, c), w += 2, c += 2;
+        if (width & 1) *w += x * *c;
+    }
+}
+
+/* One column: four sums hide the latency of the addition. */
+static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const REAL *values, ptrdiff_t m,
+                             const int32_t *ahead, ptrdiff_t m_ahead)
+{
+    REAL sums[4] = {0, 0, 0, 0};
+    ptrdiff_t p = 0;
+    for (; p + 4 <= m; p += 4)
+#pragma GCC unroll 4
+        for (int lane = 0; lane < 4; lane++) {
+            __builtin_prefetch(w + (p + lane < m_ahead ? ahead[p + lane] : 0), 1, 3);
+            sums[lane] += values[p + lane] * w[indices[p + lane]];
+        }
+    for (ptrdiff_t next = p; next < m_ahead; next++)
+        __builtin_prefetch(w + ahead[next], 1, 3);
+    for (; p < m; p++)
+        sums[0] += values[p] * w[indices[p]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static inline void NAME(fastlin_score)(
+    REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
+    const int32_t *ahead, ptrdiff_t m_ahead)
+{
+    if (K == 1) {
+        *out = NAME(dot)(W, indices, values, m, ahead, m_ahead);
+        return;
+    }
+#define CALL(width) NAME(score_tile)(out + k, W + k, K, indices, values, m, ahead, m_ahead, width)
+    for (ptrdiff_t k = 0; k < K; k += FASTLIN_WIDEST)
+        FASTLIN_CONSTANT_WIDTH(K - k < FASTLIN_WIDEST ? K - k : FASTLIN_WIDEST, CALL)
+#undef CALL
+}
+
+static inline void NAME(fastlin_add)(
+    REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m, const REAL *change)
+{
+#define CALL(width) NAME(add_tile)(W + k, K, indices, values, m, change + k, width)
+    for (ptrdiff_t k = 0; k < K; k += FASTLIN_WIDEST)
+        FASTLIN_CONSTANT_WIDTH(K - k < FASTLIN_WIDEST ? K - k : FASTLIN_WIDEST, CALL)
+#undef CALL
+}
+#undef AT
+#endif

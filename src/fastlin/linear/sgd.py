@@ -1,0 +1,195 @@
+"""Stochastic gradient descent: any loss, any schedule, lazy and exact penalties."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from fastlin.engine import rows as row_kernels
+from fastlin.linear.online import OnlineClassifier
+from fastlin.losses import CODES
+from fastlin.optim.state import ADAGRAD, GRADIENT, SCHEDULES
+from fastlin.validation import one_of, real_number, whole_number
+
+LOSSES = ("hinge", "log_loss", "squared_hinge", "perceptron")
+SAMPLINGS = ("shuffle", "replace", "order")
+
+
+def penalties(penalty: Any, alpha: Any, l1_ratio: Any) -> dict[str, float]:
+    """λ, λ₁ and λ₂ from scikit-learn's parameters."""
+    one_of("penalty", penalty, ("l2", "l1", "elasticnet", None))
+    alpha = real_number("alpha", alpha, at_least=0, at_most=1e100)
+    share = {"l1": 1.0, "l2": 0.0, "elasticnet": real_number("l1_ratio", l1_ratio, at_least=0, at_most=1)}.get(penalty, 0.0)
+    return {"alpha": alpha, "l1": alpha * share, "l2": alpha * (1 - share) if penalty is not None else 0.0}
+
+
+def _probabilistic(model: "SGDClassifier") -> bool:
+    if model.loss != "log_loss":
+        raise AttributeError(f"probabilities need loss='log_loss', this model has loss={model.loss!r}")
+    return True
+
+
+class SGDClassifier(OnlineClassifier):
+    """Linear classification by stochastic gradient descent, truly multiclass.
+
+    Minimises λ₂/2 ‖θ‖² + λ₁ ‖θ‖₁ + (1/n) Σ_i w_i loss(θ; x_i, y_i), the intercept unpenalised. One step takes scores with
+    θ_t, then θ ← (1 − ηλ₂)θ − η ∂loss, then θ ← sgn θ·max(0, |θ| − ηλ₁); lazily, so that an epoch costs O(non-zeros).
+
+    Parameters
+    ----------
+    loss : {"hinge", "log_loss", "squared_hinge", "perceptron"}
+        For more than two labels: Crammer and Singer's hinge and its square, the softmax's log loss.
+    penalty : {"l2", "l1", "elasticnet", None}
+    alpha : float
+        λ; elasticnet has λ₁ = λ·l1_ratio and λ₂ = λ·(1 − l1_ratio).
+    l1_ratio : float
+    fit_intercept : bool
+    max_iter : int
+        Epochs at most.
+    tol : float or None
+        Stop when the mean loss of an epoch has not fallen by `tol` for `n_iter_no_change` epochs; None: run them all.
+    shuffle : bool
+    sampling : {None, "shuffle", "replace", "order"}
+        The order of an epoch; None follows `shuffle`. "replace" draws rows with replacement.
+    verbose : int
+        1 prints a line an epoch.
+    n_jobs : int or None
+        Threads for predictions; it never changes a bit of the model.
+    random_state : int, RandomState, Generator or None
+    learning_rate : str
+        η at instance t: "optimal" 1/(λ(t₀ + t − 1)), "constant" η₀, "invscaling" η₀/t^power_t, "adaptive" η₀, divided by 5
+        when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight.
+    eta0 : float
+        η₀; for "adagrad" 1.0 works without tuning.
+    power_t : float
+    project : bool
+        With "pegasos": keep ‖θ‖ ≤ 1/√λ.
+    batch_size : int
+        Rows whose mean gradient makes one step.
+    early_stopping : bool
+        Stop by the accuracy on held-out rows, or on `X_val`, `y_val` given to `fit`.
+    validation_fraction : float
+    n_iter_no_change : int
+    class_weight : dict, "balanced" or None
+    warm_start : bool
+    average : bool or int
+        θ̄ = (1/T) Σ_t θ_t; an int starts at that instance.
+    dtype : {None, "float32", "float64"}
+        Of the weights; None follows X.
+    callback : callable or None
+        `callback(model, record)` after every epoch; a true answer ends the fit.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 1]])
+    >>> model = SGDClassifier(loss="log_loss", learning_rate="adagrad", eta0=1.0, max_iter=20, tol=None, random_state=0)
+    >>> model.fit(X, ["a", "b", "c", "c"]).predict(X).tolist()
+    ['a', 'b', 'c', 'c']
+    """
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 1e-4,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        sampling: str | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        learning_rate: str = "optimal",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
+        project: bool = False,
+        batch_size: int = 1,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+        dtype: Any = None,
+        callback: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.sampling = sampling
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.project = project
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.average = average
+        self.dtype = dtype
+        self.callback = callback
+
+    def _rule(self) -> dict[str, Any]:
+        one_of("loss", self.loss, LOSSES)
+        one_of("learning_rate", self.learning_rate, SCHEDULES)
+        fields = penalties(self.penalty, self.alpha, self.l1_ratio)
+        alpha, offset = fields["alpha"], 0.0
+        if self.learning_rate in ("optimal", "pegasos") and alpha == 0:
+            raise ValueError(f"learning_rate={self.learning_rate!r} divides by alpha, which is 0; choose another rate")
+        if self.learning_rate == "optimal":
+            offset = 1 / (math.sqrt(1 / math.sqrt(alpha)) * alpha)
+        if self.project and self.learning_rate != "pegasos":
+            raise ValueError("project=True belongs to learning_rate='pegasos'")
+        if self.project and fields["l1"] > 0:
+            raise ValueError("project=True together with an L1 penalty has no exact lazy form; use penalty='l2'")
+        return {
+            **fields,
+            "loss": CODES[self.loss],
+            "step": ADAGRAD if self.learning_rate == "adagrad" else GRADIENT,
+            "schedule": SCHEDULES[self.learning_rate],
+            "offset": offset,
+            "eta0": real_number("eta0", self.eta0, above=0, at_most=1e100),
+            "power": real_number("power_t", self.power_t, at_least=0, at_most=100),
+            "project": bool(self.project),
+            "batch_size": whole_number("batch_size", self.batch_size, 1),
+        }
+
+    def _sampling(self) -> str:
+        return super()._sampling() if self.sampling is None else str(one_of("sampling", self.sampling, SAMPLINGS))
+
+    @available_if(_probabilistic)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """p(label | row), columns as `classes_`; only with loss="log_loss"."""
+        return self._probabilities(X, logarithmic=False)
+
+    @available_if(_probabilistic)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(label | row), columns as `classes_`; only with loss="log_loss"."""
+        return self._probabilities(X, logarithmic=True)
+
+    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
+        scores = self.decision_function(X)
+        if len(self.classes_) > 2:
+            row_kernels.normalise(scores, logarithmic)
+            return scores
+        if len(self.classes_) == 1:
+            return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)
+        probabilities = np.empty((len(scores), 2))
+        row_kernels.sigmoids(np.ascontiguousarray(scores), probabilities, logarithmic)
+        return probabilities

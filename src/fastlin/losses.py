@@ -1,0 +1,77 @@
+"""Every loss as a plain function: `value, gradient = loss(scores, y)`.
+
+Scores of shape `y.shape + (K,)` belong to K labels, and y holds label indices. Scores of y's own shape are one column,
+a binary problem: y is 1 (the positive label) or 0 (or −1). The gradient has the shape of the scores.
+The formulas are the engine's own, the ones every learner runs.
+
+>>> value, gradient = hinge([2.0, 1.5, 0.0], 0)
+>>> float(value), gradient.tolist()
+(0.5, [-1.0, 1.0, 0.0])
+>>> value, gradient = log_loss(0.0, 1)
+>>> round(float(value), 6), gradient.tolist()
+(0.693147, -0.5)
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import rows as _rows
+
+__all__ = ["hinge", "log_loss", "perceptron", "squared_hinge", "zero_one"]
+
+CODES = {"zero_one": 0, "perceptron": 1, "hinge": 2, "squared_hinge": 3, "log_loss": 4}
+
+Result = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _evaluate(loss: str, scores: Any, y: Any) -> Result:
+    scores, y = np.asarray(scores), np.asarray(y)
+    if scores.dtype.kind not in "fiub":
+        raise TypeError(f"scores must be real numbers, got dtype {scores.dtype}")
+    scores = scores.astype(np.float64)
+    if y.dtype.kind not in "iub":
+        raise TypeError(f"y must hold label indices (integers), got dtype {y.dtype}")
+    labels = y.astype(np.int64)
+    if scores.shape == y.shape:
+        table = scores.reshape(-1, 1)
+        labels = np.where(labels == -1, 0, labels)
+        n_labels = 2
+    elif scores.ndim == y.ndim + 1 and scores.shape[:-1] == y.shape and scores.shape[-1] > 0:
+        table = scores.reshape(-1, scores.shape[-1])
+        n_labels = max(2, scores.shape[-1])
+    else:
+        raise ValueError(f"scores must have y's shape {y.shape}, or one axis more for the labels; got {scores.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("scores must be finite")
+    if ((labels < 0) | (labels >= n_labels)).any():
+        raise ValueError(f"y must hold label indices below {n_labels}, got {y.min()} to {y.max()}")
+    values, gradient = np.empty(len(table)), np.empty(table.shape)
+    _rows.losses(CODES[loss], np.ascontiguousarray(table), labels.reshape(-1), values, gradient)
+    return values.reshape(y.shape)[()], gradient.reshape(scores.shape)
+
+
+def zero_one(scores: Any, y: Any) -> Result:
+    """1 where the predicted label, the lowest argmax, is wrong. Its gradient is 0 wherever it has one."""
+    return _evaluate("zero_one", scores, y)
+
+
+def perceptron(scores: Any, y: Any) -> Result:
+    """max(0, max_{k≠y} s_k − s_y); a tie is an error and has a gradient."""
+    return _evaluate("perceptron", scores, y)
+
+
+def hinge(scores: Any, y: Any) -> Result:
+    """ℓ = max(0, 1 − s_y + max_{k≠y} s_k), Crammer and Singer's; one column: max(0, 1 − ys)."""
+    return _evaluate("hinge", scores, y)
+
+
+def squared_hinge(scores: Any, y: Any) -> Result:
+    """The square of `hinge`."""
+    return _evaluate("squared_hinge", scores, y)
+
+
+def log_loss(scores: Any, y: Any) -> Result:
+    """log Σ_k e^{s_k} − s_y; one column: log(1 + e^{−ys})."""
+    return _evaluate("log_loss", scores, y)

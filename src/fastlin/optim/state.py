@@ -1,0 +1,222 @@
+"""The state of an online run: weights, clock and the debts of lazy updates. Arrays only; labels live with the estimator."""
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import online
+from fastlin.validation import LIMITS, as_finite
+
+# The structs of engine/steps.pxd, field by field.
+RULE = np.dtype(
+    [(name, np.int64) for name in ("loss", "step", "schedule", "fit_intercept", "project", "batch_size", "average_from")]
+    + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "floor", "reach")]
+)
+CLOCK = np.dtype(
+    [(name, np.int64) for name in ("t", "steps", "averaged", "generation", "updates")]
+    + [(name, np.float64) for name in ("loss", "scale", "mass", "debt", "norm", "reach")]
+)
+GENERATION = np.dtype([(name, np.float64) for name in ("scale", "mass", "debt")])
+
+GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD = range(5)
+CONSTANT, OPTIMAL, INVSCALING, INVERSE, PEGASOS = range(5)
+SCHEDULES = {
+    "constant": CONSTANT,
+    "adaptive": CONSTANT,
+    "adagrad": CONSTANT,
+    "optimal": OPTIMAL,
+    "invscaling": INVSCALING,
+    "inverse": INVERSE,
+    "pegasos": PEGASOS,
+}
+
+FLOOR = 1e-9  # of the scale; 1/8 under an average, where S·W − total cancels by 1/scale
+FLOOR_AVERAGED = 0.125
+REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
+
+# Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
+_ARRAYS: dict[str, tuple[str, Any]] = {
+    "weights": ("VK", None),
+    "total": ("VK", np.float64),
+    "squares": ("VK", np.float64),
+    "pending": ("VK", np.float64),
+    "debt": ("V", np.float64),
+    "generation": ("V", np.int32),
+    "touched": ("V", np.int64),
+}
+_EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name != "pending"))
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Zeros that begin at a cache line, so that fewer weight rows straddle two."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+class OnlineState:
+    """Everything one online run knows, in arrays that the kernel changes in place."""
+
+    def __init__(self, rule: NDArray[Any], n_features: int, n_columns: int, dtype: np.dtype[Any]) -> None:
+        self.clock = np.zeros(1, CLOCK)
+        self.clock["scale"] = 1.0
+        self.past = np.zeros(64, GENERATION)
+        self.bias = np.zeros((3, n_columns))  # values, Σg², Σ of the average
+        self.weights = zeros((n_features, n_columns), dtype)
+        for name, (shape, kind) in _ARRAYS.items():
+            if name != "weights":
+                setattr(self, name, np.zeros((0,) * len(shape), kind))
+        self.rule = rule
+        self._lock = threading.Lock()
+        self._coef: NDArray[Any] | None = None
+        self._allocate()
+
+    def adopt(self, rule: NDArray[Any]) -> None:
+        """Go on under another rule; debts made under the old one are paid by it."""
+        if rule != self.rule:
+            self.settle()
+            if rule["average_from"] != self.rule["average_from"]:
+                self.clock["averaged"], self.bias[2] = 0, 0
+                self.total = np.zeros((0, 0))
+            self.rule = rule
+            self._allocate()
+
+    def _allocate(self) -> None:
+        """The arrays that the rule needs and the state does not have yet."""
+        rule, adagrad = self.rule[0], self.rule[0]["step"] == ADAGRAD
+        needed = {
+            "total": rule["average_from"] > 0,
+            "squares": adagrad,
+            "pending": adagrad and rule["batch_size"] > 1,
+            "debt": rule["l1"] > 0 and not adagrad,
+            "generation": (rule["l2"] > 0 or rule["project"]) and not adagrad,
+            "touched": adagrad,
+        }
+        for name, wanted in needed.items():
+            if wanted and not len(getattr(self, name)):
+                shape, kind = _ARRAYS[name]
+                setattr(self, name, zeros(self.weights.shape[: len(shape)], kind))
+                if name == "touched" and self.clock["steps"][0]:
+                    self.touched[:] = self.clock["steps"]
+            elif not wanted and name != "squares":
+                setattr(self, name, np.zeros((0,) * len(_ARRAYS[name][0]), _ARRAYS[name][1]))
+
+    def start_from(self, coef: NDArray[Any] | None, intercept: NDArray[Any] | None) -> None:
+        """Begin at given weights (columns first, as coef_)."""
+        if coef is not None:
+            self.weights[:] = coef.T
+            self.clock["norm"] = np.sum(np.square(coef, dtype=np.float64))
+        if intercept is not None:
+            self.bias[0] = intercept
+        largest = max(np.abs(self.weights).max(initial=0), np.abs(self.bias[0]).max(initial=0))
+        self.clock["reach"] = largest
+
+    def restart(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
+        """Go on from other weights; an average starts anew."""
+        self.settle()
+        self.clock["averaged"], self.bias[2], self.total[:] = 0, 0, 0
+        self.start_from(coef, intercept)
+        self.changed()
+
+    def settle(self) -> None:
+        """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
+        with self._lock:
+            clock = self.clock
+            online.settle_all(
+                self.rule, clock, self.past, self.weights, self.total, self.squares, self.debt, self.generation, self.touched
+            )
+            clock["norm"] *= clock["scale"] ** 2
+            clock["scale"], clock["mass"], clock["debt"], clock["generation"] = 1, 0, 0, 0
+
+    @property
+    def _settled(self) -> bool:
+        clock = self.clock[0]
+        lazy = len(self.touched) and (self.rule["l2"][0] > 0 or self.rule["l1"][0] > 0 or len(self.total))
+        rested = clock["generation"] == 0 and clock["scale"] == 1 and clock["mass"] == 0 and clock["debt"] == 0
+        return bool(rested and not (lazy and (self.touched < clock["steps"]).any()))
+
+    def coef(self) -> NDArray[Any]:
+        """The weights as [V, K]: the average, where there is one; else a view of the settled weights."""
+        if self._coef is None:
+            if not self._settled:
+                self.settle()
+            averaged = int(self.clock["averaged"][0])
+            self._coef = (self.total / averaged).astype(self.weights.dtype, copy=False) if averaged else self.weights
+        return self._coef
+
+    def intercept(self) -> NDArray[np.float64]:
+        averaged = int(self.clock["averaged"][0])
+        return self.bias[2] / averaged if averaged else self.bias[0].copy()
+
+    def changed(self) -> None:
+        """Say that the kernel has run: what was computed from the weights is out of date."""
+        self._coef = None
+
+    def more_room(self) -> None:
+        """Room for twice as many generations."""
+        self.past = np.concatenate([self.past, np.zeros_like(self.past)])
+
+    def with_columns(self, sources: NDArray[np.int64], factors: NDArray[np.float64]) -> "OnlineState":
+        """A copy whose column k is factors[k] times column sources[k] of this one; Σg² is copied, not scaled."""
+        self.settle()
+        copy = OnlineState(self.rule, len(self.weights), len(sources), self.weights.dtype)
+        copy.clock, copy.past = self.clock.copy(), self.past.copy()
+        new = sources < 0
+        sources = np.where(new, 0, sources)
+        for name in ("weights", "total"):
+            if len(getattr(self, name)):
+                np.multiply(getattr(self, name)[:, sources], factors, out=getattr(copy, name), casting="same_kind")
+        if len(self.squares):
+            np.multiply(self.squares[:, sources], ~new, out=copy.squares)
+        if len(self.touched):
+            copy.touched[:] = self.touched
+        copy.bias[:] = self.bias[:, sources] * np.stack([factors, ~new, factors])
+        copy.clock["norm"] = np.sum(np.square(copy.weights, dtype=np.float64)) if self.rule["project"] else 0
+        return copy
+
+    def export(self) -> dict[str, NDArray[Any]]:
+        """Copies of the named arrays that bring this state back, bit for bit."""
+        return {name: getattr(self, name).copy() for name in _EXPORTED}
+
+    @classmethod
+    def restore(cls, arrays: dict[str, NDArray[Any]]) -> "OnlineState":
+        """The state that `export` described, after proving that the kernels may trust it."""
+        missing = [name for name in _EXPORTED if name not in arrays]
+        if missing:
+            raise ValueError(f"the state lacks {', '.join(missing)}")
+        for name, kind in (("rule", RULE), ("clock", CLOCK), ("past", GENERATION)):
+            array = np.asarray(arrays[name])
+            if array.dtype != kind or array.ndim != 1 or (name != "past" and len(array) != 1):
+                raise ValueError(f"state[{name!r}] must be a vector of dtype {kind}, got {array.dtype}, shape {array.shape}")
+            for field in kind.names or ():
+                if np.isnan(array[field]).any() or (kind[field] == np.int64 and (array[field] < 0).any()):
+                    raise ValueError(f"state[{name!r}][{field!r}] holds an impossible value")
+        weights = np.asarray(arrays["weights"])
+        if weights.ndim != 2 or weights.dtype not in LIMITS or 0 in weights.shape:
+            raise ValueError(f"state['weights'] must be a float matrix, got {weights.dtype}, shape {weights.shape}")
+        state = cls(np.array(arrays["rule"]), *weights.shape, weights.dtype)
+        state.clock, state.past = np.array(arrays["clock"]), np.array(arrays["past"])
+        for name in ("bias", *(name for name in _EXPORTED if name in _ARRAYS)):
+            held, given = getattr(state, name), np.asarray(arrays[name])
+            if given.shape != held.shape or given.dtype != held.dtype:
+                raise ValueError(
+                    f"state[{name!r}] must be {held.dtype} of shape {held.shape}, got {given.dtype} of shape {given.shape}"
+                )
+            if held.dtype.kind == "f":
+                as_finite(given, f"state[{name!r}]", held.ndim)
+            held[:] = given
+        generation = int(state.clock["generation"][0])
+        if len(state.past) < generation + 2 or (state.generation > generation).any() or (state.generation < 0).any():
+            raise ValueError("state['generation'] does not fit state['past']")
+        if ((state.touched > state.clock["steps"]) | (state.touched < 0)).any() or not state.clock["scale"][0] > 0:
+            raise ValueError("state['touched'] does not fit state['clock']")
+        return state
+
+    def __getstate__(self) -> dict[str, NDArray[Any]]:
+        return self.export()
+
+    def __setstate__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.__dict__.update(OnlineState.restore(arrays).__dict__)

@@ -1,0 +1,98 @@
+"""Where passes run: one thread, or several that share the blocks. The bits are the same."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from fastlin.engine import passes
+from fastlin.validation import Rows
+
+WORK = 1 << 22  # multiply–adds of a block: milliseconds
+
+
+def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
+    """Cut the rows where their non-zeros × width reach a fixed amount of work, whatever the number of threads."""
+    share = max(1, WORK // max(1, width))
+    start, n = 0, len(rows)
+    while start < n:
+        stop = int(np.searchsorted(rows.indptr, rows.indptr[start] + share, side="right")) - 1
+        stop = min(max(stop, start + 1), start + share, n)
+        yield start, stop
+        start = stop
+
+
+def in_threads(work: Callable[..., None], jobs: Iterator[tuple[int, int]], n_jobs: int | None) -> None:
+    """Call work(*job) for every job, on as many threads as n_jobs says."""
+    threads = effective_n_jobs(n_jobs)
+    if threads == 1:
+        for job in jobs:
+            work(*job)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for future in [pool.submit(work, *job) for job in jobs]:
+            future.result()
+
+
+def part(rows: Rows, start: int, stop: int, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Indices and values of a block, its values in the type of the weights they meet."""
+    first, last = rows.indptr[start], rows.indptr[stop]
+    return rows.indices[first:last], rows.values[first:last].astype(dtype, copy=False)
+
+
+def forward(
+    rows: Rows,
+    weights: NDArray[Any],
+    bias: NDArray[np.float64],
+    infer: Callable[[NDArray[np.float64], int, int], None],
+    n_jobs: int | None,
+) -> None:
+    """Score the rows block by block and hand each block's scores to `infer(scores, start, stop)` while they are in cache."""
+
+    def work(start: int, stop: int) -> None:
+        scores = np.empty((stop - start, weights.shape[1]))
+        indices, values = part(rows, start, stop, weights.dtype)
+        spare = np.empty(weights.shape[1], weights.dtype)
+        passes.forward(rows.indptr, indices, values, start, stop, weights, bias, spare, scores)
+        infer(scores, start, stop)
+
+    in_threads(work, blocks(rows, weights.shape[1]), n_jobs)
+
+
+def backward(rows: Rows, residual: NDArray[np.float64], gradient: NDArray[np.float64], n_jobs: int | None) -> None:
+    """gradient += Xᵀ residual: each thread owns a range of columns and adds in the order of the rows."""
+
+    def work(low: int, high: int) -> None:
+        for start, stop in blocks(rows, gradient.shape[1]):
+            indices, values = part(rows, start, stop, np.float64)
+            passes.backward(rows.indptr, indices, values, start, stop, residual, low, high, gradient)
+
+    in_threads(work, _column_ranges(rows.n_columns, n_jobs), n_jobs)
+
+
+def count(
+    rows: Rows, labels: NDArray[np.int32], weights: NDArray[np.float64], counts: NDArray[np.float64], n_jobs: int | None
+) -> None:
+    """counts[j, y_i] += w_i x_ij; no weights stand for ones."""
+
+    def work(low: int, high: int) -> None:
+        for start, stop in blocks(rows, 1):
+            indices, values = part(rows, start, stop, rows.values.dtype)
+            passes.count(rows.indptr, indices, values, start, stop, labels, weights, low, high, counts)
+
+    in_threads(work, _column_ranges(rows.n_columns, n_jobs), n_jobs)
+
+
+def _column_ranges(n_columns: int, n_jobs: int | None) -> Iterator[tuple[int, int]]:
+    threads = effective_n_jobs(n_jobs)
+    edges = [n_columns * thread // threads for thread in range(threads + 1)]
+    return zip(edges[:-1], edges[1:], strict=True)
+
+
+def uninterrupted(work: Callable[[], None]) -> None:
+    """Run `work` to its end even if Ctrl-C comes meanwhile: signals reach the main thread only, which waits."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()

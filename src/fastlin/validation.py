@@ -1,0 +1,423 @@
+"""The only module that checks what a user passes in.
+
+Whatever comes back from here is proved: the kernels run without bounds checks on it. Errors name the argument, the
+row and the value, and are raised before anything is changed.
+"""
+
+import difflib
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from fastlin.engine import check
+
+LIMITS = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
+WIDEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, each row sorted without duplicates."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    n_columns: int
+    negative: bool
+    zeros: bool
+    largest: float
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        return int(self.indptr[-1])
+
+    def take(self, rows: NDArray[np.int64]) -> "Rows":
+        """A copy of some of the rows."""
+        return self._like(sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))[rows])
+
+    def without_zeros(self) -> "Rows":
+        """A copy without explicit zeros."""
+        matrix = sp.csr_array((self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns))
+        matrix.eliminate_zeros()
+        return self._like(matrix)
+
+    def _like(self, matrix: Any) -> "Rows":
+        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+        return replace(self, indptr=indptr, indices=indices, values=matrix.data)
+
+    def astype(self, dtype: np.dtype[Any]) -> "Rows":
+        """The same rows with values of another type; the index arrays are shared."""
+        if self.values.dtype == dtype:
+            return self
+        return replace(self, values=self.values.astype(dtype))
+
+
+def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonnegative: bool = False) -> Rows:
+    """Prove X, any matrix scikit-learn accepts, and return it as rows; a canonical CSR is not copied.
+
+    `dtype` is the type of the weights that will meet the rows; it sets the largest |x| allowed. None: the rows' own.
+    """
+    if not sp.issparse(X):
+        if getattr(getattr(X, "dtype", None), "kind", "") in "mM":
+            raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
+        X = check_array(
+            X,
+            accept_sparse=True,
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=name,
+        )
+    if X.ndim != 2:
+        raise ValueError(f"Expected a 2-dimensional {name}, got {X.ndim} dimension(s)")
+    n_rows, n_columns = X.shape
+    if n_rows == 0:
+        raise ValueError(f"Found {name} with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if n_columns == 0:
+        raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if n_columns > WIDEST:
+        raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
+    rows = _prove(_to_csr(X, name), name)
+    limit = LIMITS[rows.values.dtype if dtype is None else np.dtype(dtype)]
+    if rows.largest > limit:
+        position = int(np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)[0])
+        advice = f"larger than {limit:g}, the limit of these weights' type"
+        raise ValueError(f"{name} holds {rows.values[position]:g} {_where(rows.indptr, rows.indices, position)}: {advice}")
+    if nonnegative and rows.negative:
+        position = int(np.flatnonzero(rows.values[: rows.nnz] < 0)[0])
+        place = _where(rows.indptr, rows.indices, position)
+        raise ValueError(f"Negative values in {name}: {rows.values[position]:g} {place}; counts cannot be negative")
+    return rows
+
+
+def _to_csr(X: Any, name: str) -> Any:
+    """X as a CSR. scipy converts without checking indices, so they are checked before."""
+    if not sp.issparse(X):
+        return sp.csr_array(X)
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}")
+    if X.dtype.kind not in "fiub":
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} has dtype {X.dtype}, which does not convert to numbers") from error
+    if X.format == "coo":
+        for axis, (what, index) in enumerate((("row", X.row), ("column", X.col))):
+            _same_length(name, **{f"{what} indices": index, "values": X.data})
+            wrong = (index < 0) | (index >= X.shape[axis])
+            if wrong.any():
+                entry = int(np.argmax(wrong))
+                raise ValueError(f"{name}: entry {entry} has {what} index {index[entry]}, outside [0, {X.shape[axis]})")
+    elif X.format == "csc":
+        _same_length(name, indices=X.indices, data=X.data)
+        _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), X.shape[1], X.shape[0], name, "column")
+    elif X.format == "bsr":
+        height, width = X.blocksize
+        _same_length(name, indices=X.indices, data=X.data)
+        rows, columns = X.shape[0] // height, X.shape[1] // width
+        _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), rows, columns, name, "block row")
+    elif X.format == "lil":
+        for row, (indices, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            if len(indices) != len(values):
+                raise ValueError(f"{name}: lengths differ in row {row}: indices {len(indices)}, values {len(values)}")
+    elif X.format == "dia":
+        _same_length(name, offsets=X.offsets, diagonals=X.data)
+    return X if X.format == "csr" else X.tocsr()
+
+
+def _prove(X: Any, name: str) -> Rows:
+    _same_length(name, indices=X.indices, data=X.data)
+    indptr, indices, values, facts = _prove_compressed(X.indptr, X.indices, X.data, *X.shape, name, "row")
+    canonical, negative, zeros, largest = facts
+    if canonical:
+        return Rows(indptr, indices, values, X.shape[1], negative, zeros, largest)
+    nnz = int(indptr[-1])
+    copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
+    copy.sum_duplicates()
+    return _prove(copy, name)
+
+
+def _prove_compressed(
+    indptr: Any, indices: Any, values: Any, n_lines: int, width: int, name: str, axis: str
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], tuple[bool, bool, bool, float]]:
+    """The three arrays of a compressed matrix in the engine's types, and what `check.prove` learnt of them."""
+    for what, array in (("indptr", indptr), ("indices", indices)):
+        if array.dtype.kind not in "iu" or array.ndim != 1:
+            raise ValueError(f"{name}.{what} must be a vector of integers, got dtype {array.dtype}, shape {array.shape}")
+    if values.ndim != 1:
+        raise ValueError(f"{name}.data must be a vector, got shape {values.shape}")
+    if len(indptr) != n_lines + 1:
+        raise ValueError(f"{name}.indptr has {len(indptr)} entries; {n_lines} {axis}s need {n_lines + 1}")
+    if indices.dtype != np.int32 and len(indices) and (indices.min() < 0 or indices.max() >= width):
+        position = int(np.flatnonzero((indices < 0) | (indices >= width))[0])
+        line = int(np.searchsorted(indptr, position, side="right")) - 1
+        raise ValueError(f"{name} holds index {indices[position]} in {axis} {line}, outside [0, {width})")
+    half = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+    pointers = np.require(indptr, np.int64, ["C", "A"])
+    columns = np.require(indices, np.int32, ["C", "A"])
+    reals = np.require(values, np.float32 if half else np.float64, ["C", "A"])
+    fault, line, position, *facts = check.prove(pointers, columns, reals, width)
+    if fault == check.INDPTR_START:
+        raise ValueError(f"{name}.indptr must start at 0, not at {pointers[0]}")
+    if fault == check.INDPTR_ORDER:
+        raise ValueError(f"{name}.indptr falls from {pointers[line]} to {pointers[line + 1]} at {axis} {line}")
+    if fault == check.INDPTR_END:
+        end = pointers[line + 1]
+        raise ValueError(f"{name}.indptr points to {end} at {axis} {line}, but there are {len(columns)} values")
+    if fault == check.INDEX_RANGE:
+        raise ValueError(f"{name} holds index {columns[position]} in {axis} {line}, outside [0, {width})")
+    if fault == check.NOT_FINITE:
+        kind = "NaN" if np.isnan(reals[position]) else "infinity"
+        raise ValueError(f"Input {name} contains {kind} {_where(pointers, columns, position)}")
+    return pointers, columns, reals, tuple(facts)
+
+
+def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int) -> str:
+    row = int(np.searchsorted(indptr, position, side="right")) - 1
+    return f"at row {row}, column {indices[position]}"
+
+
+def _same_length(name: str, **arrays: Any) -> None:
+    lengths = {what: len(array) for what, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{name}: lengths differ: " + ", ".join(f"{what} {n}" for what, n in lengths.items()))
+
+
+def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """(classes, codes): the sorted distinct labels, and each row's place among them."""
+    if y is None:
+        raise ValueError(f"{estimator} requires {name} to be passed, but the target {name} is None")
+    if sp.issparse(y):
+        raise TypeError(f"{name} must be a vector of labels, got a sparse matrix")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
+    if len(y) != n_rows:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows}, {name} has {len(y)}")
+    if y.dtype.kind == "f":
+        finite = np.isfinite(y)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f"Input {name} contains {'NaN' if np.isnan(y[row]) else 'infinity'} at row {row}")
+        fraction = y != np.floor(y)
+        if fraction.any():
+            row = int(np.argmax(fraction))
+            raise ValueError(f"Unknown label type: continuous. {name} holds {y[row]} at row {row}; labels are discrete")
+    if y.dtype.kind in "iub":
+        classes, codes = _encode_integers(y)
+    elif y.dtype.kind in "OUST":
+        classes, codes = _encode_objects(y, name)
+    else:
+        classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int32, copy=False)
+
+
+def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """A table over the range of the labels, where that is short; no sorting of the rows."""
+    low, high = int(y.min()), int(y.max())
+    if y.dtype.kind == "b" or high - low > 4 * len(y) + 1000:
+        return np.unique(y, return_inverse=True)
+    offsets = np.subtract(y, low, dtype=np.int64, casting="unsafe")
+    present = np.bincount(offsets, minlength=1) > 0
+    places = np.cumsum(present) - 1
+    return (np.flatnonzero(present) + low).astype(y.dtype), places[offsets]
+
+
+def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Hash the labels, sort only the distinct ones."""
+    values = y.tolist()
+    try:
+        ordered = sorted(set(values))
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {kinds}") from error
+    if y.dtype == object and isinstance(ordered[0], float | numbers.Complex) and not isinstance(ordered[0], numbers.Integral):
+        raise ValueError(f"Unknown label type: {name} holds objects like {ordered[0]!r}; give labels as strings or integers")
+    place = {label: code for code, label in enumerate(ordered)}
+    return np.array(ordered, dtype=y.dtype), np.fromiter((place[value] for value in values), np.int64, len(values))
+
+
+def as_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64] | None:
+    """Non-negative finite weights, one a row; None stands for ones."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    weights = as_vector(sample_weight, name)
+    if len(weights) != n_rows:
+        raise ValueError(f"{name} has {len(weights)} entries, X has {n_rows} rows")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(f"{name} must not be negative: {weights[row]:g} at row {row}")
+    if (weights > 1e100).any():
+        row = int(np.argmax(weights > 1e100))
+        raise ValueError(f"{name} holds {weights[row]:g} at row {row}; at most 1e100 is supported")
+    return weights
+
+
+def as_vector(values: Any, name: str) -> NDArray[np.float64]:
+    """A contiguous finite float64 vector."""
+    return as_finite(values, name, ndim=1)
+
+
+def as_finite(values: Any, name: str, ndim: int) -> NDArray[np.float64]:
+    """A contiguous finite float64 array of so many dimensions."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError("complex")
+        array = np.require(array, np.float64, ["C", "A"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers") from error
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        place = np.unravel_index(int(np.argmin(finite)), array.shape)
+        kind = "NaN" if np.isnan(array[place]) else "infinity"
+        raise ValueError(f"{name} contains {kind} at {', '.join(str(int(index)) for index in place)}")
+    return array
+
+
+def one_of(name: str, value: Any, options: Iterable[Any]) -> Any:
+    """`value`, if it is one of the options."""
+    options = list(options)
+    if any(value is option or (isinstance(value, str) and value == option) for option in options):
+        return value
+    close = difflib.get_close_matches(str(value), [option for option in options if isinstance(option, str)], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}{hint}")
+
+
+def real_number(name: str, value: Any, above: float | None = None, at_least: float | None = None,
+                at_most: float = np.inf, below: float = np.inf) -> float:  # fmt: skip
+    """`value` as a float, inside its bounds."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    inside = (above is None or value > above) and (at_least is None or value >= at_least) and value <= at_most
+    if not inside or (below < np.inf and value >= below):
+        bounds = [f"> {above:g}"] if above is not None else []
+        bounds += [f">= {at_least:g}"] if at_least is not None else []
+        bounds += [f"<= {at_most:g}"] if at_most < np.inf else []
+        bounds += [f"< {below:g}"] if below < np.inf else []
+        raise ValueError(f"{name} must be {' and '.join(bounds)}, got {value!r}")
+    return float(value)
+
+
+def whole_number(name: str, value: Any, at_least: int) -> int:
+    """`value` as an int, at least so large."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, got {value!r}")
+    return int(value)
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """float32 or float64, or None for the type of X."""
+    if dtype is None:
+        return None
+    try:
+        kind = np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}") from error
+    if kind not in LIMITS:
+        raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
+    return kind
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A PCG64 generator from a seed, a RandomState, a Generator or None."""
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    elif random_state is not None:
+        whole_number("random_state", random_state, 0)
+    return np.random.Generator(np.random.PCG64(random_state))
+
+
+def as_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None, a number of threads, or -1 for one each processor; got {n_jobs!r}")
+
+
+def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+    return callback
+
+
+def class_weights(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], weights: NDArray[np.float64] | None, strict: bool
+) -> NDArray[np.float64] | None:
+    """The sample weights times the weights of their classes; `strict`: a weight for a label that y lacks is an error."""
+    if class_weight is None:
+        return weights
+    factors = np.ones(len(classes))
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, ["balanced"])
+        factors = len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
+    elif isinstance(class_weight, dict):
+        for place, label in enumerate(classes.tolist()):
+            factors[place] = real_number(f"class_weight[{label!r}]", class_weight.get(label, 1.0), at_least=0, at_most=1e100)
+        unknown = set(class_weight) - set(classes.tolist())
+        if strict and unknown:
+            raise ValueError(f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y")
+    else:
+        raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    return factors[codes] if weights is None else factors[codes] * weights
+
+
+_HALF = 2**64 - 1
+
+
+def export_generator(generator: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
+    """The state of a PCG64 as one array."""
+    held = generator.bit_generator.state
+    words = [held["state"]["state"] >> 64, held["state"]["state"] & _HALF, held["state"]["inc"] >> 64, held["state"]["inc"] & _HALF]
+    return {"random": np.array([*words, held["has_uint32"], held["uinteger"]], np.uint64)}
+
+
+def restore_generator(arrays: dict[str, Any]) -> np.random.Generator:
+    """The generator that `export_generator` described."""
+    words = np.asarray(arrays.get("random", ()))
+    if words.dtype != np.uint64 or words.shape != (6,):
+        raise ValueError("state['random'] must hold six uint64")
+    high, low, inc_high, inc_low, has_uint32, uinteger = words.tolist()
+    generator = np.random.Generator(np.random.PCG64(0))
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high << 64 | low, "inc": inc_high << 64 | inc_low},
+        "has_uint32": int(has_uint32 > 0),
+        "uinteger": uinteger & 0xFFFFFFFF,
+    }
+    return generator
+
+
+def export_labels(classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Labels as an array that needs no pickle: objects are strings, or refuse."""
+    if classes.dtype != object:
+        return {"classes": classes.copy(), "objects": np.array(False)}
+    if not all(isinstance(label, str) for label in classes):
+        raise TypeError(f"labels of type {type(classes[0]).__name__} do not export to an array; use strings or integers")
+    return {"classes": classes.astype(str), "objects": np.array(True)}
+
+
+def restore_labels(arrays: dict[str, Any]) -> NDArray[Any]:
+    """The labels that `export_labels` described."""
+    classes = np.asarray(arrays.get("classes", ()))
+    if classes.ndim != 1 or not len(classes) or classes.dtype == object or (classes[1:] <= classes[:-1]).any():
+        raise ValueError("state['classes'] must be a sorted vector of distinct labels")
+    return classes.astype(object) if bool(np.asarray(arrays.get("objects", False))) else classes.copy()

@@ -1,0 +1,19 @@
+"""The tests need no data but what they make, and nothing in them is left to chance."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips its checks of array inputs
+
+settings.register_profile(
+    "ci",
+    deadline=None,
+    max_examples=40,
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("search", settings.get_profile("ci"), max_examples=1000, derandomize=False)
+settings.load_profile("ci")

@@ -1,0 +1,127 @@
+"""scikit-learn's own checks, and life inside its searches, pipelines and metadata routing."""
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from sklearn.ensemble import VotingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fastlin import MIRAClassifier, MultinomialNB, PassiveAggressiveClassifier, Perceptron, SGDClassifier
+from support import EVERY, make, text_like
+
+ORDERED = "an online learner sees rows one after the other: a row that weighs two is one step, two rows are two"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": ORDERED,
+    "check_sample_weight_equivalence_on_sparse_data": ORDERED,
+}
+CHECKED = [
+    Perceptron(),
+    Perceptron(average=True),
+    PassiveAggressiveClassifier(),
+    MIRAClassifier(),
+    SGDClassifier(),
+    SGDClassifier(loss="log_loss"),
+    SGDClassifier(learning_rate="adagrad", penalty="l1", eta0=1.0),
+    MultinomialNB(),
+]
+TEXTS = ["good fine great", "bad awful poor", "fine good", "awful bad", "great good", "poor poor bad"] * 6
+VERDICTS = ["up", "down"] * 18
+
+
+def expected_failures(estimator):
+    return {} if isinstance(estimator, MultinomialNB) else EXPECTED_FAILURES
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the checks set max_iter to a few
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("name", EVERY)
+def test_grid_search_finds_the_same_in_parallel(name, backend):
+    X, y = text_like(n_rows=120)
+    grid = {"alpha": [0.01, 1.0]} if name == "naive bayes" else {"fit_intercept": [False, True]}
+    alone = GridSearchCV(make(name), grid, cv=3, n_jobs=1).fit(X, y)
+    with joblib.parallel_backend(backend):
+        together = GridSearchCV(make(name), grid, cv=3, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(together.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(together.predict(X), alone.predict(X))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_pipeline_goes_from_text_to_label(name):
+    pipeline = make_pipeline(CountVectorizer(), make(name)).fit(TEXTS, VERDICTS)
+    assert pipeline.predict(["good great", "awful poor"]).tolist() == ["up", "down"]
+    assert pipeline.score(TEXTS, VERDICTS) == 1.0
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_sample_weights_are_routed(name):
+    X, y = text_like(n_rows=90)
+    weights = np.where(y == 0, 0.0, 1.0)  # nothing is learnt about label 0 when the weights arrive
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make(name).set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+        searched = GridSearchCV(model, {"n_jobs": [1]}, cv=3).fit(X, y, sample_weight=weights)
+    directly = make(name).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(searched.predict(X), directly.predict(X))
+    if name != "naive bayes":
+        np.testing.assert_array_equal(searched.best_estimator_.coef_, directly.coef_)
+
+
+def test_validation_sets_are_routed():
+    X, y = text_like(n_rows=90)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make("sgd", early_stopping=True).set_fit_request(X_val=True, y_val=True)
+        pipeline = make_pipeline(model).fit(X, y, X_val=X[:30], y_val=y[:30])
+    assert "validation_score" in pipeline[-1].history_[-1]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_scorers_and_votes_know_a_classifier(name):
+    X, y = text_like(n_rows=90)
+    scores = cross_val_score(make(name), X, y, cv=3, scoring="balanced_accuracy")
+    assert (scores > 0.4).all()
+    voting = VotingClassifier([("one", make(name)), ("two", make("naive bayes"))]).fit(X, y)
+    assert voting.score(X, y) > 0.4
+    if name in ("sgd", "naive bayes"):
+        assert get_scorer("neg_log_loss")(make(name).fit(X, y), X, y) < 0
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_constructors_know_scikit_learns_parameters(name):
+    """Changing the import is all it takes."""
+    theirs = {
+        "perceptron": sklearn.linear_model.Perceptron,
+        "sgd": sklearn.linear_model.SGDClassifier,
+        "naive bayes": sklearn.naive_bayes.MultinomialNB,
+    }.get(name)
+    if theirs is None:
+        shared = {
+            "C",
+            "fit_intercept",
+            "max_iter",
+            "tol",
+            "early_stopping",
+            "validation_fraction",
+            "n_iter_no_change",
+            "shuffle",
+            "verbose",
+            "n_jobs",
+            "random_state",
+            "warm_start",
+            "class_weight",
+            "average",
+        }
+        assert shared <= set(make(name).get_params())
+        return
+    ours = type(make(name))().get_params()
+    for parameter, default in theirs().get_params().items():
+        if parameter != "epsilon":  # of the Huber losses, which are for regression
+            assert ours[parameter] == default
