@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from fastlin.linear.perceptron import Perceptron as Perceptron
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
 
+__all__ = [
+    "MIRAClassifier",
+    "MultinomialNB",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "SGDClassifier",
+    "__version__",
+    "losses",
+]
+
 _HOMES = {
     "MIRAClassifier": "fastlin.linear.mira",
     "MultinomialNB": "fastlin.linear.naive_bayes",
@@ -20,8 +30,6 @@ _HOMES = {
     "Perceptron": "fastlin.linear.perceptron",
     "SGDClassifier": "fastlin.linear.sgd",
 }
-
-__all__ = ["__version__", "losses", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -34,4 +42,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__})

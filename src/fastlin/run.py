@@ -1,6 +1,7 @@
 """Where passes run: one thread, or several that share the blocks. The bits are the same."""
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,7 +26,7 @@ def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def in_threads(work: Callable[..., None], jobs: Iterator[tuple[int, int]], n_jobs: int | None) -> None:
+def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_jobs: int | None) -> None:
     """Call work(*job) for every job, on as many threads as n_jobs says."""
     threads = effective_n_jobs(n_jobs)
     if threads == 1:
@@ -50,7 +51,7 @@ def forward(
     infer: Callable[[NDArray[np.float64], int, int], None],
     n_jobs: int | None,
 ) -> None:
-    """Score the rows block by block and hand each block's scores to `infer(scores, start, stop)` while they are in cache."""
+    """Score the rows in blocks; each block's scores go to `infer(scores, start, stop)` while they are in cache."""
 
     def work(start: int, stop: int) -> None:
         scores = np.empty((stop - start, weights.shape[1]))
@@ -74,22 +75,26 @@ def backward(rows: Rows, residual: NDArray[np.float64], gradient: NDArray[np.flo
 
 
 def count(
-    rows: Rows, labels: NDArray[np.int32], weights: NDArray[np.float64], counts: NDArray[np.float64], n_jobs: int | None
+    rows: Rows,
+    start: int,
+    stop: int,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    n_jobs: int | None,
 ) -> None:
-    """counts[j, y_i] += w_i x_ij; no weights stand for ones."""
+    """counts[j, y_i] += w_i x_ij over the rows of a block; no weights stand for ones. Shared like `backward`."""
+    indices, values = part(rows, start, stop, rows.values.dtype)
 
     def work(low: int, high: int) -> None:
-        for start, stop in blocks(rows, 1):
-            indices, values = part(rows, start, stop, rows.values.dtype)
-            passes.count(rows.indptr, indices, values, start, stop, labels, weights, low, high, counts)
+        passes.count(rows.indptr, indices, values, start, stop, labels, weights, low, high, counts)
 
     in_threads(work, _column_ranges(rows.n_columns, n_jobs), n_jobs)
 
 
 def _column_ranges(n_columns: int, n_jobs: int | None) -> Iterator[tuple[int, int]]:
     threads = effective_n_jobs(n_jobs)
-    edges = [n_columns * thread // threads for thread in range(threads + 1)]
-    return zip(edges[:-1], edges[1:], strict=True)
+    return itertools.pairwise(n_columns * thread // threads for thread in range(threads + 1))
 
 
 def uninterrupted(work: Callable[[], None]) -> None:

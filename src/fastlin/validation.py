@@ -1,7 +1,7 @@
 """The only module that checks what a user passes in.
 
-Whatever comes back from here is proved: the kernels run without bounds checks on it. Errors name the argument, the
-row and the value, and are raised before anything is changed.
+Whatever comes back from here is proved: the kernels run without bounds checks on it. Errors name the argument, the row
+and the value, and are raised before anything is changed.
 """
 
 import difflib
@@ -43,11 +43,15 @@ class Rows:
 
     def take(self, rows: NDArray[np.int64]) -> "Rows":
         """A copy of some of the rows."""
-        return self._like(sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))[rows])
+        return self._like(
+            sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))[rows]
+        )
 
     def without_zeros(self) -> "Rows":
         """A copy without explicit zeros."""
-        matrix = sp.csr_array((self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns))
+        matrix = sp.csr_array(
+            (self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns)
+        )
         matrix.eliminate_zeros()
         return self._like(matrix)
 
@@ -68,7 +72,7 @@ def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonn
     `dtype` is the type of the weights that will meet the rows; it sets the largest |x| allowed. None: the rows' own.
     """
     if not sp.issparse(X):
-        if getattr(getattr(X, "dtype", None), "kind", "") in "mM":
+        if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
             raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
         X = check_array(
             X,
@@ -93,11 +97,13 @@ def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonn
     if rows.largest > limit:
         position = int(np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)[0])
         advice = f"larger than {limit:g}, the limit of these weights' type"
-        raise ValueError(f"{name} holds {rows.values[position]:g} {_where(rows.indptr, rows.indices, position)}: {advice}")
+        place = _where(rows.indptr, rows.indices, position)
+        raise ValueError(f"{name} holds {rows.values[position]:g} {place}: {advice}")
     if nonnegative and rows.negative:
         position = int(np.flatnonzero(rows.values[: rows.nnz] < 0)[0])
         place = _where(rows.indptr, rows.indices, position)
-        raise ValueError(f"Negative values in {name}: {rows.values[position]:g} {place}; counts cannot be negative")
+        value = f"{rows.values[position]:g}"
+        raise ValueError(f"Negative values in data: {name} holds {value} {place}; counts cannot be negative")
     return rows
 
 
@@ -112,7 +118,11 @@ def _to_csr(X: Any, name: str) -> Any:
             X = X.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} has dtype {X.dtype}, which does not convert to numbers") from error
-    if X.format == "coo":
+    if X.format == "dok":
+        for row, column in X.keys():  # noqa: SIM118 - a dok is no dict
+            if not (0 <= row < X.shape[0] and 0 <= column < X.shape[1]):
+                raise ValueError(f"{name} holds an entry at row {row}, column {column}, outside its shape {X.shape}")
+    elif X.format == "coo":
         for axis, (what, index) in enumerate((("row", X.row), ("column", X.col))):
             _same_length(name, **{f"{what} indices": index, "values": X.data})
             wrong = (index < 0) | (index >= X.shape[axis])
@@ -128,6 +138,7 @@ def _to_csr(X: Any, name: str) -> Any:
         rows, columns = X.shape[0] // height, X.shape[1] // width
         _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), rows, columns, name, "block row")
     elif X.format == "lil":
+        _same_length(name, rows=X.rows, data=X.data, shape=range(X.shape[0]))
         for row, (indices, values) in enumerate(zip(X.rows, X.data, strict=True)):
             if len(indices) != len(values):
                 raise ValueError(f"{name}: lengths differ in row {row}: indices {len(indices)}, values {len(values)}")
@@ -154,15 +165,18 @@ def _prove_compressed(
     """The three arrays of a compressed matrix in the engine's types, and what `check.prove` learnt of them."""
     for what, array in (("indptr", indptr), ("indices", indices)):
         if array.dtype.kind not in "iu" or array.ndim != 1:
-            raise ValueError(f"{name}.{what} must be a vector of integers, got dtype {array.dtype}, shape {array.shape}")
+            raise ValueError(
+                f"{name}.{what} must be a vector of integers, got dtype {array.dtype}, shape {array.shape}"
+            )
     if values.ndim != 1:
         raise ValueError(f"{name}.data must be a vector, got shape {values.shape}")
     if len(indptr) != n_lines + 1:
         raise ValueError(f"{name}.indptr has {len(indptr)} entries; {n_lines} {axis}s need {n_lines + 1}")
-    if indices.dtype != np.int32 and len(indices) and (indices.min() < 0 or indices.max() >= width):
-        position = int(np.flatnonzero((indices < 0) | (indices >= width))[0])
+    used = indices[: max(0, int(indptr[-1]))]
+    if indices.dtype != np.int32 and len(used) and (used.min() < 0 or used.max() >= width):  # before they wrap
+        position = int(np.flatnonzero((used < 0) | (used >= width))[0])
         line = int(np.searchsorted(indptr, position, side="right")) - 1
-        raise ValueError(f"{name} holds index {indices[position]} in {axis} {line}, outside [0, {width})")
+        raise ValueError(f"{name} holds index {used[position]} in {axis} {line}, outside [0, {width})")
     half = values.dtype.kind == "f" and values.dtype.itemsize <= 4
     pointers = np.require(indptr, np.int64, ["C", "A"])
     columns = np.require(indices, np.int32, ["C", "A"])
@@ -204,7 +218,9 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
     if len(y) != n_rows:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows}, {name} has {len(y)}")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows}, {name} has {len(y)}"
+        )
     if y.dtype.kind == "f":
         finite = np.isfinite(y)
         if not finite.all():
@@ -242,8 +258,13 @@ def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[n
     except TypeError as error:
         kinds = ", ".join(sorted({type(value).__name__ for value in values}))
         raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {kinds}") from error
-    if y.dtype == object and isinstance(ordered[0], float | numbers.Complex) and not isinstance(ordered[0], numbers.Integral):
-        raise ValueError(f"Unknown label type: {name} holds objects like {ordered[0]!r}; give labels as strings or integers")
+    if (
+        y.dtype == object
+        and isinstance(ordered[0], float | numbers.Complex)
+        and not isinstance(ordered[0], numbers.Integral)
+    ):
+        kind = f"objects like {ordered[0]!r}"
+        raise ValueError(f"Unknown label type: {name} holds {kind}; give labels as strings or integers")
     place = {label: code for code, label in enumerate(ordered)}
     return np.array(ordered, dtype=y.dtype), np.fromiter((place[value] for value in values), np.int64, len(values))
 
@@ -300,19 +321,26 @@ def one_of(name: str, value: Any, options: Iterable[Any]) -> Any:
     raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}{hint}")
 
 
-def real_number(name: str, value: Any, above: float | None = None, at_least: float | None = None,
-                at_most: float = np.inf, below: float = np.inf) -> float:  # fmt: skip
-    """`value` as a float, inside its bounds."""
+def real_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -np.inf,
+    at_least: float = -np.inf,
+    at_most: float = np.inf,
+    below: float | None = None,
+) -> float:
+    """`value` as a float, inside its bounds; NaN is outside of all."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    inside = (above is None or value > above) and (at_least is None or value >= at_least) and value <= at_most
-    if not inside or (below < np.inf and value >= below):
-        bounds = [f"> {above:g}"] if above is not None else []
-        bounds += [f">= {at_least:g}"] if at_least is not None else []
+    number = float(value)
+    if not max(above, at_least) <= number <= at_most or number == above or (below is not None and number >= below):
+        bounds = [f"> {above:g}"] if above > -np.inf else []
+        bounds += [f">= {at_least:g}"] if at_least > -np.inf else []
         bounds += [f"<= {at_most:g}"] if at_most < np.inf else []
-        bounds += [f"< {below:g}"] if below < np.inf else []
+        bounds += [f"< {below:g}"] if below is not None else []
         raise ValueError(f"{name} must be {' and '.join(bounds)}, got {value!r}")
-    return float(value)
+    return number
 
 
 def whole_number(name: str, value: Any, at_least: int) -> int:
@@ -360,9 +388,13 @@ def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
 
 
 def class_weights(
-    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], weights: NDArray[np.float64] | None, strict: bool
+    class_weight: Any,
+    classes: NDArray[Any],
+    codes: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    strict: bool,
 ) -> NDArray[np.float64] | None:
-    """The sample weights times the weights of their classes; `strict`: a weight for a label that y lacks is an error."""
+    """The sample weights times their classes' weights; `strict`: a weight for a label that y lacks is an error."""
     if class_weight is None:
         return weights
     factors = np.ones(len(classes))
@@ -371,7 +403,8 @@ def class_weights(
         factors = len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
     elif isinstance(class_weight, dict):
         for place, label in enumerate(classes.tolist()):
-            factors[place] = real_number(f"class_weight[{label!r}]", class_weight.get(label, 1.0), at_least=0, at_most=1e100)
+            weight = class_weight.get(label, 1.0)
+            factors[place] = real_number(f"class_weight[{label!r}]", weight, at_least=0, at_most=1e100)
         unknown = set(class_weight) - set(classes.tolist())
         if strict and unknown:
             raise ValueError(f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y")
@@ -386,7 +419,8 @@ _HALF = 2**64 - 1
 def export_generator(generator: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
     """The state of a PCG64 as one array."""
     held = generator.bit_generator.state
-    words = [held["state"]["state"] >> 64, held["state"]["state"] & _HALF, held["state"]["inc"] >> 64, held["state"]["inc"] & _HALF]
+    state, increment = held["state"]["state"], held["state"]["inc"]
+    words = [state >> 64, state & _HALF, increment >> 64, increment & _HALF]
     return {"random": np.array([*words, held["has_uint32"], held["uinteger"]], np.uint64)}
 
 
@@ -411,7 +445,8 @@ def export_labels(classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
     if classes.dtype != object:
         return {"classes": classes.copy(), "objects": np.array(False)}
     if not all(isinstance(label, str) for label in classes):
-        raise TypeError(f"labels of type {type(classes[0]).__name__} do not export to an array; use strings or integers")
+        kind = type(classes[0]).__name__
+        raise TypeError(f"labels of type {kind} do not export to an array; use strings or integers")
     return {"classes": classes.astype(str), "objects": np.array(True)}
 
 

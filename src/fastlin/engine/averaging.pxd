@@ -10,7 +10,7 @@
             coefficients −S_{s−1} c_s of an instance are kept in a residual R[n, K] over all epochs, and one
             backward pass, XᵀR, takes them into `total` at the end. An averaged epoch costs one row of R
             an instance, where the usual way writes a second weight for every non-zero (DESIGN: 25–150 %).
-            The floor is high when averaging (1/8), since S·W − total cancels by a factor 1/A.
+            S·W − total cancels where the mean of A is far above A itself: there, too, a new generation starts.
 
 Adagrad has a scale for each weight, so its debts are counted in steps (`touched`), with ρ = h/(h + η₀λ₂):
 after n steps θ = sgn θ·max(0, ρⁿ|θ| − τ(1 − ρⁿ)/(1 − ρ)), τ = η₀λ₁/h.

@@ -7,12 +7,16 @@ ctypedef fused real:
     double
 
 cdef extern from "tile.h" nogil:
+    void prefetch "fastlin_prefetch"(const void*) noexcept
+    void prefetch_range "fastlin_prefetch_range"(const void*, const void*) noexcept
     void fastlin_score_float(float*, const float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t,
                              const int32_t*, Py_ssize_t) noexcept
     void fastlin_score_double(double*, const double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
                               const int32_t*, Py_ssize_t) noexcept
     void fastlin_add_float(float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t, const float*) noexcept
     void fastlin_add_double(double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t, const double*) noexcept
+    void fetch_add_row "fastlin_fetch_add_double"(double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
+                                                  const double*, const int32_t*, Py_ssize_t) noexcept
 
 
 cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t* indices, const real* values,

@@ -66,24 +66,50 @@ cdef inline double logarithm(double x) noexcept nogil:
 
 
 cdef inline double highest(const double* s, Py_ssize_t K) noexcept nogil:
-    cdef Py_ssize_t k
-    cdef double top = s[0]
-    for k in range(1, K):
-        top = s[k] if s[k] > top else top
-    return top
+    """max s. Four maxima, here as below four sums, hide the latency of one; the order of addition stays fixed."""
+    cdef double a = s[0], b = s[0], c = s[0], d = s[0]
+    cdef Py_ssize_t k = 0
+    while k + 4 <= K:
+        a = s[k] if s[k] > a else a
+        b = s[k + 1] if s[k + 1] > b else b
+        c = s[k + 2] if s[k + 2] > c else c
+        d = s[k + 3] if s[k + 3] > d else d
+        k += 4
+    while k < K:
+        a = s[k] if s[k] > a else a
+        k += 1
+    a = a if a > b else b
+    c = c if c > d else d
+    return a if a > c else c
+
+
+cdef inline double add_up(const double* x, Py_ssize_t n) noexcept nogil:
+    """Σ x."""
+    cdef double a = 0, b = 0, c = 0, d = 0
+    cdef Py_ssize_t k = 0
+    while k + 4 <= n:
+        a += x[k]
+        b += x[k + 1]
+        c += x[k + 2]
+        d += x[k + 3]
+        k += 4
+    while k < n:
+        a += x[k]
+        k += 1
+    return (a + b) + (c + d)
 
 
 cdef inline double softmax(const double* s, Py_ssize_t K, double top, double* p) noexcept nogil:
     """p = softmax(s), with top = max s finite; returns log Σ_k e^{s_k − top}."""
     cdef Py_ssize_t k
-    cdef double total = 0
+    cdef double total, share
     for k in range(K):
         p[k] = exponential(s[k] - top)
+    total = add_up(p, K)
+    share = 1.0 / total
     for k in range(K):
-        total += p[k]
-    for k in range(K):
-        p[k] /= total
-    return log(total)
+        p[k] *= share
+    return logarithm(total)
 
 
 cdef inline double log1pexp(double x) noexcept nogil:

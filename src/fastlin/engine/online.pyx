@@ -15,8 +15,9 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.averaging cimport Lazy, settle
-from fastlin.engine.csr cimport add_row, move_row, real, score_row, squared_norm
+from fastlin.engine.csr cimport add_row, move_row, prefetch, prefetch_range, real, score_row, squared_norm
 from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
+from fastlin.engine.mathx cimport add_up
 from fastlin.engine.steps cimport (
     ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage, soft)
 
@@ -24,6 +25,8 @@ cdef enum Status:
     DONE = 0             # the epoch or the budget is used up
     OVERFLOW = 1         # the next step would leave the numbers
     FULL = 2             # no room to start another generation
+
+cdef double FLOOR = 1e-9  # of the scale
 
 cdef enum:
     NOTHING = -2         # `rival` of a row without a gradient
@@ -54,7 +57,7 @@ cdef struct Bias:
 
 cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
                   Py_ssize_t K, double step, double* loss) noexcept nogil:
-    """Fill direction[b] from the scores; returns max |direction|.
+    """Fill direction[b] from the scores; returns a bound of |direction|.
 
     `step` is −η/B for gradients (1/B for Adagrad, which has its own rates), unused by the margin steps.
     """
@@ -70,8 +73,7 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
         loss[0] += weight * log_loss(s, K, y, direction)
         for k in range(K):
             direction[k] *= weight * step
-            size = fabs(direction[k]) if fabs(direction[k]) > size else size
-        return size
+        return fabs(weight * step)                        # no probability's gradient is larger than 1
 
     if K > 1:
         rival = find_rival(s, K, y)
@@ -295,15 +297,22 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             work += m * K
             if owing or (scaled and clock.generation > 0):
                 settle_row(rule, clock, lazy, rows, i, W)
+            if position + 8 < end:
+                prefetch(rows.indptr + order[position + 8])
+                prefetch(rows.labels + order[position + 8])
+                ahead = order[position + 2]
+                prefetch_range(rows.indices + rows.indptr[ahead], rows.indices + rows.indptr[ahead + 1])
+                prefetch_range(values + rows.indptr[ahead], values + rows.indptr[ahead + 1])
+                if residual != NULL:
+                    prefetch_range(residual + ahead * K, residual + (ahead + 1) * K)
             next_row = batch.row[b + 1] if b + 1 < batch.size else (order[position] if position < end else i)
             ahead = rows.indptr[next_row]
             m_ahead = rows.indptr[next_row + 1] - ahead if next_row != i else 0
             score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
-            size = 0
             for k in range(K):
                 batch.scores[k] = clock.scale * raw[k] + bias.value[k]
-                size += fabs(batch.scores[k])
-            if not size < 1e150:                          # NaN included
+                batch.spare[k] = fabs(batch.scores[k])
+            if not add_up(batch.spare, K) < 1e150:        # NaN included
                 status[0] = OVERFLOW
                 return first
             size = infer(rule, rows, values + start, batch, b, K, 1.0 / batch.size if adagrad else -eta / batch.size, &loss)
@@ -345,7 +354,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             clock.mass += clock.scale
             for k in range(K):
                 bias.total[k] += bias.value[k]
-        if clock.scale < rule.floor:
+        if clock.scale < FLOOR or clock.mass > rule.cancellation * clock.averaged * clock.scale:
             start_generation(clock, past)
     status[0] = DONE
     return position

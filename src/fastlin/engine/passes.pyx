@@ -8,7 +8,7 @@ result has the same bits for every number of threads.
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport add_row, real, score_row
+from fastlin.engine.csr cimport fetch_add_row, real, score_row
 from fastlin.engine.mathx cimport logarithm
 
 
@@ -44,28 +44,56 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
                 scores[i - start, k] = raw[k] + bias[k]
 
 
+cdef struct Stretch:
+    Py_ssize_t row           # −1: none
+    int64_t start            # its non-zeros inside the columns
+    int64_t size
+
+
+cdef inline Stretch next_active(const int64_t* indptr, const int32_t* indices, Py_ssize_t row, Py_ssize_t stop,
+                                const double* R, Py_ssize_t K, Py_ssize_t low, Py_ssize_t high, bint whole) noexcept nogil:
+    """The first row from `row` on with non-zeros in the columns and a residual that is not all zero."""
+    cdef Stretch found
+    cdef Py_ssize_t k
+    for row in range(row, stop):
+        for k in range(K):
+            if R[row * K + k] != 0:
+                break
+        else:
+            continue
+        found.start = indptr[row]
+        found.size = indptr[row + 1] - found.start
+        if not whole:
+            found.start += lower_bound(indices + indptr[row], found.size, low)
+            found.size = indptr[row] + lower_bound(indices + indptr[row], found.size, high) - found.start
+        if found.size > 0:
+            found.row = row
+            return found
+    found.row = -1
+    found.start = 0
+    found.size = 0
+    return found
+
+
 def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, Py_ssize_t start, Py_ssize_t stop,
              const double[:, ::1] R, Py_ssize_t low, Py_ssize_t high, double[:, ::1] G):
     """G[j] += Σ_i x_ij R[i] for low ≤ j < high, over the rows whose residual is not all zero."""
-    cdef Py_ssize_t K = G.shape[1], k
-    cdef int64_t i, base = indptr[start], p, m, skipped
-    cdef bint active, whole = low == 0 and high == G.shape[0]
+    cdef Py_ssize_t K = G.shape[1]
+    cdef bint whole = low == 0 and high == G.shape[0]
+    cdef Stretch now, then
+    cdef const int32_t* columns
+    cdef const double* reals
+    if indices.shape[0] == 0:
+        return
+    columns = &indices[0] - indptr[start]
+    reals = &values[0] - indptr[start]
     with nogil:
-        for i in range(start, stop):
-            active = False
-            for k in range(K):
-                active = active or R[i, k] != 0
-            p = indptr[i] - base
-            m = indptr[i + 1] - indptr[i]
-            if not active or m == 0:
-                continue
-            if not whole:
-                skipped = lower_bound(&indices[p], m, low)
-                m = lower_bound(&indices[p], m, high) - skipped
-                p += skipped
-                if m == 0:
-                    continue
-            add_row(&G[0, 0], K, &indices[p], &values[p], m, &R[i, 0])
+        now = next_active(&indptr[0], columns, start, stop, &R[0, 0], K, low, high, whole)
+        while now.row >= 0:
+            then = next_active(&indptr[0], columns, now.row + 1, stop, &R[0, 0], K, low, high, whole)
+            fetch_add_row(&G[0, 0], K, columns + now.start, reals + now.start, now.size, &R[now.row, 0],
+                          columns + then.start if then.row >= 0 else columns + now.start, then.size)
+            now = then
 
 
 def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start, Py_ssize_t stop,

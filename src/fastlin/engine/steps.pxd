@@ -38,7 +38,7 @@ cdef struct Rule:
     double l1
     double l2
     double C
-    double floor             # below this scale a new generation starts
+    double cancellation      # how much larger than θ the average's S·W/T may grow before a new generation starts
     double reach             # weights never grow beyond this
 
 cdef struct Clock:

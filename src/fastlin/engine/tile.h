@@ -28,8 +28,11 @@
 #define FASTLIN_GATHER_BYTES 16
 #endif
 #define FASTLIN_SCATTER_BYTES (FASTLIN_GATHER_BYTES < 32 ? FASTLIN_GATHER_BYTES : 32)
+#define FASTLIN_REGISTERS (FASTLIN_GATHER_BYTES == 64 ? 24 : 12) /* for sums; the others hold x and addresses */
 #define FASTLIN_WIDEST 32
 #define FASTLIN_LINE 64
+#define FASTLIN_DISTANCE 32     /* non-zeros to prefetch ahead */
+#define FASTLIN_DISTANCE_ONE 64 /* … for a single column */
 #define FASTLIN_INLINE static inline __attribute__((always_inline))
 
 /* CALL(width) with a constant width, for any 1 <= width <= FASTLIN_WIDEST. */
@@ -44,6 +47,32 @@
         FASTLIN_EIGHT(CALL, 1) FASTLIN_EIGHT(CALL, 9)                    \
         FASTLIN_EIGHT(CALL, 17) FASTLIN_EIGHT(CALL, 25)                  \
     }
+
+/* Always inline: gcc takes a function that only prefetches for one without effect, and drops its calls. */
+FASTLIN_INLINE void fastlin_prefetch(const void *address) { __builtin_prefetch(address); }
+
+FASTLIN_INLINE void fastlin_prefetch_range(const void *start, const void *end)
+{
+    for (const char *line = start; line < (const char *)end; line += FASTLIN_LINE)
+        __builtin_prefetch(line);
+}
+
+/* The non-zeros p of a row in three stretches, each with the features to prefetch meanwhile, soon[p]: those `distance`
+   further on in this row, those that the next row begins with, and, where that is short, none that are new. */
+typedef struct {
+    ptrdiff_t end[3];
+    const int32_t *soon[3];
+    ptrdiff_t left, next; /* of the next row, [left, next) is still to be fetched at the end */
+} fastlin_stretches;
+
+FASTLIN_INLINE fastlin_stretches fastlin_cut(
+    const int32_t *indices, ptrdiff_t m, const int32_t *ahead, ptrdiff_t m_ahead, ptrdiff_t distance)
+{
+    const ptrdiff_t own = m > distance ? m - distance : 0, next = m_ahead < distance ? m_ahead : distance;
+    const ptrdiff_t left = m - own < next ? m - own : next;
+    return (fastlin_stretches){
+        {own, own + left, m}, {indices + distance, ahead - own, indices}, left, next};
+}
 
 #define REAL float
 #define NAME(stem) stem##_float
@@ -74,81 +103,121 @@ FASTLIN_INLINE void NAME(prefetch_tile)(const REAL *w, const int width)
     __builtin_prefetch(w + width - 1, 1, 3);
 }
 
+/* `sets` independent sums hide the latency of the additions, as far as the registers go. */
 FASTLIN_INLINE void NAME(score_tile)(
     REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
     const int32_t *ahead, ptrdiff_t m_ahead, const int width)
 {
     enum { lanes = FASTLIN_GATHER_BYTES / sizeof(REAL) };
-    const int whole = width / lanes;
-    NAME(gather) sums[FASTLIN_WIDEST / 2];
-    NAME(lanes8) sum8 = {0};
-    NAME(lanes4) sum4 = {0};
-    NAME(lanes2) sum2 = {0};
-    REAL sum1 = 0;
+    const int whole = width / lanes, registers = whole + (width % lanes ? 2 : 0);
+    const int sets = registers * 4 <= FASTLIN_REGISTERS ? 4 : registers * 2 <= FASTLIN_REGISTERS ? 2 : 1;
+    const fastlin_stretches row = fastlin_cut(indices, m, ahead, m_ahead, FASTLIN_DISTANCE);
+    NAME(gather) sums[4][FASTLIN_WIDEST / 2];
+    NAME(lanes8) sum8[4] = {{0}};
+    NAME(lanes4) sum4[4] = {{0}};
+    NAME(lanes2) sum2[4] = {{0}};
+    REAL sum1[4] = {0};
+#pragma GCC unroll 4
+    for (int set = 0; set < sets; set++)
 #pragma GCC unroll 16
-    for (int v = 0; v < whole; v++)
-        sums[v] = (NAME(gather)){0};
-    for (ptrdiff_t p = 0; p < m; p++) {
-        const REAL x = values[p];
-        const REAL *w = W + indices[p] * K;
-        NAME(prefetch_tile)(W + (p < m_ahead ? ahead[p] : indices[p]) * K, width);
-#pragma GCC unroll 16
-        for (int v = 0; v < whole; v++, w += lanes)
-            sums[v] += x * AT(gather, w);
-        if (lanes > 8 && width & 8) sum8 += x * AT(lanes8, w), w += 8;
-        if (lanes > 4 && width & 4) sum4 += x * AT(lanes4, w), w += 4;
-        if (lanes > 2 && width & 2) sum2 += x * AT(lanes2, w), w += 2;
-        if (width & 1) sum1 += x * *w;
+        for (int v = 0; v < whole; v++)
+            sums[set][v] = (NAME(gather)){0};
+#define ADD(p, set)                                                                    \
+    do {                                                                               \
+        const REAL x = values[p];                                                      \
+        const REAL *w = W + indices[p] * K;                                            \
+        NAME(prefetch_tile)(W + soon[p] * K, width);                                   \
+        _Pragma("GCC unroll 16") for (int v = 0; v < whole; v++, w += lanes)           \
+            sums[set][v] += x * AT(gather, w);                                         \
+        if (lanes > 8 && width & 8) sum8[set] += x * AT(lanes8, w), w += 8;            \
+        if (lanes > 4 && width & 4) sum4[set] += x * AT(lanes4, w), w += 4;            \
+        if (lanes > 2 && width & 2) sum2[set] += x * AT(lanes2, w), w += 2;            \
+        if (width & 1) sum1[set] += x * *w;                                            \
+    } while (0)
+    ptrdiff_t p = 0;
+    for (int stretch = 0; stretch < 3; stretch++) {
+        const int32_t *soon = row.soon[stretch];
+        for (; p + sets <= row.end[stretch]; p += sets) {
+            ADD(p, 0);
+            if (sets > 1) ADD(p + 1, 1);
+            if (sets > 2) ADD(p + 2, 2);
+            if (sets > 2) ADD(p + 3, 3);
+        }
+        for (; p < row.end[stretch]; p++)
+            ADD(p, 0);
     }
-    for (ptrdiff_t p = m; p < m_ahead; p++)
+#undef ADD
+    for (p = row.left; p < row.next; p++)
         NAME(prefetch_tile)(W + ahead[p] * K, width);
+#pragma GCC unroll 4
+    for (int set = 1; set < sets; set++) {
+#pragma GCC unroll 16
+        for (int v = 0; v < whole; v++)
+            sums[0][v] += sums[set][v];
+        sum8[0] += sum8[set], sum4[0] += sum4[set], sum2[0] += sum2[set], sum1[0] += sum1[set];
+    }
 #pragma GCC unroll 16
     for (int v = 0; v < whole; v++, out += lanes)
-        AT(gather, out) = sums[v];
-    if (lanes > 8 && width & 8) AT(lanes8, out) = sum8, out += 8;
-    if (lanes > 4 && width & 4) AT(lanes4, out) = sum4, out += 4;
-    if (lanes > 2 && width & 2) AT(lanes2, out) = sum2, out += 2;
-    if (width & 1) *out = sum1;
+        AT(gather, out) = sums[0][v];
+    if (lanes > 8 && width & 8) AT(lanes8, out) = sum8[0], out += 8;
+    if (lanes > 4 && width & 4) AT(lanes4, out) = sum4[0], out += 4;
+    if (lanes > 2 && width & 2) AT(lanes2, out) = sum2[0], out += 2;
+    if (width & 1) *out = sum1[0];
 }
 
+/* `fetch` (a constant): the pass did not score the rows before, so that it has to prefetch. */
 FASTLIN_INLINE void NAME(add_tile)(
     REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
-    const REAL *change, const int width)
+    const REAL *change, const int32_t *ahead, ptrdiff_t m_ahead, const int fetch, const int width)
 {
     enum { lanes = FASTLIN_SCATTER_BYTES / sizeof(REAL) };
     REAL fixed[FASTLIN_WIDEST]; /* a copy that no store into W can alias */
 #pragma GCC unroll 32
     for (int k = 0; k < width; k++)
         fixed[k] = change[k];
-    for (ptrdiff_t p = 0; p < m; p++) {
-        const REAL x = values[p];
-        const REAL *c = fixed;
-        REAL *w = W + indices[p] * K;
+    const fastlin_stretches row = fastlin_cut(indices, m, ahead, m_ahead, fetch ? FASTLIN_DISTANCE : 0);
+    ptrdiff_t p = 0;
+    for (int stretch = fetch ? 0 : 2; stretch < 3; stretch++)
+        for (; p < row.end[stretch]; p++) {
+            const REAL x = values[p];
+            const REAL *c = fixed;
+            REAL *w = W + indices[p] * K;
+            if (fetch)
+                NAME(prefetch_tile)(W + row.soon[stretch][p] * K, width);
 #pragma GCC unroll 16
-        for (int v = 0; v < width / lanes; v++, w += lanes, c += lanes)
-            AT(scatter, w) += x * AT(scatter, c);
-        if (lanes > 4 && width & 4) AT(lanes4, w) += x * AT(lanes4, c), w += 4, c += 4;
-        if (lanes > 2 && width & 2) AT(lanes2, w) += x * AT(lanes2, c), w += 2, c += 2;
-        if (width & 1) *w += x * *c;
-    }
+            for (int v = 0; v < width / lanes; v++, w += lanes, c += lanes)
+                AT(scatter, w) += x * AT(scatter, c);
+            if (lanes > 4 && width & 4) AT(lanes4, w) += x * AT(lanes4, c), w += 4, c += 4;
+            if (lanes > 2 && width & 2) AT(lanes2, w) += x * AT(lanes2, c), w += 2, c += 2;
+            if (width & 1) *w += x * *c;
+        }
+    if (fetch)
+        for (p = row.left; p < row.next; p++)
+            NAME(prefetch_tile)(W + ahead[p] * K, width);
 }
 
 /* One column: four sums hide the latency of the addition. */
 static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const REAL *values, ptrdiff_t m,
                              const int32_t *ahead, ptrdiff_t m_ahead)
 {
+    const fastlin_stretches row = fastlin_cut(indices, m, ahead, m_ahead, FASTLIN_DISTANCE_ONE);
     REAL sums[4] = {0, 0, 0, 0};
     ptrdiff_t p = 0;
-    for (; p + 4 <= m; p += 4)
+    for (int stretch = 0; stretch < 3; stretch++) {
+        const int32_t *soon = row.soon[stretch];
+        for (; p + 4 <= row.end[stretch]; p += 4)
 #pragma GCC unroll 4
-        for (int lane = 0; lane < 4; lane++) {
-            __builtin_prefetch(w + (p + lane < m_ahead ? ahead[p + lane] : 0), 1, 3);
-            sums[lane] += values[p + lane] * w[indices[p + lane]];
+            for (int lane = 0; lane < 4; lane++) {
+                __builtin_prefetch(w + soon[p + lane], 1, 3);
+                sums[lane] += values[p + lane] * w[indices[p + lane]];
+            }
+        for (; p < row.end[stretch]; p++) {
+            __builtin_prefetch(w + soon[p], 1, 3);
+            sums[0] += values[p] * w[indices[p]];
         }
-    for (ptrdiff_t next = p; next < m_ahead; next++)
-        __builtin_prefetch(w + ahead[next], 1, 3);
-    for (; p < m; p++)
-        sums[0] += values[p] * w[indices[p]];
+    }
+    for (p = row.left; p < row.next; p++)
+        __builtin_prefetch(w + ahead[p], 1, 3);
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
@@ -169,7 +238,17 @@ static inline void NAME(fastlin_score)(
 static inline void NAME(fastlin_add)(
     REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m, const REAL *change)
 {
-#define CALL(width) NAME(add_tile)(W + k, K, indices, values, m, change + k, width)
+#define CALL(width) NAME(add_tile)(W + k, K, indices, values, m, change + k, indices, 0, 0, width)
+    for (ptrdiff_t k = 0; k < K; k += FASTLIN_WIDEST)
+        FASTLIN_CONSTANT_WIDTH(K - k < FASTLIN_WIDEST ? K - k : FASTLIN_WIDEST, CALL)
+#undef CALL
+}
+
+static inline void NAME(fastlin_fetch_add)(
+    REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m, const REAL *change,
+    const int32_t *ahead, ptrdiff_t m_ahead)
+{
+#define CALL(width) NAME(add_tile)(W + k, K, indices, values, m, change + k, ahead, m_ahead, 1, width)
     for (ptrdiff_t k = 0; k < K; k += FASTLIN_WIDEST)
         FASTLIN_CONSTANT_WIDTH(K - k < FASTLIN_WIDEST ? K - k : FASTLIN_WIDEST, CALL)
 #undef CALL

@@ -18,7 +18,7 @@ from fastlin.engine import online
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.labels import columns, sources, union
 from fastlin.optim.epochs import Data, Stopping, count_only, train
-from fastlin.optim.state import FLOOR, FLOOR_AVERAGED, GRADIENT, PEGASOS, REACH, RULE, OnlineState
+from fastlin.optim.state import CANCELLATION, GRADIENT, PEGASOS, REACH, RULE, OnlineState
 from fastlin.validation import Rows, real_number, whole_number
 
 Held = tuple[Rows, NDArray[np.int32]]
@@ -325,7 +325,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule = np.zeros(1, RULE)
         rule["batch_size"], rule["fit_intercept"] = 1, bool(self.fit_intercept)
         rule["average_from"] = int(self.average)
-        rule["floor"] = FLOOR_AVERAGED if self.average else FLOOR
+        rule["cancellation"] = CANCELLATION[dtype]
         rule["reach"] = REACH[dtype]
         for field, value in self._rule().items():
             rule[field] = value

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import online
+from fastlin.engine import cpu, online
 from fastlin.validation import LIMITS, as_finite
 
 # The structs of engine/steps.pxd, field by field.
 RULE = np.dtype(
     [(name, np.int64) for name in ("loss", "step", "schedule", "fit_intercept", "project", "batch_size", "average_from")]
-    + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "floor", "reach")]
+    + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "cancellation", "reach")]
 )
 CLOCK = np.dtype(
     [(name, np.int64) for name in ("t", "steps", "averaged", "generation", "updates")]
@@ -32,8 +32,7 @@ SCHEDULES = {
     "pegasos": PEGASOS,
 }
 
-FLOOR = 1e-9  # of the scale; 1/8 under an average, where S·W − total cancels by 1/scale
-FLOOR_AVERAGED = 0.125
+CANCELLATION = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 16.0}
 REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
 
 # Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
@@ -50,9 +49,10 @@ _EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Zeros that begin at a cache line, so that fewer weight rows straddle two."""
+    """Zeros that begin at a cache line, so that fewer weight rows straddle two, in huge pages where there are any."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
+    cpu.prefer_huge_pages(raw)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(dtype).reshape(shape)
 

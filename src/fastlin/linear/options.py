@@ -1,0 +1,74 @@
+"""The parameters of an online learner, checked, in the form the engine takes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.engine import online
+from fastlin.optim.epochs import Stopping
+from fastlin.optim.state import CANCELLATION, GRADIENT, PEGASOS, REACH, RULE
+from fastlin.validation import real_number, whole_number
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is settled before a run: how to step, when to stop, in which order."""
+
+    rule: NDArray[Any]
+    stopping: Stopping
+    sampling: str
+
+
+def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> Options:
+    """Check every parameter of an online learner; `fields` are those of the Rule that its kind of step decides."""
+    max_iter = whole_number("max_iter", model.max_iter, 1)
+    patience = whole_number("n_iter_no_change", model.n_iter_no_change, 1)
+    tol = None if model.tol is None else real_number("tol", model.tol, at_least=0)
+    average = model.average if isinstance(model.average, bool | np.bool_) else whole_number("average", model.average, 0)
+    real_number("validation_fraction", model.validation_fraction, above=0, below=1)
+    if not isinstance(model.verbose, bool | np.bool_):
+        whole_number("verbose", model.verbose, 0)
+    validation.as_callback(model.callback)
+    validation.as_jobs(model.n_jobs)
+    rule = np.zeros(1, RULE)
+    rule["batch_size"], rule["fit_intercept"], rule["average_from"] = 1, bool(model.fit_intercept), int(average)
+    rule["cancellation"], rule["reach"] = CANCELLATION[dtype], REACH[dtype]
+    for field, value in fields.items():
+        rule[field] = value
+    if average and rule["l1"] > 0:
+        raise ValueError("average together with an L1 penalty has no exact lazy form; use penalty='l2', or average=False")
+    adaptive = getattr(model, "learning_rate", None) == "adaptive"
+    return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling)
+
+
+def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
+    """ηλ₂ ≥ 1 would turn the weights round; only Pegasos's first step, where it is 1, is meant to forget them."""
+    t += min(int(rule["batch_size"][0]), n_rows)
+    shrinkage = online.learning_rate(rule, t) * rule["l2"][0]
+    forgets = rule["schedule"] == PEGASOS and t == 1
+    if rule["step"] == GRADIENT and shrinkage >= 1 and not forgets:
+        raise ValueError(
+            f"the learning rate at t = {t} times the L2 penalty is {shrinkage:g}; it must stay below 1: "
+            "lower eta0 or alpha"
+        )
+
+
+def initial_coef(coef: Any, n_features: int, n_columns: int) -> NDArray[np.float64]:
+    """Weights that a user gives, in the shape of `coef_`."""
+    coef = coef.toarray() if sp.issparse(coef) else coef
+    coef = validation.as_finite(coef, "coef_init", ndim=np.ndim(coef))
+    if coef.shape != (n_columns, n_features) and not (n_columns == 1 and coef.shape == (n_features,)):
+        raise ValueError(f"coef_init must have shape {(n_columns, n_features)}, got {coef.shape}")
+    return coef.reshape(n_columns, n_features)
+
+
+def initial_intercept(intercept: Any, n_columns: int) -> NDArray[np.float64]:
+    """Intercepts that a user gives, in the shape of `intercept_`."""
+    intercept = validation.as_vector(np.atleast_1d(intercept), "intercept_init")
+    if intercept.shape != (n_columns,):
+        raise ValueError(f"intercept_init must have shape {(n_columns,)}, got {intercept.shape}")
+    return intercept
