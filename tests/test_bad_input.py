@@ -90,25 +90,25 @@ def test_negative_counts_are_refused_by_naive_bayes():
 
 
 NOT_NUMBERS = {
-    "complex": lambda X: X.astype(complex) * 1j,
-    "complex, dense": lambda X: X.toarray() * 1j,
-    "strings": lambda X: [["a word"] * 30] * 60,
-    "objects": lambda X: np.array([[object()] * 30] * 60, dtype=object),
-    "dictionaries": lambda X: np.array([[{"a": 1}] * 30] * 60, dtype=object),
-    "dates": lambda X: np.full((60, 30), np.datetime64("2020-01-01")),
-    "nothing": lambda X: None,
-    "a number": lambda X: 3.0,
-    "a line of text": lambda X: "a line of text",
-    "one dimension": lambda X: X.toarray()[0],
-    "three dimensions": lambda X: np.zeros((60, 30, 2)),
+    "complex": (lambda X: X.astype(complex) * 1j, "X has dtype complex"),
+    "complex, dense": (lambda X: X.toarray() * 1j, "X: Complex"),
+    "strings": (lambda X: [["a word"] * 30] * 60, "X: .*'a word'"),
+    "objects": (lambda X: np.array([[object()] * 30] * 60, dtype=object), "X: .*'object'"),
+    "dictionaries": (lambda X: np.array([[{"a": 1}] * 30] * 60, dtype=object), "X: .*'dict'"),
+    "dates": (lambda X: np.full((60, 30), np.datetime64("2020-01-01")), "X has dtype datetime64"),
+    "nothing": (lambda X: None, "X: .*2D"),
+    "a number": (lambda X: 3.0, "X: .*2D"),
+    "a line of text": (lambda X: "a line of text", "X: .*'a line of text'"),
+    "one dimension": (lambda X: X.toarray()[0], "X: .*2D.*1D"),
+    "three dimensions": (lambda X: np.zeros((60, 30, 2)), "X: .*dim 3"),
 }
 
 
 @pytest.mark.parametrize("case", NOT_NUMBERS)
 @every
 def test_what_is_no_matrix_of_numbers_is_refused(name, case):
-    X, y = text_like()
-    refuse_everywhere(name, NOT_NUMBERS[case](X), X, y, None)
+    (change, match), (X, y) = NOT_NUMBERS[case], text_like()
+    refuse_everywhere(name, change(X), X, y, match)
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
@@ -167,26 +167,26 @@ def test_wrong_lengths_and_widths_are_refused(name):
 
 
 LABELS = {
-    "NaN": lambda y: np.where(np.arange(60) == ROW, np.nan, y),
-    "infinity": lambda y: np.where(np.arange(60) == ROW, np.inf, y),
-    "minus infinity": lambda y: np.where(np.arange(60) == ROW, -np.inf, y),
-    "fractions": lambda y: y + 0.5,
-    "complex": lambda y: y + 1j,
-    "nothing": lambda y: None,
-    "two columns": lambda y: np.column_stack([y, y]),
-    "numbers and strings": lambda y: np.array([1, "a", 2.0] * 20, dtype=object),
-    "None among strings": lambda y: np.array(["a", None, "b"] * 20, dtype=object),
+    "NaN": (lambda y: np.where(np.arange(60) == ROW, np.nan, y), f"y contains NaN at row {ROW}"),
+    "infinity": (lambda y: np.where(np.arange(60) == ROW, np.inf, y), f"y contains infinity at row {ROW}"),
+    "minus infinity": (lambda y: np.where(np.arange(60) == ROW, -np.inf, y), f"y contains infinity at row {ROW}"),
+    "fractions": (lambda y: y + 0.5, "y holds 0.5 at row 0"),
+    "complex": (lambda y: y + 1j, "y has dtype complex"),
+    "nothing": (lambda y: None, "y is None"),
+    "two columns": (lambda y: np.column_stack([y, y]), r"y should be .*\(60, 2\)"),
+    "numbers and strings": (lambda y: np.array([1, "a", 2.0] * 20, dtype=object), "y must .* float, int, str"),
+    "None among strings": (lambda y: np.array(["a", None, "b"] * 20, dtype=object), "y must .* NoneType, str"),
 }
 
 
 @pytest.mark.parametrize("case", LABELS)
 @every
 def test_labels_that_cannot_be_are_refused(name, case):
-    X, y = text_like()
+    (change, match), (X, y) = LABELS[case], text_like()
     for model in (make(name), make(name).fit(X, y)):
         for method in ("fit", "partial_fit"):
-            with refused(model):
-                getattr(model, method)(X, LABELS[case](y))
+            with refused(model, match=match):
+                getattr(model, method)(X, change(y))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
@@ -230,15 +230,15 @@ def test_a_validation_set_that_cannot_be_is_refused(name):
     model = make(name).fit(X, y)
     broken = X.copy()
     broken.indices[3] = 999
-    for arguments in (
-        {"X_val": X},
-        {"y_val": y},
-        {"X_val": X, "y_val": y[:5]},
-        {"X_val": X[:, :7], "y_val": y},
-        {"X_val": broken, "y_val": y},
-        {"X_val": X[:0], "y_val": y[:0]},
+    for arguments, match in (
+        ({"X_val": X}, "X_val and y_val"),
+        ({"y_val": y}, "X_val and y_val"),
+        ({"X_val": X, "y_val": y[:5]}, "y_val has 5"),
+        ({"X_val": X[:, :7], "y_val": y}, "X_val has 7 features"),
+        ({"X_val": broken, "y_val": y}, "X_val holds index 999"),
+        ({"X_val": X[:0], "y_val": y[:0]}, "X_val with 0 sample"),
     ):
-        with refused(model):
+        with refused(model, match=match):
             model.fit(X, y, **arguments)
 
 

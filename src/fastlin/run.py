@@ -33,9 +33,12 @@ def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_job
         for job in jobs:
             work(*job)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         for future in [pool.submit(work, *job) for job in jobs]:
             future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for what has not begun
 
 
 def part(rows: Rows, start: int, stop: int, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -61,6 +64,13 @@ def forward(
         infer(scores, start, stop)
 
     in_threads(work, blocks(rows, weights.shape[1]), n_jobs)
+
+
+def scores(rows: Rows, weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.float64]:
+    """The scores of all rows, [n, K]."""
+    whole = np.empty((len(rows), weights.shape[1]))
+    forward(rows, weights, bias, lambda block, start, stop: np.copyto(whole[start:stop], block), n_jobs)
+    return whole
 
 
 def backward(rows: Rows, residual: NDArray[np.float64], gradient: NDArray[np.float64], n_jobs: int | None) -> None:

@@ -24,7 +24,7 @@ WIDEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Rows:
-    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, each row sorted without duplicates."""
+    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, rows sorted without duplicates."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -74,15 +74,19 @@ def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonn
     if not sp.issparse(X):
         if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
             raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
-        X = check_array(
-            X,
-            accept_sparse=True,
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name=name,
-        )
+        try:
+            X = check_array(
+                X,
+                accept_sparse=True,
+                dtype=(np.float64, np.float32),
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+                ensure_min_features=0,
+                input_name=name,
+            )
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{name}: {error}") from error
     if X.ndim != 2:
         raise ValueError(f"Expected a 2-dimensional {name}, got {X.ndim} dimension(s)")
     n_rows, n_columns = X.shape
@@ -149,10 +153,11 @@ def _to_csr(X: Any, name: str) -> Any:
 
 def _prove(X: Any, name: str) -> Rows:
     _same_length(name, indices=X.indices, data=X.data)
-    indptr, indices, values, facts = _prove_compressed(X.indptr, X.indices, X.data, *X.shape, name, "row")
+    n_rows, n_columns = X.shape
+    indptr, indices, values, facts = _prove_compressed(X.indptr, X.indices, X.data, n_rows, n_columns, name, "row")
     canonical, negative, zeros, largest = facts
     if canonical:
-        return Rows(indptr, indices, values, X.shape[1], negative, zeros, largest)
+        return Rows(indptr, indices, values, n_columns, negative, zeros, largest)
     nnz = int(indptr[-1])
     copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
     copy.sum_duplicates()
@@ -181,7 +186,7 @@ def _prove_compressed(
     pointers = np.require(indptr, np.int64, ["C", "A"])
     columns = np.require(indices, np.int32, ["C", "A"])
     reals = np.require(values, np.float32 if half else np.float64, ["C", "A"])
-    fault, line, position, *facts = check.prove(pointers, columns, reals, width)
+    fault, line, position, canonical, negative, zeros, largest = check.prove(pointers, columns, reals, width)
     if fault == check.INDPTR_START:
         raise ValueError(f"{name}.indptr must start at 0, not at {pointers[0]}")
     if fault == check.INDPTR_ORDER:
@@ -194,7 +199,7 @@ def _prove_compressed(
     if fault == check.NOT_FINITE:
         kind = "NaN" if np.isnan(reals[position]) else "infinity"
         raise ValueError(f"Input {name} contains {kind} {_where(pointers, columns, position)}")
-    return pointers, columns, reals, tuple(facts)
+    return pointers, columns, reals, (canonical, negative, zeros, largest)
 
 
 def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int) -> str:
@@ -214,9 +219,9 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
         raise ValueError(f"{estimator} requires {name} to be passed, but the target {name} is None")
     if sp.issparse(y):
         raise TypeError(f"{name} must be a vector of labels, got a sparse matrix")
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "c":
+    if getattr(getattr(y, "dtype", None), "kind", None) == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
+    y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows}, {name} has {len(y)}"
@@ -237,6 +242,11 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
     else:
         classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int32, copy=False)
+
+
+def as_classes(classes: Any) -> NDArray[Any]:
+    """Announced labels, sorted and distinct."""
+    return as_labels(classes, len(classes), estimator="partial_fit", name="classes")[0]
 
 
 def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -335,10 +335,22 @@ def test_a_clone_has_the_parameters_and_nothing_else(name):
     model = make(name).fit(X, y)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    with pytest.raises(NotFittedError):
-        copy.predict(X)
-    with pytest.raises(NotFittedError):
-        copy.get_state()
+    check_unfitted(copy, X)
+    check_unfitted(make(name), X)
+
+
+def check_unfitted(model, X):
+    """NotFittedError from whatever needs a fit; and, as it is an AttributeError, nothing that a fit would have left."""
+    for method in ("predict", "decision_function", "predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+        if hasattr(model, method):
+            with pytest.raises(NotFittedError, match="not fitted"):
+                getattr(model, method)(X)
+    for method in ("get_state", "sparsify", "densify"):
+        if hasattr(model, method):
+            with pytest.raises(NotFittedError, match="not fitted"):
+                getattr(model, method)()
+    for attribute in ("coef_", "intercept_", "t_", "classes_", "feature_count_", "feature_log_prob_", "class_log_prior_"):
+        assert not hasattr(model, attribute)
 
 
 @online

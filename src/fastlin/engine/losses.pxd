@@ -13,7 +13,7 @@ usual binary loss: the same formulas with s_r − s_y = −z, and log(1 + e^{−
 
 from libc.math cimport HUGE_VAL
 
-from fastlin.engine.mathx cimport highest, log1pexp, sigmoid, softmax
+from fastlin.engine.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
 
 cdef enum Loss:
     ZERO_ONE = 0             # a prediction's, not a margin's: see rows.pyx
@@ -54,9 +54,12 @@ cdef inline double margin_loss(int loss, double margin, double* slope) noexcept 
     return shortfall * shortfall
 
 
-cdef inline double log_loss(const double* s, Py_ssize_t K, Py_ssize_t y, double* g) noexcept nogil:
-    """g = softmax(s) − e_y."""
+cdef inline double log_loss(const double* s, Py_ssize_t K, Py_ssize_t y, double step, double* g) noexcept nogil:
+    """g = step·(softmax(s) − e_y)."""
     cdef double top = highest(s, K)
-    cdef double value = softmax(s, K, top, g) + (top - s[y])
-    g[y] -= 1.0
-    return value
+    cdef double total = exponentials(s, K, top, g)
+    cdef double share = 1.0 / total
+    cdef Py_ssize_t k
+    for k in range(K):
+        g[k] = step * (g[k] * share - (k == y))           # −1 here: stored by itself, it would stall the loads that follow
+    return logarithm(total) + (top - s[y])

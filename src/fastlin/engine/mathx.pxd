@@ -21,25 +21,18 @@ cdef extern from * nogil:
 
 cdef inline double exponential(double x) noexcept nogil:
     """e^x for x ≤ 709; 0 below −708, where e^x leaves the normal numbers."""
-    cdef double shifted, n, r, p
+    cdef double shifted, n, r, r2, r4, low, high, p
     cdef double bounded = x if x > -708.0 else -708.0
     shifted = bounded * 1.4426950408889634 + 6755399441055744.0    # 1.5·2^52: the sum's low bits are round(x/ln 2)
     n = shifted - 6755399441055744.0
     r = (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
-    p = 1.6059043836821613e-10
-    p = p * r + 2.08767569878681e-09
-    p = p * r + 2.505210838544172e-08
-    p = p * r + 2.755731922398589e-07
-    p = p * r + 2.7557319223985893e-06
-    p = p * r + 2.48015873015873e-05
-    p = p * r + 1.984126984126984e-04
-    p = p * r + 1.3888888888888889e-03
-    p = p * r + 8.333333333333333e-03
-    p = p * r + 4.1666666666666664e-02
-    p = p * r + 1.6666666666666666e-01
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    r2 = r * r                                             # Σ rⁱ/i! in Estrin's order: a third of Horner's latency
+    r4 = r2 * r2
+    low = ((1.0 + r) + r2 * (0.5 + r * 1.6666666666666666e-01)) + r4 * (
+        (4.1666666666666664e-02 + r * 8.3333333333333332e-03) + r2 * (1.3888888888888889e-03 + r * 1.9841269841269841e-04))
+    high = ((2.4801587301587302e-05 + r * 2.7557319223985893e-06) + r2 * (2.7557319223985888e-07 + r * 2.5052108385441720e-08)) + (
+        r4 * (2.0876756987868100e-09 + r * 1.6059043836821613e-10))
+    p = low + r4 * r4 * high
     p *= as_double(<int64_t>(<uint64_t>(as_bits(shifted) + 1023) << 52))
     return p if x >= -708.0 else (0.0 if x < -708.0 else x)
 
@@ -99,17 +92,12 @@ cdef inline double add_up(const double* x, Py_ssize_t n) noexcept nogil:
     return (a + b) + (c + d)
 
 
-cdef inline double softmax(const double* s, Py_ssize_t K, double top, double* p) noexcept nogil:
-    """p = softmax(s), with top = max s finite; returns log Σ_k e^{s_k − top}."""
+cdef inline double exponentials(const double* s, Py_ssize_t K, double top, double* p) noexcept nogil:
+    """p = e^{s − top}, with top = max s finite; returns Σ p, by which a softmax divides."""
     cdef Py_ssize_t k
-    cdef double total, share
     for k in range(K):
         p[k] = exponential(s[k] - top)
-    total = add_up(p, K)
-    share = 1.0 / total
-    for k in range(K):
-        p[k] *= share
-    return logarithm(total)
+    return add_up(p, K)
 
 
 cdef inline double log1pexp(double x) noexcept nogil:

@@ -11,13 +11,12 @@ learner measured within 3 %). What a feature owes while it rests is in averaging
 leave the numbers; the caller goes on from the position it returns.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.averaging cimport Lazy, settle
 from fastlin.engine.csr cimport add_row, move_row, prefetch, prefetch_range, real, score_row, squared_norm
 from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
-from fastlin.engine.mathx cimport add_up
 from fastlin.engine.steps cimport (
     ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage, soft)
 
@@ -26,8 +25,8 @@ cdef enum Status:
     OVERFLOW = 1         # the next step would leave the numbers
     FULL = 2             # no room to start another generation
 
-cdef double FLOOR = 1e-9  # of the scale
-
+cdef double FLOOR = 1e-9             # of the scale
+cdef double LARGEST_SCORE = 1e150
 cdef enum:
     NOTHING = -2         # `rival` of a row without a gradient
     EVERY_LABEL = -1     # … of a row whose gradient touches all labels
@@ -44,44 +43,47 @@ cdef struct Batch:
     Py_ssize_t size
     int64_t* row
     int64_t* rival
-    double* direction        # [batch, K]
-    double* scores           # [K]
-    double* spare            # [K]
-    void* change             # [K] of the weights' type
+    double* direction        # [batch, lanes]
+    double* scores           # [lanes]
+    double* spare            # [lanes]
+    void* change             # [lanes] of the weights' type
 
 cdef struct Bias:
-    double* value            # [K]
-    double* squares          # [K]; Adagrad
-    double* total            # [K]; average
+    double* value            # [lanes]
+    double* squares          # [lanes]; Adagrad
+    double* total            # [lanes]; average
 
 
 cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
-                  Py_ssize_t K, double step, double* loss) noexcept nogil:
-    """Fill direction[b] from the scores; returns a bound of |direction|.
+                  Py_ssize_t K, Py_ssize_t lanes, double step, double* loss) noexcept nogil:
+    """Fill direction[b] from the scores; returns a bound of |direction|, infinite where the scores left the numbers.
 
     `step` is −η/B for gradients (1/B for Adagrad, which has its own rates), unused by the margin steps.
     """
     cdef int64_t i = batch.row[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
     cdef const double* s = batch.scores
-    cdef double* direction = batch.direction + b * K
+    cdef double* direction = batch.direction + b * lanes
     cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
-    cdef double slope, value, norm, size = 0, sign = 1.0
+    cdef double slope, value, norm, margin, size = 0, sign = 1.0
 
     batch.rival[b] = EVERY_LABEL
     if K > 1 and rule.loss == LOG_LOSS:
-        loss[0] += weight * log_loss(s, K, y, direction)
-        for k in range(K):
-            direction[k] *= weight * step
-        return fabs(weight * step)                        # no probability's gradient is larger than 1
+        step *= weight
+        value = log_loss(s, lanes // 8 * 8, y, step, direction)
+        loss[0] += weight * value
+        return fabs(step) if value < LARGEST_SCORE else HUGE_VAL    # no probability's gradient is larger than 1
 
     if K > 1:
         rival = find_rival(s, K, y)
-        value = margin_loss(<int>rule.loss, s[y] - s[rival], &slope)
+        margin = s[y] - s[rival]
     else:
         rival = EVERY_LABEL
         sign = 1.0 if y == 1 else -1.0
-        value = margin_loss(<int>rule.loss, sign * s[0], &slope)
+        margin = sign * s[0]
+    if not fabs(margin) < LARGEST_SCORE:
+        return HUGE_VAL
+    value = margin_loss(<int>rule.loss, margin, &slope)
     loss[0] += weight * value
     if slope == 0:
         batch.rival[b] = NOTHING
@@ -125,15 +127,16 @@ cdef inline void start_generation(Clock* clock, Generation* past) noexcept nogil
 
 
 cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, real* W, Py_ssize_t K,
-                           const Bias* bias, double* residual, bint fit_intercept) noexcept nogil:
-    """W += x dᵀ/A, b += d, and the row's share of the average."""
+                           Py_ssize_t lanes, double inverse, const Bias* bias, double* residual,
+                           bint fit_intercept) noexcept nogil:
+    """W += x dᵀ/A, b += d, and the row's share of the average; inverse = 1/A."""
     cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - start, y = rows.labels[i], k
     cdef const int32_t* indices = rows.indices + start
     cdef const real* values = <const real*>rows.values + start
     cdef real* change = <real*>batch.change
-    cdef double* direction = batch.direction + b * K
-    cdef double inverse = 1.0 / clock.scale
+    cdef double* direction = batch.direction + b * lanes
+    cdef double share = clock.mass * inverse
     if rival == NOTHING:
         return
     if rival >= 0:
@@ -142,27 +145,31 @@ cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, P
             bias.value[y] += direction[0]
             bias.value[rival] -= direction[0]
         if residual != NULL:
-            residual[i * K + y] -= clock.mass * (direction[0] * inverse)
-            residual[i * K + rival] += clock.mass * (direction[0] * inverse)
+            residual[i * K + y] -= share * direction[0]
+            residual[i * K + rival] += share * direction[0]
         return
-    for k in range(K):
-        change[k] = <real>(direction[k] * inverse)
+    if K == 1:
+        change[0] = <real>(direction[0] * inverse)
+        bias.value[0] += direction[0] * fit_intercept
+    else:
+        for k in range(lanes // 8 * 8):
+            change[k] = <real>(direction[k] * inverse)
+        if fit_intercept:
+            for k in range(lanes // 8 * 8):
+                bias.value[k] += direction[k]
     add_row(W, K, indices, values, m, change)
-    if fit_intercept:
-        for k in range(K):
-            bias.value[k] += direction[k]
     if residual != NULL:
         for k in range(K):
-            residual[i * K + k] -= clock.mass * (direction[k] * inverse)
+            residual[i * K + k] -= share * direction[k]
 
 
 cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, const real* W,
-                               Py_ssize_t K) noexcept nogil:
+                               Py_ssize_t K, Py_ssize_t lanes) noexcept nogil:
     """‖W + x dᵀ/A‖² − ‖W‖², from the present W: mini-batches touch a feature more than once."""
     cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - start, k
     cdef const real* values = <const real*>rows.values + start
-    cdef double* direction = batch.direction + b * K
+    cdef double* direction = batch.direction + b * lanes
     cdef double c, dot = 0, square = 0
     cdef real* scores = <real*>batch.change
     if rival == NOTHING:
@@ -203,7 +210,7 @@ cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, 
 
 
 cdef void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
-                        real* W, Py_ssize_t K, const Bias* bias) noexcept nogil:
+                        real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias) noexcept nogil:
     """One step. Of several rows the gradients are summed first, since h takes the square of the sum.
 
     clock.steps counts this step already: a feature whose `touched` equals it has had its step.
@@ -217,7 +224,7 @@ cdef void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, 
         for k in range(K):
             batch.spare[k] = 0
         for b in range(batch.size):
-            direction = batch.direction + b * K
+            direction = batch.direction + b * lanes
             if batch.rival[b] == NOTHING:
                 continue
             i = batch.row[b]
@@ -259,14 +266,15 @@ cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* la
 
 cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy, const Rows* rows,
                       const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
-                      Batch* batch, real* W, Py_ssize_t K, const Bias* bias, double* residual, int* status) noexcept nogil:
+                      Batch* batch, real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias, double* residual,
+                      int* status) noexcept nogil:
     cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD
     cdef bint owing = lazy.debt != NULL or (adagrad and (rule.l1 > 0 or rule.l2 > 0 or lazy.total != NULL))
     cdef const real* values = <const real*>rows.values
     cdef real* raw = <real*>batch.change
     cdef Py_ssize_t first, b, k, next_row
     cdef int64_t i, start, m, ahead, m_ahead, work = 0, t
-    cdef double eta, shrink, size, reach, loss, scale, radius
+    cdef double eta, shrink, inverse, size, reach, loss, radius
 
     while position < end and work < budget:
         if clock.generation + 2 > room:
@@ -286,6 +294,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
         t = clock.t + batch.size
         eta = rate(rule, t)
         shrink = shrinkage(rule, t, eta) if scaled else 1.0
+        inverse = 1.0 / (clock.scale * shrink) if shrink > 0 else 1.0
 
         # forward, infer
         reach = clock.reach
@@ -309,14 +318,13 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             ahead = rows.indptr[next_row]
             m_ahead = rows.indptr[next_row + 1] - ahead if next_row != i else 0
             score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
-            for k in range(K):
-                batch.scores[k] = clock.scale * raw[k] + bias.value[k]
-                batch.spare[k] = fabs(batch.scores[k])
-            if not add_up(batch.spare, K) < 1e150:        # NaN included
-                status[0] = OVERFLOW
-                return first
-            size = infer(rule, rows, values + start, batch, b, K, 1.0 / batch.size if adagrad else -eta / batch.size, &loss)
-            reach += (rule.eta0 if adagrad else size / clock.scale / (shrink if shrink > 0 else 1.0)) * rows.largest
+            if K == 1:
+                batch.scores[0] = clock.scale * raw[0] + bias.value[0]
+            else:
+                for k in range(lanes // 8 * 8):
+                    batch.scores[k] = clock.scale * raw[k] + bias.value[k]
+            size = infer(rule, rows, values + start, batch, b, K, lanes, 1.0 / batch.size if adagrad else -eta / batch.size, &loss)
+            reach += (rule.eta0 if adagrad else size * inverse) * rows.largest
             if not (reach < rule.reach and size * rows.largest * batch.size < 1e140 if adagrad else reach < rule.reach):
                 status[0] = OVERFLOW
                 return first
@@ -336,23 +344,24 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
         if rule.average_from > 0 and t >= rule.average_from:
             clock.averaged += 1
         if adagrad:
-            adagrad_batch(rule, clock, lazy, rows, batch, W, K, bias)
+            adagrad_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
         for b in range(batch.size):
             clock.updates += batch.rival[b] != NOTHING
             if adagrad:
                 continue
             if rule.project:
-                clock.norm += norm_growth(clock, rows, batch, b, W, K)
-            apply_row(clock, rows, batch, b, W, K, bias, residual, rule.fit_intercept)
+                clock.norm += norm_growth(clock, rows, batch, b, W, K, lanes)
+            apply_row(clock, rows, batch, b, W, K, lanes, inverse, bias, residual, rule.fit_intercept)
         if rule.project:
             radius = 1.0 / sqrt(rule.alpha)
             size = clock.scale * sqrt(clock.norm if clock.norm > 0 else 0.0)
             if size > radius:
                 clock.scale *= radius / size
-        clock.debt += eta * rule.l1 / clock.scale
+        if rule.l1 > 0 and not adagrad:
+            clock.debt += eta * rule.l1 / clock.scale
         if clock.averaged > 0:
             clock.mass += clock.scale
-            for k in range(K):
+            for k in range(lanes):
                 bias.total[k] += bias.value[k]
         if clock.scale < FLOOR or clock.mass > rule.cancellation * clock.averaged * clock.scale:
             start_generation(clock, past)
@@ -368,9 +377,10 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
         int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
     """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
 
-    Arrays of length 0 stand for state the rule does not need.
+    Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for more
+    than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over labels need no remainder.
     """
-    cdef Py_ssize_t K = W.shape[1], end = order.shape[0]
+    cdef Py_ssize_t K = W.shape[1], lanes = bias.shape[1], end = order.shape[0]
     cdef int status = DONE
     cdef Lazy lazy
     cdef Rows rows
@@ -403,7 +413,7 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     intercept.total = &bias[2, 0]
     with nogil:
         position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end, budget,
-                         &batch, &W[0, 0], K, &intercept, &residual[0, 0] if residual.shape[0] else NULL, &status)
+                         &batch, &W[0, 0], K, lanes, &intercept, &residual[0, 0] if residual.shape[0] else NULL, &status)
     return position, status
 
 

@@ -4,7 +4,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss
-from fastlin.engine.mathx cimport exponential, highest, log1pexp, logarithm, sigmoid, softmax
+from fastlin.engine.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
 
 
 cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
@@ -35,7 +35,7 @@ def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, dou
                 gradients[i, 0] = -sign * slope
                 continue
             if loss == LOG_LOSS:
-                values[i] = log_loss(&scores[i, 0], K, y, &gradients[i, 0])
+                values[i] = log_loss(&scores[i, 0], K, y, 1.0, &gradients[i, 0])
                 continue
             rival = find_rival(&scores[i, 0], K, y)
             values[i] = margin_loss(loss, scores[i, y] - scores[i, rival], &slope)
@@ -51,19 +51,15 @@ def normalise(double[:, ::1] scores, bint logarithmic):
     Some scores of a row may be −∞, not all.
     """
     cdef Py_ssize_t i, k, K = scores.shape[1]
-    cdef double total, top
+    cdef double total, log_total, top
+    cdef double[::1] spare = scores[0].copy() if scores.shape[0] else None
     with nogil:
         for i in range(scores.shape[0]):
             top = highest(&scores[i, 0], K)
-            if not logarithmic:
-                softmax(&scores[i, 0], K, top, &scores[i, 0])
-                continue
-            total = 0
+            total = exponentials(&scores[i, 0], K, top, &spare[0])
+            log_total = log(total)
             for k in range(K):
-                total += exponential(scores[i, k] - top)
-            total = log(total)
-            for k in range(K):
-                scores[i, k] = scores[i, k] - top - total
+                scores[i, k] = scores[i, k] - top - log_total if logarithmic else spare[k] / total
 
 
 def sigmoids(const double[::1] scores, double[:, ::1] probabilities, bint logarithmic):

@@ -31,8 +31,8 @@
 #define FASTLIN_REGISTERS (FASTLIN_GATHER_BYTES == 64 ? 24 : 12) /* for sums; the others hold x and addresses */
 #define FASTLIN_WIDEST 32
 #define FASTLIN_LINE 64
-#define FASTLIN_DISTANCE 32     /* non-zeros to prefetch ahead */
-#define FASTLIN_DISTANCE_ONE 64 /* … for a single column */
+#define FASTLIN_DISTANCE 96     /* non-zeros to prefetch ahead */
+#define FASTLIN_DISTANCE_ONE 96 /* … for a single column */
 #define FASTLIN_INLINE static inline __attribute__((always_inline))
 
 /* CALL(width) with a constant width, for any 1 <= width <= FASTLIN_WIDEST. */

@@ -1,6 +1,6 @@
 """What naive Bayes and the online learners share: to scikit-learn they are classifiers of sparse rows."""
 
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
@@ -20,3 +20,8 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+
+    def _become(self, model: Self) -> Self:
+        """Take over all that a copy has learnt, at once: until then, nothing has changed."""
+        self.__dict__ = dict(model.__dict__)
+        return self

@@ -1,4 +1,4 @@
-"""Label sets that grow."""
+"""Labels: sets that grow, and rows shared out with every label in proportion."""
 
 from typing import Any
 
@@ -32,3 +32,18 @@ def sources(old: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[np.int64], ND
     elif len(old) == 2:
         source[places], factor[places] = 0, (-0.5, 0.5)
     return source, factor
+
+
+def shares(
+    codes: NDArray[np.int32], fraction: float, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to learn from, and a fraction of the rows to validate on that has every label in its proportion."""
+    n = len(codes)
+    size = int(np.ceil(n * fraction))
+    if size >= n or len(np.unique(codes)) > n - size:
+        raise ValueError(f"validation_fraction={fraction} leaves too few of {n} rows to learn from")
+    by_label = generator.permutation(n)
+    by_label = by_label[np.argsort(codes[by_label], kind="stable")]
+    held = np.zeros(n, bool)
+    held[by_label[np.arange(size) * n // size]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)

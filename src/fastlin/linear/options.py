@@ -36,11 +36,13 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     validation.as_jobs(model.n_jobs)
     rule = np.zeros(1, RULE)
     rule["batch_size"], rule["fit_intercept"], rule["average_from"] = 1, bool(model.fit_intercept), int(average)
-    rule["cancellation"], rule["reach"] = CANCELLATION[dtype], REACH[dtype]
+    rule["cancellation"], rule["reach"] = CANCELLATION, REACH[dtype]
     for field, value in fields.items():
         rule[field] = value
     if average and rule["l1"] > 0:
-        raise ValueError("average together with an L1 penalty has no exact lazy form; use penalty='l2', or average=False")
+        raise ValueError(
+            "average together with an L1 penalty has no exact lazy form; use penalty='l2', or average=False"
+        )
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
     return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling)
 

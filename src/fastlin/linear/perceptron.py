@@ -10,48 +10,86 @@ from fastlin.validation import real_number
 
 
 class Perceptron(OnlineClassifier):
-    """The multiclass perceptron (Rosenblatt 1958; Collins 2002).
+    """The multiclass perceptron (Rosenblatt 1958; Collins 2002), plain or averaged (Freund & Schapire 1999).
 
-    An instance is an error when s_y ≤ max_{k≠y} s_k: a tie is an error. Then θ_y += η₀x and θ_ŷ −= η₀x, with ŷ the lowest
-    k that attains the maximum. Two labels share one column, w ± η₀x.
+    Steps down Σ_i max(0, max_{k≠y} s_k − s_y), one for each error. An instance is an error when s_y ≤ max_{k≠y} s_k: a
+    tie is an error. Then θ_y += η₀x and θ_ŷ −= η₀x, with ŷ the lowest k that attains the maximum. Two labels share one
+    column, w ± η₀x. `average=True` is nearly always the better model.
 
     Parameters
     ----------
     penalty : {None, "l2", "l1", "elasticnet"}
-    alpha, l1_ratio : float
-        Strength and mixture of the penalty.
+        Which norms of θ the objective has; L1 excludes `average`.
+    alpha : float
+        λ, the strength of the penalty.
+    l1_ratio : float
+        With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio).
     fit_intercept : bool
+        Learn b, the weight of a feature that is always 1.
     max_iter : int
         Epochs at most.
     tol : float or None
         Stop when the mean loss of an epoch has not fallen by `tol` for `n_iter_no_change` epochs; None: run them all.
     shuffle : bool
+        A new order every epoch; False takes the rows as they lie.
     verbose : int
         1 prints a line an epoch.
     eta0 : float
+        η₀, the length of a step; without a penalty it only scales the weights.
     n_jobs : int or None
         Threads for predictions; it never changes a bit of the model.
     random_state : int, RandomState, Generator or None
+        The seed of the orders.
     early_stopping : bool
         Stop by the accuracy on held-out rows, or on `X_val`, `y_val` given to `fit`.
     validation_fraction : float
+        The share of the rows that `early_stopping` holds out.
     n_iter_no_change : int
+        Epochs without progress that end a fit.
     class_weight : dict, "balanced" or None
+        Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
     warm_start : bool
+        `fit` goes on from the present weights.
     average : bool or int
-        θ̄ = (1/T) Σ_t θ_t, the averaged perceptron of Freund & Schapire 1999; an int starts at that instance.
+        Predict with the mean of the weights over all steps, θ̄ = (1/T) Σ_t θ_t; an int starts the mean at that instance.
     dtype : {None, "float32", "float64"}
         Of the weights; None follows X.
     callback : callable or None
         `callback(model, record)` after every epoch; a true answer ends the fit.
 
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) for two labels, else (n_labels, n_features)
+        θ; the mean of all θ_t with `average`.
+    intercept_ : array of shape (1,) or (n_labels,)
+        b.
+    classes_ : array of shape (n_labels,)
+        The labels, sorted.
+    n_iter_ : int
+        Epochs run.
+    history_ : list of dict
+        One record an epoch: epoch, seconds, loss (the mean over the rows, each before its step), objective (their sum),
+        updates, and validation_score where there is validation data.
+    objective_ : float
+        The last record's objective.
+    converged_ : bool
+        Whether a criterion ended the fit, or all epochs were wanted; False when `max_iter` came first.
+    t_ : int
+        Instances counted so far, and one.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
     Examples
     --------
+    >>> from fastlin import Perceptron
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 1]])
     >>> model = Perceptron(average=True, max_iter=5, tol=None).fit(X, ["a", "b", "c", "c"])
     >>> model.predict(X).tolist()
     ['a', 'b', 'c', 'c']
+    >>> model.partial_fit([[0, 0, 0.5]], ["d"]).classes_.tolist()
+    ['a', 'b', 'c', 'd']
     """
 
     def __init__(

@@ -21,7 +21,9 @@ def penalties(penalty: Any, alpha: Any, l1_ratio: Any) -> dict[str, float]:
     """λ, λ₁ and λ₂ from scikit-learn's parameters."""
     one_of("penalty", penalty, ("l2", "l1", "elasticnet", None))
     alpha = real_number("alpha", alpha, at_least=0, at_most=1e100)
-    share = {"l1": 1.0, "l2": 0.0, "elasticnet": real_number("l1_ratio", l1_ratio, at_least=0, at_most=1)}.get(penalty, 0.0)
+    share = {"l1": 1.0, "l2": 0.0, "elasticnet": real_number("l1_ratio", l1_ratio, at_least=0, at_most=1)}.get(
+        penalty, 0.0
+    )
     return {"alpha": alpha, "l1": alpha * share, "l2": alpha * (1 - share) if penalty is not None else 0.0}
 
 
@@ -34,23 +36,27 @@ def _probabilistic(model: "SGDClassifier") -> bool:
 class SGDClassifier(OnlineClassifier):
     """Linear classification by stochastic gradient descent, truly multiclass.
 
-    Minimises λ₂/2 ‖θ‖² + λ₁ ‖θ‖₁ + (1/n) Σ_i w_i loss(θ; x_i, y_i), the intercept unpenalised. One step takes scores with
-    θ_t, then θ ← (1 − ηλ₂)θ − η ∂loss, then θ ← sgn θ·max(0, |θ| − ηλ₁); lazily, so that an epoch costs O(non-zeros).
+    Minimises λ₂/2 ‖θ‖² + λ₁ ‖θ‖₁ + (1/n) Σ_i w_i loss(θ; x_i, y_i), the intercept unpenalised. One step takes scores
+    with θ_t, then θ ← (1 − ηλ₂)θ − η ∂loss, then θ ← sgn θ·max(0, |θ| − ηλ₁); lazily: an epoch costs O(non-zeros).
 
     Parameters
     ----------
     loss : {"hinge", "log_loss", "squared_hinge", "perceptron"}
         For more than two labels: Crammer and Singer's hinge and its square, the softmax's log loss.
     penalty : {"l2", "l1", "elasticnet", None}
+        Which norms of θ the objective has; L1 excludes `average`.
     alpha : float
-        λ; elasticnet has λ₁ = λ·l1_ratio and λ₂ = λ·(1 − l1_ratio).
+        λ, the strength of the penalty.
     l1_ratio : float
+        With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio).
     fit_intercept : bool
+        Learn b, the weight of a feature that is always 1.
     max_iter : int
         Epochs at most.
     tol : float or None
         Stop when the mean loss of an epoch has not fallen by `tol` for `n_iter_no_change` epochs; None: run them all.
     shuffle : bool
+        A new order every epoch; False takes the rows as they lie.
     sampling : {None, "shuffle", "replace", "order"}
         The order of an epoch; None follows `shuffle`. "replace" draws rows with replacement.
     verbose : int
@@ -58,12 +64,14 @@ class SGDClassifier(OnlineClassifier):
     n_jobs : int or None
         Threads for predictions; it never changes a bit of the model.
     random_state : int, RandomState, Generator or None
+        The seed of the orders.
     learning_rate : str
-        η at instance t: "optimal" 1/(λ(t₀ + t − 1)), "constant" η₀, "invscaling" η₀/t^power_t, "adaptive" η₀, divided by 5
-        when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight.
+        η at instance t: "optimal" 1/(λ(t₀ + t − 1)), "constant" η₀, "invscaling" η₀/t^power_t, "adaptive" η₀ divided
+        by 5 when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight.
     eta0 : float
         η₀; for "adagrad" 1.0 works without tuning.
     power_t : float
+        The exponent of "invscaling".
     project : bool
         With "pegasos": keep ‖θ‖ ≤ 1/√λ.
     batch_size : int
@@ -71,23 +79,53 @@ class SGDClassifier(OnlineClassifier):
     early_stopping : bool
         Stop by the accuracy on held-out rows, or on `X_val`, `y_val` given to `fit`.
     validation_fraction : float
+        The share of the rows that `early_stopping` holds out.
     n_iter_no_change : int
+        Epochs without progress that end a fit.
     class_weight : dict, "balanced" or None
+        Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
     warm_start : bool
+        `fit` goes on from the present weights.
     average : bool or int
-        θ̄ = (1/T) Σ_t θ_t; an int starts at that instance.
+        Predict with the mean of the weights over all steps, θ̄ = (1/T) Σ_t θ_t; an int starts the mean at that instance.
     dtype : {None, "float32", "float64"}
         Of the weights; None follows X.
     callback : callable or None
         `callback(model, record)` after every epoch; a true answer ends the fit.
 
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) for two labels, else (n_labels, n_features)
+        θ; the mean of all θ_t with `average`.
+    intercept_ : array of shape (1,) or (n_labels,)
+        b.
+    classes_ : array of shape (n_labels,)
+        The labels, sorted.
+    n_iter_ : int
+        Epochs run.
+    history_ : list of dict
+        One record an epoch: epoch, seconds, loss (the mean over the rows, each before its step), objective (their sum),
+        updates, and validation_score where there is validation data.
+    objective_ : float
+        The last record's objective.
+    converged_ : bool
+        Whether a criterion ended the fit, or all epochs were wanted; False when `max_iter` came first.
+    t_ : int
+        Instances counted so far, and one.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
     Examples
     --------
+    >>> from fastlin import SGDClassifier
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 1]])
     >>> model = SGDClassifier(loss="log_loss", learning_rate="adagrad", eta0=1.0, max_iter=20, tol=None, random_state=0)
     >>> model.fit(X, ["a", "b", "c", "c"]).predict(X).tolist()
     ['a', 'b', 'c', 'c']
+    >>> model.predict_proba(X).shape
+    (4, 3)
     """
 
     def __init__(
@@ -173,12 +211,12 @@ class SGDClassifier(OnlineClassifier):
     def _sampling(self) -> str:
         return super()._sampling() if self.sampling is None else str(one_of("sampling", self.sampling, SAMPLINGS))
 
-    @available_if(_probabilistic)  # type: ignore[untyped-decorator]
+    @available_if(_probabilistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`; only with loss="log_loss"."""
         return self._probabilities(X, logarithmic=False)
 
-    @available_if(_probabilistic)  # type: ignore[untyped-decorator]
+    @available_if(_probabilistic)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(label | row), columns as `classes_`; only with loss="log_loss"."""
         return self._probabilities(X, logarithmic=True)

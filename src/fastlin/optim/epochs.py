@@ -104,10 +104,10 @@ def train(
 
 def _one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> None:
     rows, order, position = data.rows, data.order(), 0
-    n_columns, size = state.weights.shape[1], min(int(state.rule["batch_size"][0]), len(order))
+    lanes, size = state.bias.shape[1], min(int(state.rule["batch_size"][0]), len(order))
     batch_rows = np.empty((2, size), np.int64)
-    numbers = np.empty((2 + size, n_columns))
-    change = np.empty(n_columns, state.weights.dtype)
+    numbers = np.empty((2 + size, lanes))
+    change = np.zeros(lanes, state.weights.dtype)
     state.clock["loss"], state.clock["updates"] = 0, 0
     state.changed()
     while position < len(order):

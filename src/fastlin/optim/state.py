@@ -32,7 +32,8 @@ SCHEDULES = {
     "pegasos": PEGASOS,
 }
 
-CANCELLATION = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 16.0}
+# Schedules like 1/t stay below for ever (the ratio grows as log t); a constant rate starts a generation every 5/(ηλ) steps.
+CANCELLATION = 32.0
 REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
 
 # Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
@@ -57,6 +58,15 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
+def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The intercepts, their Σg² and their average's total, as wide as the kernel likes: see `online.run`."""
+    n_columns = numbers.shape[1]
+    bias = np.zeros((3, n_columns if n_columns == 1 else -(-n_columns // 8) * 8))
+    bias[0, n_columns:] = -np.inf
+    bias[:, :n_columns] = numbers
+    return bias
+
+
 class OnlineState:
     """Everything one online run knows, in arrays that the kernel changes in place."""
 
@@ -64,7 +74,7 @@ class OnlineState:
         self.clock = np.zeros(1, CLOCK)
         self.clock["scale"] = 1.0
         self.past = np.zeros(64, GENERATION)
-        self.bias = np.zeros((3, n_columns))  # values, Σg², Σ of the average
+        self.bias = _bias(np.zeros((3, n_columns)))
         self.weights = zeros((n_features, n_columns), dtype)
         for name, (shape, kind) in _ARRAYS.items():
             if name != "weights":
@@ -110,8 +120,8 @@ class OnlineState:
             self.weights[:] = coef.T
             self.clock["norm"] = np.sum(np.square(coef, dtype=np.float64))
         if intercept is not None:
-            self.bias[0] = intercept
-        largest = max(np.abs(self.weights).max(initial=0), np.abs(self.bias[0]).max(initial=0))
+            self.bias[0, : len(intercept)] = intercept
+        largest = max(np.abs(self.weights).max(initial=0), np.abs(self._intercepts[0]).max(initial=0))
         self.clock["reach"] = largest
 
     def restart(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
@@ -149,7 +159,11 @@ class OnlineState:
 
     def intercept(self) -> NDArray[np.float64]:
         averaged = int(self.clock["averaged"][0])
-        return self.bias[2] / averaged if averaged else self.bias[0].copy()
+        return self._intercepts[2] / averaged if averaged else self._intercepts[0].copy()
+
+    @property
+    def _intercepts(self) -> NDArray[np.float64]:
+        return self.bias[:, : self.weights.shape[1]]
 
     def changed(self) -> None:
         """Say that the kernel has run: what was computed from the weights is out of date."""
@@ -173,13 +187,13 @@ class OnlineState:
             np.multiply(self.squares[:, sources], ~new, out=copy.squares)
         if len(self.touched):
             copy.touched[:] = self.touched
-        copy.bias[:] = self.bias[:, sources] * np.stack([factors, ~new, factors])
+        copy.bias = _bias(self._intercepts[:, sources] * np.stack([factors, ~new, factors]))
         copy.clock["norm"] = np.sum(np.square(copy.weights, dtype=np.float64)) if self.rule["project"] else 0
         return copy
 
     def export(self) -> dict[str, NDArray[Any]]:
         """Copies of the named arrays that bring this state back, bit for bit."""
-        return {name: getattr(self, name).copy() for name in _EXPORTED}
+        return {name: (self._intercepts if name == "bias" else getattr(self, name)).copy() for name in _EXPORTED}
 
     @classmethod
     def restore(cls, arrays: dict[str, NDArray[Any]]) -> "OnlineState":
@@ -200,7 +214,8 @@ class OnlineState:
         state = cls(np.array(arrays["rule"]), *weights.shape, weights.dtype)
         state.clock, state.past = np.array(arrays["clock"]), np.array(arrays["past"])
         for name in ("bias", *(name for name in _EXPORTED if name in _ARRAYS)):
-            held, given = getattr(state, name), np.asarray(arrays[name])
+            held = state._intercepts if name == "bias" else getattr(state, name)
+            given = np.asarray(arrays[name])
             if given.shape != held.shape or given.dtype != held.dtype:
                 raise ValueError(
                     f"state[{name!r}] must be {held.dtype} of shape {held.shape}, got {given.dtype} of shape {given.shape}"

@@ -1,0 +1,16 @@
+import numpy as np
+from numpy.typing import NDArray
+
+SOUND: int
+INDPTR_START: int
+INDPTR_ORDER: int
+INDPTR_END: int
+INDEX_RANGE: int
+NOT_FINITE: int
+
+def prove(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32] | NDArray[np.float64],
+    n_columns: int,
+) -> tuple[int, int, int, bool, bool, bool, float]: ...

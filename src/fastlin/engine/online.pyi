@@ -1,0 +1,43 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def run(
+    rule: NDArray[np.void],
+    clock: NDArray[np.void],
+    past: NDArray[np.void],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],  # of the type of W
+    largest: float,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    order: NDArray[np.int64],
+    position: int,
+    budget: int,
+    W: NDArray[Any],  # float32 or float64
+    bias: NDArray[np.float64],
+    total: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    pending: NDArray[np.float64],
+    debt: NDArray[np.float64],
+    generation: NDArray[np.int32],
+    touched: NDArray[np.int64],
+    residual: NDArray[np.float64],
+    batch_rows: NDArray[np.int64],
+    batch_numbers: NDArray[np.float64],
+    batch_change: NDArray[Any],  # of the type of W
+) -> tuple[int, int]: ...
+def learning_rate(rule: NDArray[np.void], t: int) -> float: ...
+def settle_all(
+    rule: NDArray[np.void],
+    clock: NDArray[np.void],
+    past: NDArray[np.void],
+    W: NDArray[Any],  # float32 or float64
+    total: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    debt: NDArray[np.float64],
+    generation: NDArray[np.int32],
+    touched: NDArray[np.int64],
+) -> None: ...

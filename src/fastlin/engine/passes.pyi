@@ -1,0 +1,53 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def forward(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],  # of the type of W
+    start: int,
+    stop: int,
+    W: NDArray[Any],  # float32 or float64
+    bias: NDArray[np.float64],
+    raw: NDArray[Any],  # of the type of W
+    scores: NDArray[np.float64],
+) -> None: ...
+def backward(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64],
+    start: int,
+    stop: int,
+    R: NDArray[np.float64],
+    low: int,
+    high: int,
+    G: NDArray[np.float64],
+) -> None: ...
+def count(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32] | NDArray[np.float64],
+    start: int,
+    stop: int,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    low: int,
+    high: int,
+    C: NDArray[np.float64],
+) -> None: ...
+def own_scores(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64],
+    start: int,
+    stop: int,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    C: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    measure: NDArray[np.float64],
+    own: NDArray[np.float64],
+) -> None: ...

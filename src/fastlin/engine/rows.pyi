@@ -1,0 +1,19 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def losses(
+    loss: int,
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    values: NDArray[np.float64],
+    gradients: NDArray[np.float64],
+) -> None: ...
+def normalise(scores: NDArray[np.float64], logarithmic: bool) -> None: ...
+def sigmoids(scores: NDArray[np.float64], probabilities: NDArray[np.float64], logarithmic: bool) -> None: ...
+def best(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> None: ...
+def smoothed_logs(
+    counts: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    log_totals: NDArray[np.float64],
+    logs: NDArray[np.float64],
+) -> None: ...

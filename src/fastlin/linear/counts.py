@@ -1,0 +1,140 @@
+"""Counts of features under labels, and the probabilities that they and a prior say."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.engine import passes
+from fastlin.engine import rows as row_kernels
+from fastlin.validation import Rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is believed before counting. Arrays over the features have length 1 where all features are alike."""
+
+    pseudo: Floats  # what is added to the counts: αVρ_j, or aρ_j − 1
+    measure: Floats  # ρ
+    labels: Floats | None  # log μ; None: by counts
+
+
+@dataclass
+class Counts:
+    """c: how much of each feature [V, K] and how many rows [K] were seen under each label."""
+
+    features: Floats
+    labels: Floats
+    prior: Prior
+    _logs: tuple[Floats, bool] | None = field(default=None, repr=False)
+
+    @classmethod
+    def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
+        return cls(np.zeros((n_features, n_labels)), np.zeros(n_labels), prior)
+
+    def under(self, prior: Prior, places: NDArray[np.int64], n_labels: int) -> "Counts":
+        """The same counts under another prior, in the same arrays unless there are more labels now."""
+        if n_labels == len(self.labels):
+            return Counts(self.features, self.labels, prior)
+        more = Counts.none(len(self.features), n_labels, prior)
+        more.features[:, places], more.labels[places] = self.features, self.labels
+        return more
+
+    def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None) -> None:
+        """Count rows; no weights stand for ones. Ctrl-C acts between blocks, never in one."""
+        for start, stop in run.blocks(rows, 1):
+            run.uninterrupted(partial(self._add_block, rows, start, stop, codes, weights, n_jobs))
+
+    def _add_block(
+        self, rows: Rows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
+    ) -> None:
+        run.count(rows, start, stop, codes, weights, self.features, n_jobs)
+        share = weights[start:stop] if len(weights) else None
+        self.labels += np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
+
+    def log_prior(self) -> Floats:
+        """log μ; uniform where there are no counts."""
+        if self.prior.labels is not None:
+            return self.prior.labels
+        if not self.labels.any():
+            return np.full(len(self.labels), -np.log(len(self.labels)))
+        with np.errstate(divide="ignore"):
+            return np.log(self.labels) - np.log(self.labels.sum())
+
+    def log_phi(self) -> Floats:
+        """log φ as [V, K]. Made once; two threads that both make it make the same."""
+        return self._made()[0]
+
+    def impossible(self) -> bool:
+        """Whether some φ is 0."""
+        return self._made()[1]
+
+    def _made(self) -> tuple[Floats, bool]:
+        if self._logs is None:
+            logs, _ = log_phi(self.features, self.prior.pseudo, self.prior.measure)
+            self._logs = logs, bool(np.isneginf(logs).any())
+        return self._logs
+
+    def possible(self, scores: Floats) -> Floats:
+        """The scores, with the class prior where no label can produce the row; in place."""
+        if self.impossible() or np.isneginf(self.log_prior()).any():
+            scores[np.isneginf(scores.max(axis=1))] = self.log_prior()
+        return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_logs": None}
+
+
+def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats]:
+    """log φ as [V, K] for φ ∝ max(0, c + pseudo), and the totals; a label whose total is 0 gets the base measure."""
+    pseudo = np.broadcast_to(pseudo, len(counts)).copy()
+    if (pseudo >= 0).all():
+        totals = counts.sum(axis=0) + pseudo.sum()
+    else:
+        totals = np.maximum(0.0, counts + pseudo[:, None]).sum(axis=0)
+    empty = totals == 0
+    logs = np.empty_like(counts)
+    row_kernels.smoothed_logs(counts, pseudo, np.log(np.where(empty, 1.0, totals)), logs)
+    with np.errstate(divide="ignore"):
+        logs[:, empty] = np.log(measure)[:, None]
+    return logs, totals
+
+
+def right_when_left_out(
+    rows: Rows, codes: NDArray[np.int32], weights: Floats, counts: Counts, alpha: float, n_jobs: int | None
+) -> Floats:
+    """1 for each row that the counts of all other rows give its label under pseudo-counts αVρ, else 0."""
+    measure = np.broadcast_to(counts.prior.measure, rows.n_columns).copy()
+    pseudo = alpha * rows.n_columns * measure
+    logs, totals = log_phi(counts.features, pseudo, measure)
+    fixed = counts.prior.labels
+    right = np.zeros(len(rows))
+
+    def judge(scores: Floats, start: int, stop: int) -> None:
+        """The label's own score and prior without the row; the others as they are."""
+        mine, label, weight = np.arange(stop - start), codes[start:stop], weights[start:stop]
+        own = np.empty(stop - start)
+        indices, values = run.part(rows, start, stop, np.float64)
+        passes.own_scores(
+            rows.indptr, indices, values, start, stop, codes, weights, counts.features, totals, pseudo, measure, own
+        )
+        if fixed is None:
+            rest = np.tile(counts.labels, (stop - start, 1))
+            rest[mine, label] = np.maximum(0.0, rest[mine, label] - weight)
+            with np.errstate(divide="ignore"):
+                prior = np.log(rest)
+        else:
+            prior = np.tile(fixed, (stop - start, 1))
+        scores[mine, label] = own
+        scores += prior
+        hopeless = np.isneginf(scores.max(axis=1))
+        scores[hopeless] = prior[hopeless]
+        right[start:stop] = scores.argmax(axis=1) == label
+
+    run.forward(rows, logs, np.zeros(len(counts.labels)), judge, n_jobs)
+    return right

@@ -1,0 +1,166 @@
+"""The package as a whole: what an import costs, which builds there are, what the README promises, who imports whom."""
+
+import ast
+import importlib.metadata
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastlin
+from fastlin import engine
+
+PACKAGE = Path(fastlin.__file__).parent
+ROOT = Path(__file__).parent.parent
+BUILDS = engine._usable()
+KERNELS = ("check", "cpu", "online", "passes", "rows")
+# from the top: a module may import from its own room and from those below it
+LAYERS = [
+    ["__init__", "demo"],
+    ["linear"],
+    ["losses"],
+    ["optim"],
+    ["run"],
+    ["validation"],
+    ["engine"],
+]
+MODELS = """
+import sys
+import numpy as np
+from fastlin import MIRAClassifier, MultinomialNB, Perceptron, SGDClassifier, engine
+rng = np.random.default_rng(0)
+X, y = rng.poisson(0.4, size=(200, 40)).astype(float), rng.integers(0, 5, size=200)
+options = {"max_iter": 3, "tol": None, "random_state": 0}
+found = {"isa": np.array(engine.ISA)}
+for model in (
+    Perceptron(average=True, **options),
+    MIRAClassifier(C=0.1, **options),
+    SGDClassifier(loss="log_loss", alpha=0.01, average=True, **options),
+    SGDClassifier(loss="log_loss", learning_rate="adagrad", penalty="l1", **options),
+):
+    found[str(len(found))] = np.column_stack([model.fit(X, y).coef_, model.intercept_])
+    found[str(len(found))] = model.decision_function(X)
+found["naive bayes"] = MultinomialNB().fit(X, y).predict_joint_log_proba(X)
+np.savez(sys.argv[1], **found)
+"""
+
+
+def python(code, *arguments, isa=None):
+    environment = {name: value for name, value in os.environ.items() if name != "FASTLIN_ISA"}
+    environment |= {} if isa is None else {"FASTLIN_ISA": isa}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_importing_the_package_does_not_import_scikit_learn():
+    done = python("import sys, fastlin; dir(fastlin); print('sklearn' in sys.modules, 'scipy' in sys.modules)")
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+def test_the_version_is_that_of_the_metadata():
+    assert fastlin.__version__ == importlib.metadata.version("fastlin")
+
+
+def test_the_public_names_are_there():
+    for name in fastlin.__all__:
+        assert getattr(fastlin, name) is not None
+        assert name in dir(fastlin)
+    with pytest.raises(AttributeError, match="Perceptrom"):
+        fastlin.Perceptrom  # noqa: B018
+
+
+# --- builds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """What the same script learns on every build that this machine can run."""
+    folder, found = tmp_path_factory.mktemp("models"), {}
+    for build in BUILDS:
+        done = python(MODELS, folder / build, isa=build.replace("_", "-"))
+        assert done.returncode == 0, done.stderr
+        with np.load(folder / f"{build}.npz") as arrays:
+            found[build] = dict(arrays)
+    return found
+
+
+def test_the_best_build_is_chosen_and_there_is_always_a_baseline():
+    assert BUILDS[-1] == "baseline"
+    done = python("from fastlin import engine; print(engine.ISA)")
+    assert done.stdout.strip() == BUILDS[0], done.stderr
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_every_build_can_be_forced_and_learns_the_same_model(models, build):
+    assert models[build]["isa"] == build
+    assert len(models[build]) == 10
+    for name, expected in models["baseline"].items():
+        if name != "isa":
+            np.testing.assert_allclose(models[build][name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("isa", ["x86-64-v9", "avx2", "V4"])
+def test_an_unknown_build_is_refused_with_a_list_of_those_there_are(isa):
+    done = python("from fastlin import Perceptron", isa=isa)
+    assert done.returncode != 0
+    assert "ImportError: FASTLIN_ISA" in done.stderr
+    assert "baseline" in done.stderr
+
+
+# --- stubs, documents, layers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_stubs_say_what_the_kernels_take(kernel):
+    module, tree = getattr(engine, kernel), ast.parse((PACKAGE / "engine" / f"{kernel}.pyi").read_text())
+    stubs = {node.name: [a.arg for a in node.args.args] for node in tree.body if isinstance(node, ast.FunctionDef)}
+    there = {
+        name: list(inspect.signature(value).parameters)
+        for name, value in vars(module).items()
+        if callable(value) and "cyfunction" in type(value).__name__.lower() | set() if False
+    }
+    assert stubs == there
+
+
+def test_the_readmes_python_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert float(re.search(r"accuracy ([0-9.]+)", printed)[1]) > 0.6
+    assert "emu" in printed
+
+
+def room(module):
+    """The layer of a module: fastlin.linear.sgd is in linear."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imported(path):
+    """Names of the package's modules that a file imports anywhere, but for type checkers."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            if node.module == "fastlin":
+                yield from (f"fastlin.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_point_down(path):
+    place = {name: depth for depth, names in enumerate(LAYERS) for name in names}
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    own = place[parts[0]]
+    for name in imported(path):
+        if name.split(".")[0] != "fastlin" or parts[0] == "demo":  # the demo imports what a user does
+            continue
+        assert place[room(name)] > own or room(name) == parts[0], f"{path.name} imports {name}"
