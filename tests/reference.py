@@ -201,6 +201,9 @@ class Online:
         self.largest = max(self.largest, eta * size.max())
         self.theta[:, :-1] *= 1 - eta * self.l2
         self.theta -= eta * gradient
+        sizes, threshold = np.abs(self.theta[:, :-1]), eta * self.l1
+        if np.any((sizes > 0) & (np.abs(sizes - threshold) < 1e-9 * threshold)):  # rounding alone would set it to 0
+            self.closest = 0.0
         self.theta[:, :-1] = soft_threshold(self.theta[:, :-1], eta * self.l1)
         if self.project:
             norm = np.linalg.norm(self.theta[:, :-1])

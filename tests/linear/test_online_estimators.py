@@ -349,7 +349,15 @@ def check_unfitted(model, X):
         if hasattr(model, method):
             with pytest.raises(NotFittedError, match="not fitted"):
                 getattr(model, method)()
-    for attribute in ("coef_", "intercept_", "t_", "classes_", "feature_count_", "feature_log_prob_", "class_log_prior_"):
+    for attribute in (
+        "coef_",
+        "intercept_",
+        "t_",
+        "classes_",
+        "feature_count_",
+        "feature_log_prob_",
+        "class_log_prior_",
+    ):
         assert not hasattr(model, attribute)
 
 

@@ -19,7 +19,7 @@ after n steps θ = sgn θ·max(0, ρⁿ|θ| − τ(1 − ρⁿ)/(1 − ρ)), τ 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport real
+from fastlin.engine.csr cimport prefetch, prefetch_range, real
 from fastlin.engine.mathx cimport exponential, logarithm
 from fastlin.engine.steps cimport Clock, Generation, Rule, soft
 
@@ -34,23 +34,24 @@ cdef struct Lazy:
     const Generation* past
 
 
-cdef inline void settle_scaled(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
+cdef inline void settle_scaled(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W,
+                               Py_ssize_t j) noexcept nogil:
     """Bring feature j into the present generation and pay its L1."""
     cdef Py_ssize_t k, K = lazy.K
     cdef real* w = W + j * K
     cdef const Generation* past
-    cdef double value, owed
+    cdef double owed
     cdef bint alive
     if lazy.generation != NULL and lazy.generation[j] < clock.generation:
         while lazy.generation[j] < clock.generation:
             past = lazy.past + lazy.generation[j]
             owed = past.debt - lazy.debt[j] if lazy.debt != NULL else 0.0
             alive = False
+            if lazy.total != NULL:                        # no L1 here
+                for k in range(K):
+                    lazy.total[j * K + k] += past.mass * w[k]
             for k in range(K):
-                value = soft(w[k], owed)
-                if lazy.total != NULL:
-                    lazy.total[j * K + k] += past.mass * value
-                w[k] = <real>(value * past.scale)
+                w[k] = <real>(soft(w[k], owed) * past.scale)
                 alive = alive or w[k] != 0
             lazy.generation[j] = lazy.generation[j] + 1 if alive else <int32_t>clock.generation
             if lazy.debt != NULL:
@@ -64,8 +65,7 @@ cdef inline void settle_scaled(const Rule* rule, const Clock* clock, const Lazy*
 
 cdef inline double series(double z) noexcept nogil:
     """1 − e^−z for z ≥ 0 without cancellation: e^−z − 1 by its own series where z is small."""
-    cdef double p, far = 1.0 - exponential(-z)
-    cdef double x = z if z < 0.4 else 0.4
+    cdef double p, x = z if z < 0.4 else 0.4
     p = 1.0 - x / 14.0
     p = 1.0 - x / 13.0 * p
     p = 1.0 - x / 12.0 * p
@@ -79,7 +79,7 @@ cdef inline double series(double z) noexcept nogil:
     p = 1.0 - x / 4.0 * p
     p = 1.0 - x / 3.0 * p
     p = 1.0 - x / 2.0 * p
-    return x * p if z < 0.4 else far
+    return x * p if z < 0.4 else 1.0 - exponential(-z)
 
 
 cdef inline double log1p_positive(double q) noexcept nogil:
@@ -88,32 +88,43 @@ cdef inline double log1p_positive(double q) noexcept nogil:
     return logarithm(u) + (q - (u - 1.0)) / u
 
 
-cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
+cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W,
+                                Py_ssize_t j) noexcept nogil:
     """Pay feature j's shrinkages, thresholds and share of the average for the steps since its last touch."""
     cdef Py_ssize_t k, K = lazy.K
-    cdef int64_t steps = clock.steps - lazy.touched[j]
-    cdef int64_t averaged = steps if steps < clock.averaged else clock.averaged
+    cdef int64_t rested = clock.steps - lazy.touched[j]
+    cdef double steps = <double>rested
+    cdef double averaged = <double>(rested if rested < clock.averaged else clock.averaged)
+    cdef double l1 = rule.eta0 * rule.l1, l2 = rule.eta0 * rule.l2
     cdef real* w = W + j * K
-    cdef double h, q, decay, kept, value
-    if steps == 0:
+    cdef const double* squares = lazy.squares + j * K
+    cdef double* total = lazy.total + j * K if lazy.total != NULL else NULL
+    cdef double h, q, decay
+    if rested == 0:
         return
     lazy.touched[j] = clock.steps
-    if rule.l2 == 0 and rule.l1 == 0:
-        if lazy.total != NULL:
+    if total != NULL and l2 == 0:
+        for k in range(K):
+            total[k] += averaged * w[k]
+    elif total != NULL:                                   # no L1 here: θ, ρθ, ρ²θ, …
+        for k in range(K):
+            q = l2 / (1e-10 + sqrt(squares[k]))
+            decay = log1p_positive(q)
+            total[k] += w[k] * exponential(-decay * (steps - averaged)) * (series(decay * averaged) / q)
+    if l2 == 0:
+        if l1 > 0:
             for k in range(K):
-                lazy.total[j * K + k] += averaged * <double>w[k]
+                w[k] = <real>soft(w[k], steps * l1 / (1e-10 + sqrt(squares[k])))
+        return
+    if l1 == 0:
+        for k in range(K):
+            w[k] = <real>(w[k] * exponential(-log1p_positive(l2 / (1e-10 + sqrt(squares[k]))) * steps))
         return
     for k in range(K):
-        h = 1e-10 + sqrt(lazy.squares[j * K + k])
-        q = rule.eta0 * rule.l2 / h                      # ρ = 1/(1 + q)
-        decay = log1p_positive(q)
-        if lazy.total != NULL:                           # no L1 here: θ, ρθ, ρ²θ, …
-            kept = w[k] * exponential(-decay * (steps - averaged))
-            lazy.total[j * K + k] += kept * (series(decay * averaged) / q if q > 0 else <double>averaged)
-        value = w[k] * exponential(-decay * steps)
-        if rule.l1 > 0:
-            value = soft(value, rule.eta0 * rule.l1 / h * (series(decay * steps) * (1 + q) / q if q > 0 else <double>steps))
-        w[k] = <real>value
+        h = 1e-10 + sqrt(squares[k])
+        q = l2 / h                                        # ρ = 1/(1 + q)
+        decay = steps * log1p_positive(q)
+        w[k] = <real>soft(w[k] * exponential(-decay), l1 / h * series(decay) * (1 + q) / q)
 
 
 cdef inline void settle(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
@@ -121,3 +132,24 @@ cdef inline void settle(const Rule* rule, const Clock* clock, const Lazy* lazy, 
         settle_adagrad(rule, clock, lazy, W, j)
     else:
         settle_scaled(rule, clock, lazy, W, j)
+
+
+cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* lazy, const int64_t* indptr,
+                            const int32_t* indices, int64_t i, int64_t ahead, real* W) noexcept nogil:
+    """Pay the debts of row i's features, and fetch those of row `ahead`."""
+    cdef int64_t p, j, start = indptr[i], m = indptr[i + 1] - start, m_ahead = indptr[ahead + 1] - indptr[ahead]
+    cdef const int32_t* soon = indices + indptr[ahead]
+    for p in range(m if m > m_ahead else m_ahead):
+        if p < m_ahead:
+            j = soon[p]
+            if lazy.debt != NULL:
+                prefetch(lazy.debt + j)
+            if lazy.generation != NULL:
+                prefetch(lazy.generation + j)
+            if lazy.touched != NULL:
+                prefetch(lazy.touched + j)
+                prefetch_range(lazy.squares + j * lazy.K, lazy.squares + (j + 1) * lazy.K)
+            if lazy.total != NULL:
+                prefetch_range(lazy.total + j * lazy.K, lazy.total + (j + 1) * lazy.K)
+        if p < m:
+            settle(rule, clock, lazy, W, indices[start + p])

@@ -61,5 +61,5 @@ cdef inline double log_loss(const double* s, Py_ssize_t K, Py_ssize_t y, double 
     cdef double share = 1.0 / total
     cdef Py_ssize_t k
     for k in range(K):
-        g[k] = step * (g[k] * share - (k == y))           # −1 here: stored by itself, it would stall the loads that follow
+        g[k] = step * (g[k] * share - (k == y))           # −1 stored by itself would stall the loads that follow
     return logarithm(total) + (top - s[y])

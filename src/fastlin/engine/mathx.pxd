@@ -21,18 +21,18 @@ cdef extern from * nogil:
 
 cdef inline double exponential(double x) noexcept nogil:
     """e^x for x ≤ 709; 0 below −708, where e^x leaves the normal numbers."""
-    cdef double shifted, n, r, r2, r4, low, high, p
+    cdef double shifted, n, r, r2, r4, low, middle, high, last, p
     cdef double bounded = x if x > -708.0 else -708.0
     shifted = bounded * 1.4426950408889634 + 6755399441055744.0    # 1.5·2^52: the sum's low bits are round(x/ln 2)
     n = shifted - 6755399441055744.0
     r = (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
     r2 = r * r                                             # Σ rⁱ/i! in Estrin's order: a third of Horner's latency
     r4 = r2 * r2
-    low = ((1.0 + r) + r2 * (0.5 + r * 1.6666666666666666e-01)) + r4 * (
-        (4.1666666666666664e-02 + r * 8.3333333333333332e-03) + r2 * (1.3888888888888889e-03 + r * 1.9841269841269841e-04))
-    high = ((2.4801587301587302e-05 + r * 2.7557319223985893e-06) + r2 * (2.7557319223985888e-07 + r * 2.5052108385441720e-08)) + (
-        r4 * (2.0876756987868100e-09 + r * 1.6059043836821613e-10))
-    p = low + r4 * r4 * high
+    low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0))
+    middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
+    high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+    last = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+    p = (low + r4 * middle) + r4 * r4 * (high + r4 * last)
     p *= as_double(<int64_t>(<uint64_t>(as_bits(shifted) + 1023) << 52))
     return p if x >= -708.0 else (0.0 if x < -708.0 else x)
 

@@ -14,11 +14,12 @@ leave the numbers; the caller goes on from the position it returns.
 from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.averaging cimport Lazy, settle
+from fastlin.engine.averaging cimport Lazy, settle, settle_row
 from fastlin.engine.csr cimport add_row, move_row, prefetch, prefetch_range, real, score_row, squared_norm
 from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
 from fastlin.engine.steps cimport (
-    ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage, soft)
+    ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, adagrad_bias, adagrad_step, aggressive_step, mira_step, rate,
+    shrinkage)
 
 cdef enum Status:
     DONE = 0             # the epoch or the budget is used up
@@ -188,25 +189,10 @@ cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batc
     return 2 * dot + square * squared_norm(values, m)
 
 
-cdef inline void adagrad_step(const Rule* rule, real* w, double* squares, const double* g, double x,
-                              Py_ssize_t K) noexcept nogil:
-    """h = 1e-10 + √Σg²;  θ ← (hθ − η₀g)/(h + η₀λ₂), then the threshold η₀λ₁/h."""
-    cdef Py_ssize_t k
-    cdef double gradient, h, value
-    for k in range(K):
-        gradient = g[k] * x
-        squares[k] += gradient * gradient
-        h = 1e-10 + sqrt(squares[k])
-        value = (h * w[k] - rule.eta0 * gradient) / (h + rule.eta0 * rule.l2)
-        w[k] = <real>(soft(value, rule.eta0 * rule.l1 / h) if rule.l1 > 0 else value)
-
-
-cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, const double* g, Py_ssize_t K) noexcept nogil:
-    """The intercept is the feature that is always 1, unpenalised."""
+cdef inline void add_weights(double* total, const real* w, Py_ssize_t K) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(K):
-        squares[k] += g[k] * g[k]
-        value[k] -= rule.eta0 * g[k] / (1e-10 + sqrt(squares[k]))
+        total[k] += w[k]
 
 
 cdef void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
@@ -253,19 +239,11 @@ cdef void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, 
                 for k in range(K):
                     lazy.pending[j * K + k] = 0
             if lazy.total != NULL and clock.averaged > 0:
-                for k in range(K):
-                    lazy.total[j * K + k] += w[k]
+                add_weights(lazy.total + j * K, w, K)
 
 
-cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, int64_t i,
-                            real* W) noexcept nogil:
-    cdef int64_t p
-    for p in range(rows.indptr[i], rows.indptr[i + 1]):
-        settle(rule, clock, lazy, W, rows.indices[p])
-
-
-cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy, const Rows* rows,
-                      const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
+cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy,
+                      const Rows* rows, const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
                       Batch* batch, real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias, double* residual,
                       int* status) noexcept nogil:
     cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD
@@ -274,7 +252,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
     cdef real* raw = <real*>batch.change
     cdef Py_ssize_t first, b, k, next_row
     cdef int64_t i, start, m, ahead, m_ahead, work = 0, t
-    cdef double eta, shrink, inverse, size, reach, loss, radius
+    cdef double eta, step, shrink, inverse, size, reach, loss, radius
 
     while position < end and work < budget:
         if clock.generation + 2 > room:
@@ -293,6 +271,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             break
         t = clock.t + batch.size
         eta = rate(rule, t)
+        step = 1.0 if adagrad else -eta
         shrink = shrinkage(rule, t, eta) if scaled else 1.0
         inverse = 1.0 / (clock.scale * shrink) if shrink > 0 else 1.0
 
@@ -305,7 +284,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             m = rows.indptr[i + 1] - start
             work += m * K
             if owing or (scaled and clock.generation > 0):
-                settle_row(rule, clock, lazy, rows, i, W)
+                settle_row(rule, clock, lazy, rows.indptr, rows.indices, i, order[position] if position < end else i, W)
             if position + 8 < end:
                 prefetch(rows.indptr + order[position + 8])
                 prefetch(rows.labels + order[position + 8])
@@ -323,7 +302,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             else:
                 for k in range(lanes // 8 * 8):
                     batch.scores[k] = clock.scale * raw[k] + bias.value[k]
-            size = infer(rule, rows, values + start, batch, b, K, lanes, 1.0 / batch.size if adagrad else -eta / batch.size, &loss)
+            size = infer(rule, rows, values + start, batch, b, K, lanes, step / batch.size, &loss)
             reach += (rule.eta0 if adagrad else size * inverse) * rows.largest
             if not (reach < rule.reach and size * rows.largest * batch.size < 1e140 if adagrad else reach < rule.reach):
                 status[0] = OVERFLOW
@@ -339,7 +318,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
                 start_generation(clock, past)
                 clock.norm = 0
                 for b in range(batch.size):
-                    settle_row(rule, clock, lazy, rows, batch.row[b], W)
+                    settle_row(rule, clock, lazy, rows.indptr, rows.indices, batch.row[b], batch.row[b], W)
         clock.steps += 1
         if rule.average_from > 0 and t >= rule.average_from:
             clock.averaged += 1
@@ -371,14 +350,16 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
 
 def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
         const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
-        const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position, int64_t budget,
+        const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
+        int64_t budget,
         real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] pending,
         double[::1] debt, int32_t[::1] generation, int64_t[::1] touched, double[:, ::1] residual,
         int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
     """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
 
-    Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for more
-    than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over labels need no remainder.
+    Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for
+    more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over labels need no
+    remainder.
     """
     cdef Py_ssize_t K = W.shape[1], lanes = bias.shape[1], end = order.shape[0]
     cdef int status = DONE
@@ -413,7 +394,8 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     intercept.total = &bias[2, 0]
     with nogil:
         position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end, budget,
-                         &batch, &W[0, 0], K, lanes, &intercept, &residual[0, 0] if residual.shape[0] else NULL, &status)
+                         &batch, &W[0, 0], K, lanes, &intercept,
+                         &residual[0, 0] if residual.shape[0] else NULL, &status)
     return position, status
 
 

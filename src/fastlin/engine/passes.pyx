@@ -8,8 +8,12 @@ result has the same bits for every number of threads.
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport fetch_add_row, real, score_row
+from fastlin.engine.csr cimport fetch_add_row, prefetch, real, score_row
 from fastlin.engine.mathx cimport logarithm
+
+
+cdef enum:
+    COUNT_AHEAD = 64         # non-zeros
 
 
 cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssize_t column) noexcept nogil:
@@ -24,8 +28,8 @@ cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssiz
     return low
 
 
-def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start, Py_ssize_t stop,
-            const real[:, ::1] W, const double[::1] bias, real[::1] raw, double[:, ::1] scores):
+def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
+            Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw, double[:, ::1] scores):
     """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`."""
     cdef Py_ssize_t K = W.shape[1], k
     cdef int64_t i, base = indptr[start], p, m, ahead, m_ahead
@@ -51,7 +55,8 @@ cdef struct Stretch:
 
 
 cdef inline Stretch next_active(const int64_t* indptr, const int32_t* indices, Py_ssize_t row, Py_ssize_t stop,
-                                const double* R, Py_ssize_t K, Py_ssize_t low, Py_ssize_t high, bint whole) noexcept nogil:
+                                const double* R, Py_ssize_t K, Py_ssize_t low, Py_ssize_t high,
+                                bint whole) noexcept nogil:
     """The first row from `row` on with non-zeros in the columns and a residual that is not all zero."""
     cdef Stretch found
     cdef Py_ssize_t k
@@ -75,8 +80,8 @@ cdef inline Stretch next_active(const int64_t* indptr, const int32_t* indices, P
     return found
 
 
-def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, Py_ssize_t start, Py_ssize_t stop,
-             const double[:, ::1] R, Py_ssize_t low, Py_ssize_t high, double[:, ::1] G):
+def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
+             Py_ssize_t start, Py_ssize_t stop, const double[:, ::1] R, Py_ssize_t low, Py_ssize_t high, double[:, ::1] G):
     """G[j] += Σ_i x_ij R[i] for low ≤ j < high, over the rows whose residual is not all zero."""
     cdef Py_ssize_t K = G.shape[1]
     cdef bint whole = low == 0 and high == G.shape[0]
@@ -96,15 +101,15 @@ def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double
             now = then
 
 
-def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start, Py_ssize_t stop,
-          const int32_t[::1] labels, const double[::1] weights, Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
+def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
+          Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights, Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
     """C[j, y_i] += w_i x_ij for low ≤ j < high: the backward pass of one-hot residuals."""
     cdef Py_ssize_t K = C.shape[1]
-    cdef int64_t i, base = indptr[start], p, first, last
+    cdef int64_t i, base = indptr[start], end = indptr[stop] - base, p, first, last
     cdef double weight = 1.0
     cdef double* column
     cdef bint whole = low == 0 and high == C.shape[0], weighted = weights.shape[0] > 0
-    if C.shape[0] == 0:
+    if end == 0:
         return
     with nogil:
         for i in range(start, stop):
@@ -119,11 +124,13 @@ def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
             if weighted:
                 weight = weights[i]
             for p in range(first, last):
+                prefetch(column + indices[p + COUNT_AHEAD if p + COUNT_AHEAD < end else p] * K)
                 column[indices[p] * K] += weight * values[p]
 
 
-def own_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, Py_ssize_t start, Py_ssize_t stop,
-               const int32_t[::1] labels, const double[::1] weights, const double[:, ::1] C, const double[::1] totals,
+def own_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
+               Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
+               const double[:, ::1] C, const double[::1] totals,
                const double[::1] prior, const double[::1] measure, double[::1] own):
     """own[i − start] = Σ_j x_j log φ_yj for the row's own label y, the row's counts taken out of C and totals first."""
     cdef int64_t i, base = indptr[start], p, j
@@ -146,5 +153,6 @@ def own_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const doub
                     continue
                 own_count = C[j, y] - weights[i] * values[p]
                 own_count = own_count if own_count > 1e-12 * C[j, y] else 0.0
-                value += values[p] * (logarithm(own_count + prior[j]) - logarithm(total) if own_count + prior[j] > 0 else log(0.0))
+                own_count += prior[j]
+                value += values[p] * (logarithm(own_count) - logarithm(total) if own_count > 0 else log(0.0))
             own[i - start] = value

@@ -1,10 +1,13 @@
 """The inferences of a row of scores: losses and their gradients, softmax, the best label."""
 
 from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from fastlin.engine.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss
 from fastlin.engine.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
+
+
+cdef double SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
 cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
@@ -17,7 +20,8 @@ cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
     return top
 
 
-def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, double[::1] values, double[:, ::1] gradients):
+def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, double[::1] values,
+           double[:, ::1] gradients):
     """The loss of each row and its gradient; one column of scores is a binary problem with labels 0 and 1."""
     cdef Py_ssize_t i, k, rival, y, K = scores.shape[1]
     cdef double slope, sign
@@ -83,12 +87,44 @@ def best(const double[:, ::1] scores, int64_t[::1] labels):
             labels[i] = best_label(&scores[i, 0], K)
 
 
-def smoothed_logs(const double[:, ::1] counts, const double[::1] prior, const double[::1] log_totals, double[:, ::1] logs):
-    """logs[j, k] = log(max(0, counts[j, k] + prior[j])) − log_totals[k]; −∞ for an empty cell."""
+def totals(const double[:, ::1] counts, const double[::1] prior, double[::1] total):
+    """total[k] = Σ_j max(0, counts[j, k] + prior[j]), summed in stretches so that rounding does not build up."""
+    cdef Py_ssize_t j, k, K = counts.shape[1], start = 0, stop
+    cdef double value
+    cdef double[::1] part = total.copy()
+    total[:] = 0
+    with nogil:
+        while start < counts.shape[0]:
+            stop = start + 1024 if start + 1024 < counts.shape[0] else counts.shape[0]
+            for k in range(K):
+                part[k] = 0
+            for j in range(start, stop):
+                for k in range(K):
+                    value = counts[j, k] + prior[j]
+                    part[k] += value if value > 0 else 0.0
+            for k in range(K):
+                total[k] += part[k]
+            start = stop
+
+
+def smoothed_logs(const double[:, ::1] counts, const double[::1] prior, const double[::1] log_totals,
+                  double[:, ::1] logs):
+    """logs[j, k] = log(max(0, counts[j, k] + prior[j])) − log_totals[k]; returns whether some are −∞."""
     cdef Py_ssize_t j, k, K = counts.shape[1]
     cdef double value
+    cdef int unusual
+    cdef bint impossible = False
     with nogil:
         for j in range(counts.shape[0]):
+            unusual = 0
             for k in range(K):
                 value = counts[j, k] + prior[j]
-                logs[j, k] = logarithm(value) - log_totals[k] if value > 2.3e-308 else log(value if value > 0 else 0.0) - log_totals[k]
+                unusual |= value < SMALLEST_NORMAL
+                logs[j, k] = logarithm(value if value > SMALLEST_NORMAL else SMALLEST_NORMAL) - log_totals[k]
+            if unusual:
+                for k in range(K):
+                    value = counts[j, k] + prior[j]
+                    if value < SMALLEST_NORMAL:
+                        impossible = impossible or value <= 0
+                        logs[j, k] = log(value if value > 0 else 0.0) - log_totals[k]
+    return impossible

@@ -4,10 +4,10 @@
 scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.state`.
 """
 
-from libc.math cimport pow, sqrt
+from libc.math cimport copysign, fabs, pow, sqrt
 from libc.stdint cimport int64_t
 
-from fastlin.engine.mathx cimport exponential, logarithm
+from fastlin.engine.csr cimport real
 
 cdef enum Step:
     GRADIENT = 0
@@ -144,9 +144,28 @@ cdef inline bint mira_step(const double* s, Py_ssize_t K, Py_ssize_t y, double n
 
 
 cdef inline double soft(double value, double threshold) noexcept nogil:
-    """sgn(value)·max(0, |value| − threshold)."""
-    if value > threshold:
-        return value - threshold
-    if value < -threshold:
-        return value + threshold
-    return 0.0
+    """sgn(value)·max(0, |value| − threshold), without a branch."""
+    cdef double size = fabs(value) - threshold
+    return copysign(size if size > 0 else 0.0, value)
+
+
+cdef inline void adagrad_step(const Rule* rule, real* w, double* squares, const double* g, double x,
+                              Py_ssize_t K) noexcept nogil:
+    """h = 1e-10 + √Σg²;  θ ← (hθ − η₀g)/(h + η₀λ₂), then the threshold η₀λ₁/h."""
+    cdef Py_ssize_t k
+    cdef double gradient, h, value
+    for k in range(K):
+        gradient = g[k] * x
+        squares[k] += gradient * gradient
+        h = 1e-10 + sqrt(squares[k])
+        value = (h * w[k] - rule.eta0 * gradient) / (h + rule.eta0 * rule.l2)
+        w[k] = <real>soft(value, rule.eta0 * rule.l1 / h)
+
+
+cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, const double* g,
+                              Py_ssize_t K) noexcept nogil:
+    """The intercept is the feature that is always 1, unpenalised."""
+    cdef Py_ssize_t k
+    for k in range(K):
+        squares[k] += g[k] * g[k]
+        value[k] -= rule.eta0 * g[k] / (1e-10 + sqrt(squares[k]))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import cpu, online
+from fastlin.engine import online
 from fastlin.validation import LIMITS, as_finite
 
 # The structs of engine/steps.pxd, field by field.
@@ -50,10 +50,9 @@ _EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Zeros that begin at a cache line, so that fewer weight rows straddle two, in huge pages where there are any."""
+    """Zeros that begin at a cache line, so that fewer weight rows straddle two."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
-    cpu.prefer_huge_pages(raw)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(dtype).reshape(shape)
 
