@@ -118,6 +118,26 @@ def test_the_stubs_say_what_the_kernels_take(kernel):
     assert names == {name for name, value in public.items() if name.isupper() and isinstance(value, int)}
 
 
+ESTIMATORS = [name for name in fastlin.__all__ if isinstance(getattr(fastlin, name), type)]
+LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
+ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
+COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_example(name):
+    estimator = getattr(fastlin, name)
+    text = inspect.getdoc(estimator)
+    parameters, attributes, examples = re.split(r"(?:Parameters|Attributes|Examples)\n-+\n", text)[1:]
+    described = [
+        word for line in re.findall(r"^(\S.*) : ", parameters, flags=re.MULTILINE) for word in line.split(", ")
+    ]
+    assert described == list(inspect.signature(estimator).parameters)
+    expected = {*LEARNT, *(COUNTED if name == "MultinomialNB" else ONLINE)}
+    assert set(re.findall(r"^(\w+_) : ", attributes, flags=re.MULTILINE)) == expected
+    assert f">>> from fastlin import {name}" in examples
+
+
 def test_the_readmes_python_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert blocks

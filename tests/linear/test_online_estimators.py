@@ -195,6 +195,18 @@ def test_history_has_one_record_an_epoch(name):
     assert model.objective_ == model.history_[-1]["objective"]
 
 
+def test_the_loss_of_an_epoch_is_weighted_and_divided_by_the_number_of_rows():
+    """With steps that move nothing, every row's loss is log 3."""
+    X, y = text_like(n_labels=3)
+    weights = np.random.default_rng(0).uniform(0, 2, size=len(y))
+    weights[:5] = 0
+    model = make("sgd", penalty=None, learning_rate="constant", eta0=1e-15).fit(X, y, sample_weight=weights)
+    for record in model.history_:
+        assert record["objective"] == pytest.approx(np.log(3) * weights.sum(), rel=1e-9)
+        assert record["loss"] == pytest.approx(np.log(3) * weights.sum() / len(y), rel=1e-9)
+        assert record["updates"] == len(y) - 5
+
+
 @every_option
 def test_a_callback_sees_a_model_that_predicts_and_may_stop_it(name):
     X, y = text_like()

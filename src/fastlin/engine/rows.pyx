@@ -109,22 +109,35 @@ def totals(const double[:, ::1] counts, const double[::1] prior, double[::1] tot
 
 def smoothed_logs(const double[:, ::1] counts, const double[::1] prior, const double[::1] log_totals,
                   double[:, ::1] logs):
-    """logs[j, k] = log(max(0, counts[j, k] + prior[j])) − log_totals[k]; returns whether some are −∞."""
-    cdef Py_ssize_t j, k, K = counts.shape[1]
+    """logs[j, k] = log(max(0, counts[j, k] + prior[j])) − log_totals[k]; returns whether some are −∞.
+
+    In stretches that stay in cache: add, take logarithms as of one long vector however few labels there are, subtract.
+    """
+    cdef Py_ssize_t j, k, i, K = counts.shape[1], start = 0, stop
     cdef double value
+    cdef double* flat
     cdef int unusual
     cdef bint impossible = False
     with nogil:
-        for j in range(counts.shape[0]):
+        while start < counts.shape[0]:
+            stop = start + 64 if start + 64 < counts.shape[0] else counts.shape[0]
+            flat = &logs[start, 0]
             unusual = 0
-            for k in range(K):
-                value = counts[j, k] + prior[j]
-                unusual |= value < SMALLEST_NORMAL
-                logs[j, k] = logarithm(value if value > SMALLEST_NORMAL else SMALLEST_NORMAL) - log_totals[k]
-            if unusual:
+            for j in range(start, stop):
                 for k in range(K):
                     value = counts[j, k] + prior[j]
-                    if value < SMALLEST_NORMAL:
-                        impossible = impossible or value <= 0
-                        logs[j, k] = log(value if value > 0 else 0.0) - log_totals[k]
+                    unusual |= value < SMALLEST_NORMAL
+                    logs[j, k] = value
+            if not unusual:
+                for i in range((stop - start) * K):
+                    flat[i] = logarithm(flat[i])
+            else:
+                for i in range((stop - start) * K):
+                    impossible = impossible or flat[i] <= 0
+                    value = flat[i] if flat[i] > 0 else 0.0
+                    flat[i] = log(value) if value < SMALLEST_NORMAL else logarithm(value)
+            for j in range(start, stop):
+                for k in range(K):
+                    logs[j, k] -= log_totals[k]
+            start = stop
     return impossible

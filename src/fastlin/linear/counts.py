@@ -71,13 +71,13 @@ class Counts:
         return self._made()[0]
 
     def impossible(self) -> bool:
-        """Whether some φ is 0."""
+        """Whether some φ may be 0."""
         return self._made()[1]
 
     def _made(self) -> tuple[Floats, bool]:
         if self._logs is None:
-            logs, _ = log_phi(self.features, self.prior.pseudo, self.prior.measure)
-            self._logs = logs, bool(np.isneginf(logs).any())
+            logs, _, impossible = log_phi(self.features, self.prior.pseudo, self.prior.measure)
+            self._logs = logs, impossible
         return self._logs
 
     def possible(self, scores: Floats) -> Floats:
@@ -90,19 +90,19 @@ class Counts:
         return {**self.__dict__, "_logs": None}
 
 
-def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats]:
-    """log φ as [V, K] for φ ∝ max(0, c + pseudo), and the totals; a label whose total is 0 gets the base measure."""
+def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats, bool]:
+    """log φ as [V, K] for φ ∝ max(0, c + pseudo), the totals, and whether some φ may be 0.
+
+    A label whose total is 0 gets the base measure.
+    """
     pseudo = np.broadcast_to(pseudo, len(counts)).copy()
-    if (pseudo >= 0).all():
-        totals = counts.sum(axis=0) + pseudo.sum()
-    else:
-        totals = np.maximum(0.0, counts + pseudo[:, None]).sum(axis=0)
+    totals, logs = np.empty(counts.shape[1]), np.empty_like(counts)
+    row_kernels.totals(counts, pseudo, totals)
     empty = totals == 0
-    logs = np.empty_like(counts)
-    row_kernels.smoothed_logs(counts, pseudo, np.log(np.where(empty, 1.0, totals)), logs)
+    impossible = row_kernels.smoothed_logs(counts, pseudo, np.log(np.where(empty, 1.0, totals)), logs)
     with np.errstate(divide="ignore"):
         logs[:, empty] = np.log(measure)[:, None]
-    return logs, totals
+    return logs, totals, impossible or bool(empty.any())
 
 
 def right_when_left_out(
@@ -111,7 +111,7 @@ def right_when_left_out(
     """1 for each row that the counts of all other rows give its label under pseudo-counts αVρ, else 0."""
     measure = np.broadcast_to(counts.prior.measure, rows.n_columns).copy()
     pseudo = alpha * rows.n_columns * measure
-    logs, totals = log_phi(counts.features, pseudo, measure)
+    logs, totals, _ = log_phi(counts.features, pseudo, measure)
     fixed = counts.prior.labels
     right = np.zeros(len(rows))
 
