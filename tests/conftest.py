@@ -1,7 +1,9 @@
 """The tests need no data but what they make, and nothing in them is left to chance."""
 
 import os
+import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips its checks of array inputs
@@ -17,3 +19,11 @@ settings.register_profile(
 )
 settings.register_profile("search", settings.get_profile("ci"), max_examples=1000, derandomize=False)
 settings.load_profile("ci")
+
+
+@pytest.fixture
+def ctrl_c():
+    """SIGINT raises KeyboardInterrupt, as in a terminal: a shell's background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

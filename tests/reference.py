@@ -187,7 +187,7 @@ class Online:
         self.t += len(batch)
         gradient, size, losses = np.zeros_like(self.theta), np.zeros_like(self.theta), []
         for i in batch:
-            value, slope = self.loss(self.theta @ rows[i], y[i])
+            value, slope = self.loss(rows[i], y[i])
             self.updates += bool(np.any(slope))
             gradient += weights[i] * np.outer(slope, rows[i]) / len(batch)
             size += np.abs(weights[i] * np.outer(slope, rows[i]) / len(batch))
@@ -199,8 +199,12 @@ class Online:
             return losses
         eta = self.eta()
         self.largest = max(self.largest, eta * size.max())
+        size = eta * size + np.abs(self.theta)
         self.theta[:, :-1] *= 1 - eta * self.l2
         self.theta -= eta * gradient
+        cancelled = (size > 0) & (np.abs(self.theta) < 1e-9 * size)  # rounding alone is left, and may settle a tie
+        if (cancelled if len(batch) > 1 else cancelled[:, :-1] & (self.l1 + self.l2 > 0)).any():
+            self.closest = 0.0
         sizes, threshold = np.abs(self.theta[:, :-1]), eta * self.l1
         if np.any((sizes > 0) & (np.abs(sizes - threshold) < 1e-9 * threshold)):  # rounding alone would set it to 0
             self.closest = 0.0
@@ -223,7 +227,7 @@ class Online:
         (i,) = batch
         self.t += 1
         scores, norm, C = self.theta @ rows[i], rows[i] @ rows[i], weights[i] * self.C
-        loss, slope = self.loss(scores, y[i])
+        loss, slope = self.loss(rows[i], y[i])
         if norm == 0 or loss == 0:
             return [loss]
         self.updates += 1
@@ -251,16 +255,19 @@ class Online:
             "optimal": lambda: 1 / (self.alpha * (optimal_start + t - 1)),
         }[self.learning_rate]()
 
-    def loss(self, scores, y):
-        name = "hinge" if self.rule in MARGIN_RULES else self.rule
-        self.watch_decisions(scores, y, 0.0 if name == "perceptron" else 1.0)
+    def loss(self, x, y):
+        scores, name = self.theta @ x, "hinge" if self.rule in MARGIN_RULES else self.rule
+        self.watch_decisions(scores, (np.abs(self.theta) @ np.abs(x)).max(), y, 0.0 if name == "perceptron" else 1.0)
         if self.columns == 1:
             value, slope = column_loss(name, scores[0], 2 * y - 1)
             return value, np.array([slope])
         return label_loss(name, scores, y)
 
-    def watch_decisions(self, scores, y, margin):
-        """Note how far the scores were from another decision (PA is continuous at its margin, MIRA everywhere)."""
+    def watch_decisions(self, scores, size, y, margin):
+        """Note how far the scores, sums of terms of that size, were from another decision.
+
+        PA is continuous at its margin, MIRA everywhere.
+        """
         if self.rule in ("log_loss", "mira"):
             return
         if self.columns == 1:
@@ -271,9 +278,8 @@ class Online:
         if self.rule in MARGIN_RULES:
             gaps = []
         gaps += [scores[rival] - scores[k] for k in range(self.columns) if rival is not None and k not in (y, rival)]
-        size = max(np.abs(scores).max(), margin, 1e-300)
-        if np.any(scores):  # weights that are all zero tie in any arithmetic
-            self.closest = min([self.closest] + [abs(gap) / size for gap in gaps])
+        if size > 0:  # weights that are all zero tie in any arithmetic
+            self.closest = min([self.closest] + [abs(gap) / max(size, margin) for gap in gaps])
 
     def grow(self, places, n_labels):
         """New labels: the old ones keep their weights, in `places`; two labels' w becomes -w/2 and w/2."""

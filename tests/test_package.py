@@ -19,6 +19,10 @@ PACKAGE = Path(fastlin.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUILDS = engine._usable()
 KERNELS = ("check", "cpu", "online", "passes", "rows")
+ESTIMATORS = [name for name in fastlin.__all__ if isinstance(getattr(fastlin, name), type)]
+LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
+ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
+COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 # from the top: a module may import from its own room and from those below it
 LAYERS = ["demo", "__init__", "linear", "losses", "optim", "run", "validation", "engine"]
 MODELS = """
@@ -116,12 +120,6 @@ def test_the_stubs_say_what_the_kernels_take(kernel):
     assert stubs == there
     names = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
     assert names == {name for name, value in public.items() if name.isupper() and isinstance(value, int)}
-
-
-ESTIMATORS = [name for name in fastlin.__all__ if isinstance(getattr(fastlin, name), type)]
-LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
-ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
-COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -42,7 +42,7 @@ def test_an_error_in_a_thread_reaches_the_caller_and_ends_the_rest(n_jobs):
     assert len(done) < 500
 
 
-def test_ctrl_c_waits_for_uninterrupted_work():
+def test_ctrl_c_waits_for_uninterrupted_work(ctrl_c):
     done = []
 
     def work():

@@ -282,7 +282,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             i = batch.row[b]
             start = rows.indptr[i]
             m = rows.indptr[i + 1] - start
-            work += m * K
+            work += m * (K + 7)                            # what touching a feature costs, in labels
             if owing or (scaled and clock.generation > 0):
                 settle_row(rule, clock, lazy, rows.indptr, rows.indices, i, order[position] if position < end else i, W)
             if position + 8 < end:

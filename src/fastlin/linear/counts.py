@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.engine import passes
 from fastlin.engine import rows as row_kernels
+from fastlin.engine.memory import zeros
 from fastlin.validation import Rows
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ class Counts:
 
     @classmethod
     def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
-        return cls(np.zeros((n_features, n_labels)), np.zeros(n_labels), prior)
+        return cls(zeros((n_features, n_labels)), np.zeros(n_labels), prior)
 
     def under(self, prior: Prior, places: NDArray[np.int64], n_labels: int) -> "Counts":
         """The same counts under another prior, in the same arrays unless there are more labels now."""
@@ -96,7 +97,7 @@ def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Fl
     A label whose total is 0 gets the base measure.
     """
     pseudo = np.broadcast_to(pseudo, len(counts)).copy()
-    totals, logs = np.empty(counts.shape[1]), np.empty_like(counts)
+    totals, logs = np.empty(counts.shape[1]), zeros(counts.shape)
     row_kernels.totals(counts, pseudo, totals)
     empty = totals == 0
     impossible = row_kernels.smoothed_logs(counts, pseudo, np.log(np.where(empty, 1.0, totals)), logs)

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -32,7 +33,7 @@ class SparseWeights(NamedTuple):
     rule: NDArray[Any]
 
 
-class OnlineClassifier(SparseClassifier):
+class OnlineClassifier(SparseClassifier, ABC):
     """A linear classifier that learns row by row. A subclass says which loss and which step, in `_rule`."""
 
     fit_intercept: bool
@@ -57,9 +58,9 @@ class OnlineClassifier(SparseClassifier):
     _sparse: SparseWeights | None
     _generator: np.random.Generator
 
+    @abstractmethod
     def _rule(self) -> dict[str, Any]:
         """The fields of `engine/steps.pxd`'s Rule in which this learner differs from the others."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
 
     def _sampling(self) -> str:
         return "shuffle" if self.shuffle else "order"

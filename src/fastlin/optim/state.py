@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import online
+from fastlin.engine.memory import zeros
 from fastlin.validation import LIMITS, as_finite
 
 # The structs of engine/steps.pxd, field by field.
@@ -47,14 +48,6 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
     "touched": ("V", np.int64),
 }
 _EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name != "pending"))
-
-
-def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Zeros that begin at a cache line, so that fewer weight rows straddle two."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype).reshape(shape)
 
 
 def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
