@@ -23,7 +23,7 @@ SEEDS = range(3)
 EPOCHS = (1, 2, 5, 10, 20)
 FEWER_EPOCHS = (3, 15)  # for learners that have another parameter to tune
 GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
-    "newsgroups": {"alpha": (1e-6, 1e-5, 1e-4, 1e-3), "C": (0.03, 0.1, 0.3, 1.0)},
+    "newsgroups": {"alpha": (1e-6, 3e-6, 1e-5, 3e-5, 1e-4), "C": (0.03, 0.1, 0.3, 1.0)},
     "imdb": {"alpha": (1e-4, 1e-3, 1e-2, 1e-1), "C": (1e-5, 1e-4, 1e-3, 1e-2)},
 }
 SMOOTHING = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -35,8 +35,9 @@ def settings_of(name: str, pair: Pair, corpus: str) -> Iterator[dict[str, Any]]:
         yield from ({"alpha": alpha} for alpha in SMOOTHING)
         return
     epochs = FEWER_EPOCHS if pair.tuned else EPOCHS
-    for count, *values in product(epochs, *(GRIDS[corpus][parameter] for parameter in pair.tuned)):
-        yield {"max_iter": count, "tol": None, "random_state": 0, **dict(zip(pair.tuned, values, strict=True))}
+    names = ("max_iter", "fit_intercept", *pair.tuned)
+    for values in product(epochs, (True, False), *(GRIDS[corpus][parameter] for parameter in pair.tuned)):
+        yield {"tol": None, "random_state": 0, **dict(zip(names, values, strict=True))}
 
 
 def tune(name: str, pair: Pair, make: Make, corpus: Corpus) -> tuple[dict[str, Any], float]:
@@ -73,7 +74,7 @@ def compare(only: str = "") -> list[dict[str, Any]]:
                 for side, make in (("ours", pair.ours), ("rival", pair.rival)):
                     settings, dev = tune(learner, pair, make, corpus)
                     mean, deviation = test(make, settings, corpus)
-                    shown = {key: settings[key] for key in ("max_iter", *pair.tuned) if key in settings}
+                    shown = {key: settings[key] for key in ("max_iter", "fit_intercept", *pair.tuned) if key in settings}
                     record[side] = {"settings": shown, "dev": dev, "test": mean, "deviation": deviation}
             results.append(record)
             rows.append([learner, *(cell for side in ("ours", "rival") for cell in _cells(record[side]))])

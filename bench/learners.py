@@ -53,6 +53,9 @@ PAIRS = {
     "SGD log loss averaged": Pair(
         _ours("SGDClassifier", loss="log_loss", average=True), _sgd(loss="log_loss", average=True), ("alpha",)
     ),
+    "SGD log loss, Adagrad": Pair(
+        _ours("SGDClassifier", loss="log_loss", learning_rate="adagrad", eta0=1.0), _sgd(loss="log_loss"), ("alpha",)
+    ),
     "SGD hinge": Pair(_ours("SGDClassifier", loss="hinge"), _sgd(loss="hinge"), ("alpha",)),
     "PA-I": Pair(_ours("PassiveAggressiveClassifier"), _passive_aggressive(), ("C",)),
     "PA-I averaged": Pair(
