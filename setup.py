@@ -21,9 +21,11 @@ DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 
 # No errno, no trapping: both keep gcc from vectorising, neither changes a result. -ffast-math would.
-FLAGS = ["-O1", "-g"] if SANITIZE else ["-O2" if DEBUG else "-O3", "-fno-math-errno", "-fno-trapping-math"]
-FLAGS += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"] if SANITIZE else []
-LINK = ["-fsanitize=address,undefined"] if SANITIZE else []
+FLAGS = ["-O2" if DEBUG else "-O3", "-fno-math-errno", "-fno-trapping-math"]
+LINK = []
+if SANITIZE:
+    FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    LINK = ["-fsanitize=address,undefined"]
 BUILDS = {"baseline": []}
 if platform.machine().lower() in ("x86_64", "amd64"):
     BUILDS |= {"x86_64_v3": ["-march=x86-64-v3"], "x86_64_v4": ["-march=x86-64-v4"]}

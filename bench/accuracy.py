@@ -74,7 +74,9 @@ def compare(only: str = "") -> list[dict[str, Any]]:
                 for side, make in (("ours", pair.ours), ("rival", pair.rival)):
                     settings, dev = tune(learner, pair, make, corpus)
                     mean, deviation = test(make, settings, corpus)
-                    shown = {key: settings[key] for key in ("max_iter", "fit_intercept", *pair.tuned) if key in settings}
+                    shown = {
+                        key: settings[key] for key in ("max_iter", "fit_intercept", *pair.tuned) if key in settings
+                    }
                     record[side] = {"settings": shown, "dev": dev, "test": mean, "deviation": deviation}
             results.append(record)
             rows.append([learner, *(cell for side in ("ours", "rival") for cell in _cells(record[side]))])

@@ -29,7 +29,8 @@ cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssiz
 
 
 def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
-            Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw, double[:, ::1] scores):
+            Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw,
+            double[:, ::1] scores):
     """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`."""
     cdef Py_ssize_t K = W.shape[1], k
     cdef int64_t i, base = indptr[start], p, m, ahead, m_ahead
@@ -81,7 +82,8 @@ cdef inline Stretch next_active(const int64_t* indptr, const int32_t* indices, P
 
 
 def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
-             Py_ssize_t start, Py_ssize_t stop, const double[:, ::1] R, Py_ssize_t low, Py_ssize_t high, double[:, ::1] G):
+             Py_ssize_t start, Py_ssize_t stop, const double[:, ::1] R,
+             Py_ssize_t low, Py_ssize_t high, double[:, ::1] G):
     """G[j] += Σ_i x_ij R[i] for low ≤ j < high, over the rows whose residual is not all zero."""
     cdef Py_ssize_t K = G.shape[1]
     cdef bint whole = low == 0 and high == G.shape[0]
@@ -102,7 +104,8 @@ def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double
 
 
 def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
-          Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights, Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
+          Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
+          Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
     """C[j, y_i] += w_i x_ij for low ≤ j < high: the backward pass of one-hot residuals."""
     cdef Py_ssize_t K = C.shape[1]
     cdef int64_t i, base = indptr[start], end = indptr[stop] - base, p, first, last

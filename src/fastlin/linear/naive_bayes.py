@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from fastlin import run, validation
+from fastlin import run, store, validation
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import SparseClassifier
 from fastlin.linear.counts import Counts, Prior, right_when_left_out
@@ -209,14 +209,14 @@ class MultinomialNB(SparseClassifier):
         """The whole state as named arrays: counts and labels."""
         self._check_fitted()
         arrays = {"feature_count": self.feature_count_.copy(), "class_count": self.class_count_.copy()}
-        return arrays | validation.export_labels(self.classes_)
+        return arrays | store.export_labels(self.classes_)
 
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; the prior is this estimator's."""
         missing = {"feature_count", "class_count"} - set(arrays)
         if missing:
             raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
-        classes = validation.restore_labels(arrays)
+        classes = store.restore_labels(arrays)
         features = validation.as_finite(arrays["feature_count"], "state['feature_count']", ndim=2)
         labels = validation.as_vector(arrays["class_count"], "state['class_count']")
         if len(features) != len(classes) or len(labels) != len(classes) or (features < 0).any() or (labels < 0).any():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from fastlin import run, validation
+from fastlin import run, store, validation
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import SparseClassifier
 from fastlin.linear.labels import columns, shares, sources, union
@@ -259,15 +259,15 @@ class OnlineClassifier(SparseClassifier, ABC):
         """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
         self._check_fitted()
         state = self.densify()._state.export()
-        return state | validation.export_labels(self.classes_) | validation.export_generator(self._generator)
+        return state | store.export_labels(self.classes_) | store.export_generator(self._generator)
 
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
         state = OnlineState.restore(arrays)
-        classes = validation.restore_labels(arrays)
+        classes = store.restore_labels(arrays)
         if state.weights.shape[1] != columns(len(classes)):
             raise ValueError(f"state has {state.weights.shape[1]} columns, which does not fit {len(classes)} labels")
-        return self._install(state, classes, validation.restore_generator(arrays))._record([], converged=True)
+        return self._install(state, classes, store.restore_generator(arrays))._record([], converged=True)
 
     # Parts
 

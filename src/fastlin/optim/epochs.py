@@ -1,4 +1,4 @@
-"""The driver of online learners: epochs, orders, stopping, progress. The kernel's unit is a bounded piece of an epoch."""
+"""The driver of online learners: epochs, orders, stopping, progress; the kernel does a bounded piece of an epoch."""
 
 import time
 from collections.abc import Callable
@@ -122,7 +122,8 @@ def _one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) ->
             state.more_room()
         elif status == OVERFLOW:
             raise Overflow(
-                f"the step of row {order[position]} would overflow the weights; scale the features, or lower the learning rate"
+                f"the step of row {order[position]} would overflow the weights: scale the features, "
+                "or lower the learning rate"
             )
 
 

@@ -1,4 +1,4 @@
-"""The state of an online run: weights, clock and the debts of lazy updates. Arrays only; labels live with the estimator."""
+"""The state of an online run: weights, clock, the debts of lazy updates. Arrays only: labels live elsewhere."""
 
 import threading
 from typing import Any
@@ -12,7 +12,8 @@ from fastlin.validation import LIMITS, as_finite
 
 # The structs of engine/steps.pxd, field by field.
 RULE = np.dtype(
-    [(name, np.int64) for name in ("loss", "step", "schedule", "fit_intercept", "project", "batch_size", "average_from")]
+    [(name, np.int64) for name in ("loss", "step", "schedule", "fit_intercept", "project", "batch_size")]
+    + [("average_from", np.int64)]
     + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "cancellation", "reach")]
 )
 CLOCK = np.dtype(
@@ -33,7 +34,8 @@ SCHEDULES = {
     "pegasos": PEGASOS,
 }
 
-# Schedules like 1/t stay below for ever (the ratio grows as log t); a constant rate starts a generation every 5/(ηλ) steps.
+# Schedules like 1/t stay below for ever, as the ratio grows with log t; a constant rate starts a generation every
+# 5/(ηλ) steps.
 CANCELLATION = 32.0
 REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
 
@@ -60,7 +62,18 @@ def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class OnlineState:
-    """Everything one online run knows, in arrays that the kernel changes in place."""
+    """Everything one online run knows, in arrays that the kernel changes in place.
+
+    Arrays that the rule does not need have length 0.
+    """
+
+    weights: NDArray[Any]  # [V, K]
+    total: NDArray[np.float64]  # [V, K], of the average
+    squares: NDArray[np.float64]  # [V, K], Adagrad's Σg²
+    pending: NDArray[np.float64]  # [V, K], the gradient of a mini-batch; all 0 between calls
+    debt: NDArray[np.float64]  # [V], L1
+    generation: NDArray[np.int32]  # [V], of the scale
+    touched: NDArray[np.int64]  # [V], Adagrad's last step
 
     def __init__(self, rule: NDArray[Any], n_features: int, n_columns: int, dtype: np.dtype[Any]) -> None:
         self.clock = np.zeros(1, CLOCK)
@@ -127,9 +140,8 @@ class OnlineState:
         """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
         with self._lock:
             clock = self.clock
-            online.settle_all(
-                self.rule, clock, self.past, self.weights, self.total, self.squares, self.debt, self.generation, self.touched
-            )
+            lazy = self.debt, self.generation, self.touched
+            online.settle_all(self.rule, clock, self.past, self.weights, self.total, self.squares, *lazy)
             clock["norm"] *= clock["scale"] ** 2
             clock["scale"], clock["mass"], clock["debt"], clock["generation"] = 1, 0, 0, 0
 
@@ -196,22 +208,22 @@ class OnlineState:
         for name, kind in (("rule", RULE), ("clock", CLOCK), ("past", GENERATION)):
             array = np.asarray(arrays[name])
             if array.dtype != kind or array.ndim != 1 or (name != "past" and len(array) != 1):
-                raise ValueError(f"state[{name!r}] must be a vector of dtype {kind}, got {array.dtype}, shape {array.shape}")
+                found = f"{array.dtype}, shape {array.shape}"
+                raise ValueError(f"state[{name!r}] must be a vector of dtype {kind}, got {found}")
             for field in kind.names or ():
                 if np.isnan(array[field]).any() or (kind[field] == np.int64 and (array[field] < 0).any()):
                     raise ValueError(f"state[{name!r}][{field!r}] holds an impossible value")
         weights = np.asarray(arrays["weights"])
         if weights.ndim != 2 or weights.dtype not in LIMITS or 0 in weights.shape:
             raise ValueError(f"state['weights'] must be a float matrix, got {weights.dtype}, shape {weights.shape}")
-        state = cls(np.array(arrays["rule"]), *weights.shape, weights.dtype)
+        state = cls(np.array(arrays["rule"]), weights.shape[0], weights.shape[1], weights.dtype)
         state.clock, state.past = np.array(arrays["clock"]), np.array(arrays["past"])
         for name in ("bias", *(name for name in _EXPORTED if name in _ARRAYS)):
             held = state._intercepts if name == "bias" else getattr(state, name)
             given = np.asarray(arrays[name])
             if given.shape != held.shape or given.dtype != held.dtype:
-                raise ValueError(
-                    f"state[{name!r}] must be {held.dtype} of shape {held.shape}, got {given.dtype} of shape {given.shape}"
-                )
+                found = f"{given.dtype} of shape {given.shape}"
+                raise ValueError(f"state[{name!r}] must be {held.dtype} of shape {held.shape}, got {found}")
             if held.dtype.kind == "f":
                 as_finite(given, f"state[{name!r}]", held.ndim)
             held[:] = given
