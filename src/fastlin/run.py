@@ -1,6 +1,7 @@
 """Where passes run: one thread, or several that share the blocks. The bits are the same."""
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +14,11 @@ from fastlin.engine import passes
 from fastlin.validation import Rows
 
 WORK = 1 << 22  # multiply–adds of a block: milliseconds
+
+
+def _threads(n_jobs: int | None) -> int:
+    """As many as asked for, but no more than help."""
+    return int(min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
 
 
 def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
@@ -28,7 +34,7 @@ def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
 
 def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_jobs: int | None) -> None:
     """Call work(*job) for every job, on as many threads as n_jobs says."""
-    threads = effective_n_jobs(n_jobs)
+    threads = _threads(n_jobs)
     if threads == 1:
         for job in jobs:
             work(*job)
@@ -103,7 +109,7 @@ def count(
 
 
 def _column_ranges(n_columns: int, n_jobs: int | None) -> Iterator[tuple[int, int]]:
-    threads = effective_n_jobs(n_jobs)
+    threads = min(_threads(n_jobs), n_columns)
     return itertools.pairwise(n_columns * thread // threads for thread in range(threads + 1))
 
 

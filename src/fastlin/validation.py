@@ -90,9 +90,9 @@ def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonn
     if X.ndim != 2:
         raise ValueError(f"Expected a 2-dimensional {name}, got {X.ndim} dimension(s)")
     n_rows, n_columns = X.shape
-    if n_rows == 0:
+    if n_rows < 1:
         raise ValueError(f"Found {name} with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
-    if n_columns == 0:
+    if n_columns < 1:
         raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if n_columns > WIDEST:
         raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
@@ -117,6 +117,8 @@ def _to_csr(X: Any, name: str) -> Any:
         return sp.csr_array(X)
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}")
+    if X.dtype.kind in "mM":
+        raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
     if X.dtype.kind not in "fiub":
         try:
             X = X.astype(np.float64)
@@ -137,6 +139,8 @@ def _to_csr(X: Any, name: str) -> Any:
         _same_length(name, indices=X.indices, data=X.data)
         _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), X.shape[1], X.shape[0], name, "column")
     elif X.format == "bsr":
+        if X.data.ndim != 3 or 0 in X.data.shape[1:]:
+            raise ValueError(f"{name}.data must hold blocks of at least 1 × 1, got shape {X.data.shape}")
         height, width = X.blocksize
         _same_length(name, indices=X.indices, data=X.data)
         rows, columns = X.shape[0] // height, X.shape[1] // width
@@ -148,7 +152,15 @@ def _to_csr(X: Any, name: str) -> Any:
                 raise ValueError(f"{name}: lengths differ in row {row}: indices {len(indices)}, values {len(values)}")
     elif X.format == "dia":
         _same_length(name, offsets=X.offsets, diagonals=X.data)
-    return X if X.format == "csr" else X.tocsr()
+        if X.data.ndim != 2 or (np.abs(X.offsets.astype(float)) > max(X.shape)).any():
+            raise ValueError(f"{name} holds diagonals outside its shape {X.shape}")
+    if X.format == "csr":
+        return X
+    try:
+        wide = X if X.dtype.kind == "f" else X.astype(np.float64)  # scipy adds duplicates up in the type they have
+        return wide.tocsr()
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        raise ValueError(f"{name} is a malformed {X.format} matrix: {error}") from error
 
 
 def _prove(X: Any, name: str) -> Rows:
@@ -168,6 +180,7 @@ def _prove_compressed(
     indptr: Any, indices: Any, values: Any, n_lines: int, width: int, name: str, axis: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], tuple[bool, bool, bool, float]]:
     """The three arrays of a compressed matrix in the engine's types, and what `check.prove` learnt of them."""
+    indptr, indices, values = np.asarray(indptr), np.asarray(indices), np.asarray(values)
     for what, array in (("indptr", indptr), ("indices", indices)):
         if array.dtype.kind not in "iu" or array.ndim != 1:
             raise ValueError(
@@ -224,7 +237,8 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows}, {name} has {len(y)}"
+            f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "
+            f"{name} has {len(y)}"
         )
     if y.dtype.kind == "f":
         finite = np.isfinite(y)
@@ -240,19 +254,23 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
     elif y.dtype.kind in "OUST":
         classes, codes = _encode_objects(y, name)
     else:
+        if y.dtype.kind in "mM" and np.isnat(y).any():
+            raise ValueError(f"{name} holds NaT at row {int(np.argmax(np.isnat(y)))}")
         classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int32, copy=False)
 
 
 def as_classes(classes: Any) -> NDArray[Any]:
     """Announced labels, sorted and distinct."""
+    if not np.size(classes):
+        raise ValueError("classes must hold at least one label")
     return as_labels(classes, len(classes), estimator="partial_fit", name="classes")[0]
 
 
 def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """A table over the range of the labels, where that is short; no sorting of the rows."""
     low, high = int(y.min()), int(y.max())
-    if y.dtype.kind == "b" or high - low > 4 * len(y) + 1000:
+    if y.dtype.kind == "b" or high - low > 4 * len(y) + 1000 or high > np.iinfo(np.int64).max:
         return np.unique(y, return_inverse=True)
     offsets = np.subtract(y, low, dtype=np.int64, casting="unsafe")
     present = np.bincount(offsets, minlength=1) > 0
@@ -268,13 +286,9 @@ def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[n
     except TypeError as error:
         kinds = ", ".join(sorted({type(value).__name__ for value in values}))
         raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {kinds}") from error
-    if (
-        y.dtype == object
-        and isinstance(ordered[0], float | numbers.Complex)
-        and not isinstance(ordered[0], numbers.Integral)
-    ):
-        kind = f"objects like {ordered[0]!r}"
-        raise ValueError(f"Unknown label type: {name} holds {kind}; give labels as strings or integers")
+    if not any(all(isinstance(label, kind) for label in ordered) for kind in (str, bytes, bool, numbers.Integral)):
+        odd = next((label for label in ordered if not isinstance(label, str | numbers.Integral)), ordered[0])
+        raise ValueError(f"Unknown label type: {name} holds {odd!r}; give labels as strings or as integers")
     place = {label: code for code, label in enumerate(ordered)}
     return np.array(ordered, dtype=y.dtype), np.fromiter((place[value] for value in values), np.int64, len(values))
 
@@ -357,8 +371,8 @@ def whole_number(name: str, value: Any, at_least: int) -> int:
     """`value` as an int, at least so large."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < at_least:
-        raise ValueError(f"{name} must be at least {at_least}, got {value!r}")
+    if not at_least <= int(value) < 2**62:
+        raise ValueError(f"{name} must be at least {at_least} and below 2**62, got {value!r}")
     return int(value)
 
 

@@ -5,8 +5,9 @@ levels v3 (AVX2, FMA) and v4 (AVX-512). The best build that the processor runs i
 environment variable FASTLIN_ISA (baseline, x86-64-v3, x86-64-v4) forces one.
 """
 
-import importlib.util
+import importlib
 import os
+from pathlib import Path
 from types import ModuleType
 
 from fastlin.engine import cpu
@@ -20,7 +21,7 @@ def _usable() -> list[str]:
     return [
         name
         for name in sorted(LEVELS, key=LEVELS.__getitem__, reverse=True)
-        if LEVELS[name] <= level and importlib.util.find_spec(f"{__name__}.{name}.online")
+        if LEVELS[name] <= level and any((Path(__file__).parent / name).glob("online.*"))
     ]
 
 

@@ -9,7 +9,7 @@
             S_t = Σ_{r ≤ t} A_r the sum is S·W − Σ_s S_{s−1} c_s x_s. The second term is linear in x: the
             coefficients −S_{s−1} c_s of an instance are kept in a residual R[n, K] over all epochs, and one
             backward pass, XᵀR, takes them into `total` at the end. An averaged epoch costs one row of R
-            an instance, where the usual way writes a second weight for every non-zero (DESIGN: 25–150 %).
+            an instance, where the usual way writes a second weight for every non-zero.
             S·W − total cancels where the mean of A is far above A itself: there, too, a new generation starts.
 
 Adagrad has a scale for each weight, so its debts are counted in steps (`touched`), with ρ = h/(h + η₀λ₂):

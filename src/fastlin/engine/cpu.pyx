@@ -7,7 +7,8 @@ cdef extern from *:
     {
         __builtin_cpu_init();
         if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi")
-              && __builtin_cpu_supports("bmi2")))
+              && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt")
+              && __builtin_cpu_supports("movbe")))
             return 1;
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
                && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")

@@ -21,7 +21,7 @@ cdef extern from "tile.h" nogil:
 
 cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t* indices, const real* values,
                            Py_ssize_t m, const int32_t* ahead, Py_ssize_t m_ahead) noexcept nogil:
-    """out[k] = Σ_j x_j W[j, k]; meanwhile the weight rows of the m_ahead features in `ahead` are fetched."""
+    """out[k] = Σ_j x_j W[j, k]; meanwhile the weights of the first of the m_ahead features in `ahead` are fetched."""
     if real is float:
         fastlin_score_float(out, W, K, indices, values, m, ahead, m_ahead)
     else:

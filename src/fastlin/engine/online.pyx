@@ -28,6 +28,7 @@ cdef enum Status:
 
 cdef double FLOOR = 1e-9             # of the scale
 cdef double LARGEST_SCORE = 1e150
+cdef double LARGEST_GRADIENT = 1e140  # whose square Adagrad sums
 cdef enum:
     NOTHING = -2         # `rival` of a row without a gradient
     EVERY_LABEL = -1     # … of a row whose gradient touches all labels
@@ -282,7 +283,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             i = batch.row[b]
             start = rows.indptr[i]
             m = rows.indptr[i + 1] - start
-            work += m * (K + 7)                            # what touching a feature costs, in labels
+            work += (m + 1) * (K + 7)                      # what touching a feature costs, in labels; rows cost, too
             if owing or (scaled and clock.generation > 0):
                 settle_row(rule, clock, lazy, rows.indptr, rows.indices, i, order[position] if position < end else i, W)
             if position + 8 < end:
@@ -304,7 +305,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
                     batch.scores[k] = clock.scale * raw[k] + bias.value[k]
             size = infer(rule, rows, values + start, batch, b, K, lanes, step / batch.size, &loss)
             reach += (rule.eta0 if adagrad else size * inverse) * rows.largest
-            if not (reach < rule.reach and size * rows.largest * batch.size < 1e140 if adagrad else reach < rule.reach):
+            if not reach < rule.reach or (adagrad and not size * rows.largest * batch.size < LARGEST_GRADIENT):
                 status[0] = OVERFLOW
                 return first
         clock.reach = reach

@@ -7,8 +7,8 @@
    machine's own vector size stay in registers: 1.3 ns; sizes above it are lowered through memory, 25 ns.
    Every K up to 32 has a build of its own, one switch a row; wider rows are cut into tiles.
 
-   While a row is scored, the weight rows of the next one (`ahead`) are prefetched: one weight row
-   for each non-zero, so that the loads in flight are spread over the arithmetic.
+   While a row is scored, weight rows are prefetched: for each non-zero the one FASTLIN_DISTANCE further on, in this row
+   or at the beginning of the next (`ahead`), so that the loads in flight are spread over the arithmetic.
 
    Scatter stops at 32 bytes: K rows are seldom a multiple of 64 bytes, and a store across a cache line
    costs more than two within it (K = 20, float64: 1.65 against 1.30 ns).
@@ -31,8 +31,7 @@
 #define FASTLIN_REGISTERS (FASTLIN_GATHER_BYTES == 64 ? 24 : 12) /* for sums; the others hold x and addresses */
 #define FASTLIN_WIDEST 32
 #define FASTLIN_LINE 64
-#define FASTLIN_DISTANCE 96     /* non-zeros to prefetch ahead */
-#define FASTLIN_DISTANCE_ONE 96 /* … for a single column */
+#define FASTLIN_DISTANCE 96 /* non-zeros to prefetch ahead */
 #define FASTLIN_INLINE static inline __attribute__((always_inline))
 
 /* CALL(width) with a constant width, for any 1 <= width <= FASTLIN_WIDEST. */
@@ -58,7 +57,8 @@ FASTLIN_INLINE void fastlin_prefetch_range(const void *start, const void *end)
 }
 
 /* The non-zeros p of a row in three stretches, each with the features to prefetch meanwhile, soon[p]: those `distance`
-   further on in this row, those that the next row begins with, and, where that is short, none that are new. */
+   further on in this row, those that the next row begins with, and, where that is short, none that are new. Stretches
+   end at multiples of 4, the sums that take turns: which sum a term is added to must not depend on the next row. */
 typedef struct {
     ptrdiff_t end[3];
     const int32_t *soon[3];
@@ -68,8 +68,9 @@ typedef struct {
 FASTLIN_INLINE fastlin_stretches fastlin_cut(
     const int32_t *indices, ptrdiff_t m, const int32_t *ahead, ptrdiff_t m_ahead, ptrdiff_t distance)
 {
-    const ptrdiff_t own = m > distance ? m - distance : 0, next = m_ahead < distance ? m_ahead : distance;
-    const ptrdiff_t left = m - own < next ? m - own : next;
+    const ptrdiff_t next = m_ahead < distance ? m_ahead : distance;
+    const ptrdiff_t own = m > distance ? (m - distance) & ~(ptrdiff_t)3 : 0;
+    const ptrdiff_t left = (m - own < next ? m - own : next) & ~(ptrdiff_t)3;
     return (fastlin_stretches){
         {own, own + left, m}, {indices + distance, ahead - own, indices}, left, next};
 }
@@ -200,7 +201,7 @@ FASTLIN_INLINE void NAME(add_tile)(
 static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const REAL *values, ptrdiff_t m,
                              const int32_t *ahead, ptrdiff_t m_ahead)
 {
-    const fastlin_stretches row = fastlin_cut(indices, m, ahead, m_ahead, FASTLIN_DISTANCE_ONE);
+    const fastlin_stretches row = fastlin_cut(indices, m, ahead, m_ahead, FASTLIN_DISTANCE);
     REAL sums[4] = {0, 0, 0, 0};
     ptrdiff_t p = 0;
     for (int stretch = 0; stretch < 3; stretch++) {

@@ -4,10 +4,15 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from fastlin.validation import Rows
 
 
 class SparseClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that is fitted once it knows its labels."""
+
+    n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -16,6 +21,14 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
+
+    def _check_width(self, X: Any, rows: Rows, reset: bool) -> None:
+        """Set, or compare, the number of features and their names."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if rows.n_columns != self.n_features_in_:  # X may show scikit-learn another shape than its rows have
+            raise ValueError(
+                f"X has {rows.n_columns} features, but {type(self).__name__} expects {self.n_features_in_}"
+            )
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -38,7 +38,7 @@ class Counts:
     def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
         return cls(zeros((n_features, n_labels)), np.zeros(n_labels), prior)
 
-    def under(self, prior: Prior, places: NDArray[np.int64], n_labels: int) -> "Counts":
+    def under(self, prior: Prior, places: NDArray[np.int32], n_labels: int) -> "Counts":
         """The same counts under another prior, in the same arrays unless there are more labels now."""
         if n_labels == len(self.labels):
             return Counts(self.features, self.labels, prior)

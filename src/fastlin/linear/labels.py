@@ -1,5 +1,6 @@
 """Labels: sets that grow, and rows shared out with every label in proportion."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,46 @@ def columns(n_labels: int) -> int:
 
 
 def union(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
-    """All labels, sorted; strings and numbers do not mix."""
-    textual = [isinstance(labels[0], str | bytes) for labels in (known, seen)]
-    if textual[0] != textual[1]:
-        raise ValueError(f"the labels so far are like {known[0]!r}, the new ones like {seen[0]!r}")
-    if np.isin(seen, known).all():
+    """All labels, sorted. Kinds do not mix: False is not 0, b"a" is not "a"."""
+    check_kind(known, seen)
+    if known.dtype == seen.dtype and known.dtype != object:
+        return known if np.isin(seen, known).all() else np.union1d(known, seen)
+    every = {*map(_exact, known.tolist()), *map(_exact, seen.tolist())}  # one type of numpy could not hold them all
+    if len(every) == len(known):
         return known
-    if known.dtype == object or seen.dtype == object:
-        return np.array(sorted({*known.tolist(), *seen.tolist()}), dtype=object)
-    return np.union1d(known, seen)
+    return np.array(sorted(every), dtype=object if object in (known.dtype, seen.dtype) else None)
+
+
+def places(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int32]:
+    """Where each of the labels seen stands among those known; −1: nowhere."""
+    place = {_exact(label): index for index, label in enumerate(known.tolist())}
+    return np.array([place.get(_exact(label), -1) for label in seen.tolist()], np.int32)
+
+
+def check_kind(known: NDArray[Any], seen: NDArray[Any]) -> None:
+    """Labels of one kind: strings, bytes, booleans or numbers."""
+    if _kind(known[0]) != _kind(seen[0]):
+        raise ValueError(f"the labels known are like {known[0]!r}, the new ones like {seen[0]!r}: kinds do not mix")
+
+
+def _kind(label: Any) -> str:
+    kinds = {"text": str, "bytes": bytes, "truth": bool | np.bool_, "number": numbers.Real}
+    return next((name for name, kind in kinds.items() if isinstance(label, kind)), type(label).__name__)
+
+
+def _exact(label: Any) -> Any:
+    """A float label is a whole number: as an int it compares with others without rounding."""
+    return int(label) if isinstance(label, float) else label
 
 
 def sources(old: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """For each column under the new labels: which old column it continues (−1: none), and times what."""
     source, factor = np.full(columns(len(new)), -1), np.zeros(columns(len(new)))
-    places = np.searchsorted(new, old)
+    where = places(new, old)
     if len(old) > 2:
-        source[places], factor[places] = np.arange(len(old)), 1.0
+        source[where], factor[where] = np.arange(len(old)), 1.0
     elif len(old) == 2:
-        source[places], factor[places] = 0, (-0.5, 0.5)
+        source[where], factor[where] = 0, (-0.5, 0.5)
     return source, factor
 
 

@@ -6,13 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from fastlin import run, store, validation
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import SparseClassifier
 from fastlin.linear.counts import Counts, Prior, right_when_left_out
-from fastlin.linear.labels import union
+from fastlin.linear.labels import places, union
 from fastlin.validation import Rows, real_number
 
 
@@ -118,12 +117,12 @@ class MultinomialNB(SparseClassifier):
         known = seen if first else union(self.classes_, seen)
         if classes is not None:
             known = union(known, validation.as_classes(classes))
-        codes = np.searchsorted(known, seen).astype(np.int32)[codes]
+        codes = places(known, seen)[codes]
         prior = self._prior(rows.n_columns, len(known))
         if first:
             counts = Counts.none(rows.n_columns, len(known), prior)
         else:
-            counts = self._counts.under(prior, np.searchsorted(known, self.classes_), len(known))
+            counts = self._counts.under(prior, places(known, self.classes_), len(known))
         try:
             counts.add(rows, codes, weights, self.n_jobs)
         finally:  # after Ctrl-C, what the whole blocks said
@@ -143,7 +142,10 @@ class MultinomialNB(SparseClassifier):
         sample_weight : array of shape (n_samples,), optional
             Weighs a row in the counts and in the accuracy.
         """
+        if self.concentration is not None:
+            raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")
         rows, classes, codes, weights = copy.copy(self)._checked(X, y, sample_weight, reset=True)
+        rows = rows.without_zeros() if rows.zeros else rows
         tried = [
             real_number("alphas", float(alpha), at_least=0, at_most=1e100)
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")
@@ -241,7 +243,7 @@ class MultinomialNB(SparseClassifier):
         """(rows, classes, codes, weights), the weights of length 0 for all ones."""
         validation.as_jobs(self.n_jobs)
         rows = validation.as_rows(X, dtype=np.dtype(np.float64), nonnegative=True)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        self._check_width(X, rows, reset)
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         weights = validation.as_weights(sample_weight, len(rows))
         return rows, classes, codes, np.empty(0) if weights is None else weights
@@ -249,7 +251,7 @@ class MultinomialNB(SparseClassifier):
     def _checked_rows(self, X: Any) -> Rows:
         self._check_fitted()
         rows = validation.as_rows(X, dtype=np.dtype(np.float64), nonnegative=True)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_width(X, rows, reset=False)
         return rows.without_zeros() if rows.zeros and self._counts.impossible() else rows
 
     def _install(self, classes: NDArray[Any], counts: Counts) -> Self:

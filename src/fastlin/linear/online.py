@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from fastlin import run, store, validation
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import SparseClassifier
-from fastlin.linear.labels import columns, shares, sources, union
+from fastlin.linear.labels import check_kind, columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.optim.epochs import Data, Stopping, count_only, train
 from fastlin.optim.state import OnlineState
@@ -106,14 +106,14 @@ class OnlineClassifier(SparseClassifier, ABC):
         if len(weights) and not weights.any():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         options, generator = self._options(rows.values.dtype), validation.as_generator(self.random_state)
-        state = self._beginning(options, rows, columns(len(classes)), coef_init, intercept_init)
+        state = self._beginning(options, rows, classes, coef_init, intercept_init)
         members, held = np.arange(len(rows)), None
         if X_val is not None or y_val is not None:
-            held = self._checked_validation(X_val, y_val, classes, rows)
+            held = model._checked_validation(X_val, y_val, classes, rows)
         elif self.early_stopping:
             members, chosen = shares(codes, self.validation_fraction, generator)
             held = rows.take(chosen), codes[chosen]
-        check_rate(options.rule, 0, len(members))
+        check_rate(options.rule, 0, weights, len(members))
 
         model._install(state, classes, generator)
         history, converged = train(
@@ -150,7 +150,8 @@ class OnlineClassifier(SparseClassifier, ABC):
         Returns
         -------
         self
-            After Ctrl-C: with all the steps up to the last whole block of rows.
+            Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
+            refused before the first.
         """
         model, first = copy.copy(self), not hasattr(self, "classes_")
         if not first and self._sparse is not None:
@@ -159,16 +160,15 @@ class OnlineClassifier(SparseClassifier, ABC):
         dtype = dtype if first else self._state.weights.dtype
         (rows, codes), seen = model._checked(X, y, dtype, reset=first)
         if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all labels at once: use fit, or a dict of weights"
-            )
+            validation.one_of("class_weight", self.class_weight, ["balanced"])
+            raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
         weights = self._row_weights(sample_weight, seen, codes, strict=False)
         known = seen if first else union(self.classes_, seen)
         if classes is not None:
             known = union(known, validation.as_classes(classes))
-        codes = np.searchsorted(known, seen).astype(np.int32)[codes]
+        codes = places(known, seen)[codes]
         options = self._options(rows.values.dtype)
-        check_rate(options.rule, 0 if first else self.t_ - 1, len(rows))
+        check_rate(options.rule, 0 if first else self.t_ - 1, weights, len(rows))
 
         if first:
             state = OnlineState(options.rule, rows.n_columns, columns(len(known)), rows.values.dtype)
@@ -185,8 +185,9 @@ class OnlineClassifier(SparseClassifier, ABC):
                 history, _ = train(state, data, Stopping(1, None, 1), report=self._reporter(model), n_jobs=self.n_jobs)
             else:
                 history = [count_only(state, data)]
-        except KeyboardInterrupt:
-            self._become(model._record([], converged=False))
+        except BaseException as error:
+            if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
+                self._become(model._record([], converged=False))
             raise
         return self._become(model._record(history, converged=True))
 
@@ -201,8 +202,8 @@ class OnlineClassifier(SparseClassifier, ABC):
     @coef_.setter
     def coef_(self, value: Any) -> None:
         self._check_fitted()
-        coef = initial_coef(value, self.n_features_in_, columns(len(self.classes_)))
-        self.densify()._state.restart(coef, self.intercept_)
+        state = self.densify()._state
+        state.restart(initial_coef(value, state.weights), self.intercept_)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
@@ -213,8 +214,8 @@ class OnlineClassifier(SparseClassifier, ABC):
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
         self._check_fitted()
-        intercept = initial_intercept(value, columns(len(self.classes_)))
-        self.densify()._state.restart(self._state.coef().T, intercept)
+        state = self.densify()._state
+        state.restart(state.coef().T, initial_intercept(value, state.weights))
 
     @property
     def t_(self) -> int:
@@ -245,7 +246,7 @@ class OnlineClassifier(SparseClassifier, ABC):
         return self
 
     def densify(self) -> Self:
-        """Turn `coef_` back into an array. An average starts anew."""
+        """Turn `coef_` back into an array. An average and Adagrad's sums start anew."""
         self._check_fitted()
         if self._sparse is not None:
             coef, intercept, clock, rule = self._sparse
@@ -258,8 +259,9 @@ class OnlineClassifier(SparseClassifier, ABC):
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
         self._check_fitted()
-        state = self.densify()._state.export()
-        return state | store.export_labels(self.classes_) | store.export_generator(self._generator)
+        if self._sparse is not None:
+            raise ValueError("call densify() before get_state: the weights are in sparse form")
+        return self._state.export() | store.export_labels(self.classes_) | store.export_generator(self._generator)
 
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
@@ -274,7 +276,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     def _checked(self, X: Any, y: Any, dtype: np.dtype[Any] | None, reset: bool) -> tuple[Labelled, NDArray[Any]]:
         """((rows, codes), classes), the rows in the type of the weights; sets or compares the features' names."""
         rows = validation.as_rows(X, dtype=dtype)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        self._check_width(X, rows, reset)
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         return (rows if dtype is None else rows.astype(dtype), codes), classes
 
@@ -293,21 +295,24 @@ class OnlineClassifier(SparseClassifier, ABC):
         rows = validation.as_rows(X, dtype=learnt.values.dtype, name="X_val")
         if rows.n_columns != learnt.n_columns:
             raise ValueError(f"X_val has {rows.n_columns} features, X has {learnt.n_columns}")
+        validate_data(self, X, reset=False, skip_check_array=True)
         seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
-        place = {label: code for code, label in enumerate(classes.tolist())}
-        return rows, np.array([place.get(label, -1) for label in seen.tolist()], np.int32)[codes]
+        check_kind(classes, seen)
+        return rows, places(classes, seen)[codes]
 
     def _options(self, dtype: np.dtype[Any]) -> Options:
         return checked_options(self, self._rule(), self._sampling(), dtype)
 
-    def _beginning(self, options: Options, rows: Rows, n_columns: int, coef: Any, intercept: Any) -> OnlineState:
+    def _beginning(self, options: Options, rows: Rows, classes: NDArray[Any], coef: Any, intercept: Any) -> OnlineState:
         """The state before the first epoch of a fit."""
-        state = OnlineState(options.rule, rows.n_columns, n_columns, rows.values.dtype)
+        state = OnlineState(options.rule, rows.n_columns, columns(len(classes)), rows.values.dtype)
         if self.warm_start and hasattr(self, "classes_") and coef is None:
+            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != rows.n_columns:
+                raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")
             coef, intercept = self.coef_, self.intercept_ if intercept is None else intercept
         state.start_from(
-            None if coef is None else initial_coef(coef, rows.n_columns, n_columns),
-            None if intercept is None else initial_intercept(intercept, n_columns),
+            None if coef is None else initial_coef(coef, state.weights),
+            None if intercept is None else initial_intercept(intercept, state.weights),
         )
         return state
 
@@ -340,7 +345,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     def _checked_rows(self, X: Any) -> Rows:
         self._check_fitted()
         rows = validation.as_rows(X, dtype=self.coef_.dtype)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_width(X, rows, reset=False)
         return rows
 
     def _forward(self, rows: Rows, infer: Callable[[NDArray[np.float64], int, int], None]) -> None:

@@ -11,7 +11,7 @@ from fastlin import validation
 from fastlin.engine import online
 from fastlin.optim.epochs import Stopping
 from fastlin.optim.state import CANCELLATION, GRADIENT, PEGASOS, REACH, RULE
-from fastlin.validation import real_number, whole_number
+from fastlin.validation import LIMITS, real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,10 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling)
 
 
-def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
+def check_rate(rule: NDArray[Any], t: int, weights: NDArray[np.float64], n_rows: int) -> None:
     """ηλ₂ ≥ 1 would turn the weights round; only Pegasos's first step, where it is 1, is meant to forget them."""
-    t += min(int(rule["batch_size"][0]), n_rows)
+    n_rows = min(n_rows, int(np.count_nonzero(weights))) if len(weights) else n_rows
+    t += max(1, min(int(rule["batch_size"][0]), n_rows))
     shrinkage = online.learning_rate(rule, t) * rule["l2"][0]
     forgets = rule["schedule"] == PEGASOS and t == 1
     if rule["step"] == GRADIENT and shrinkage >= 1 and not forgets:
@@ -59,18 +60,27 @@ def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
         )
 
 
-def initial_coef(coef: Any, n_features: int, n_columns: int) -> NDArray[np.float64]:
-    """Weights that a user gives, in the shape of `coef_`."""
+def initial_coef(coef: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Weights that a user gives, in the shape of `coef_`, for the engine's `weights` [V, K]."""
+    n_features, n_columns = weights.shape
     coef = coef.toarray() if sp.issparse(coef) else coef
     coef = validation.as_finite(coef, "coef_init", ndim=np.ndim(coef))
     if coef.shape != (n_columns, n_features) and not (n_columns == 1 and coef.shape == (n_features,)):
         raise ValueError(f"coef_init must have shape {(n_columns, n_features)}, got {coef.shape}")
-    return coef.reshape(n_columns, n_features)
+    return _in_range(coef.reshape(n_columns, n_features), weights, "coef_init")
 
 
-def initial_intercept(intercept: Any, n_columns: int) -> NDArray[np.float64]:
+def initial_intercept(intercept: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
     """Intercepts that a user gives, in the shape of `intercept_`."""
+    n_columns = weights.shape[1]
     intercept = validation.as_vector(np.atleast_1d(intercept), "intercept_init")
     if intercept.shape != (n_columns,):
         raise ValueError(f"intercept_init must have shape {(n_columns,)}, got {intercept.shape}")
-    return intercept
+    return _in_range(intercept, weights, "intercept_init")
+
+
+def _in_range(values: NDArray[np.float64], weights: NDArray[Any], name: str) -> NDArray[np.float64]:
+    largest, limit = np.abs(values).max(initial=0), LIMITS[weights.dtype]
+    if largest > limit:
+        raise ValueError(f"{name} holds ±{largest:g}, larger than {limit:g}, the limit of {weights.dtype} weights")
+    return values

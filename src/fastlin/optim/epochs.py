@@ -106,7 +106,7 @@ def _one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) ->
     rows, order, position = data.rows, data.order(), 0
     lanes, size = state.bias.shape[1], min(int(state.rule["batch_size"][0]), len(order))
     batch_rows = np.empty((2, size), np.int64)
-    numbers = np.empty((2 + size, lanes))
+    numbers = np.zeros((2 + size, lanes))
     change = np.zeros(lanes, state.weights.dtype)
     state.clock["loss"], state.clock["updates"] = 0, 0
     state.changed()

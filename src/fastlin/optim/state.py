@@ -97,6 +97,7 @@ class OnlineState:
                 self.clock["averaged"], self.bias[2] = 0, 0
                 self.total = np.zeros((0, 0))
             self.rule = rule
+            self._measure_norm()
             self._allocate()
 
     def _allocate(self) -> None:
@@ -116,18 +117,25 @@ class OnlineState:
                 setattr(self, name, zeros(self.weights.shape[: len(shape)], kind))
                 if name == "touched" and self.clock["steps"][0]:
                     self.touched[:] = self.clock["steps"]
-            elif not wanted and name != "squares":
+                if name == "squares":
+                    self.bias[1] = 0
+            elif not wanted:
                 setattr(self, name, np.zeros((0,) * len(_ARRAYS[name][0]), _ARRAYS[name][1]))
 
     def start_from(self, coef: NDArray[Any] | None, intercept: NDArray[Any] | None) -> None:
         """Begin at given weights (columns first, as coef_)."""
         if coef is not None:
             self.weights[:] = coef.T
-            self.clock["norm"] = np.sum(np.square(coef, dtype=np.float64))
+            self._measure_norm()
         if intercept is not None:
             self.bias[0, : len(intercept)] = intercept
         largest = max(np.abs(self.weights).max(initial=0), np.abs(self._intercepts[0]).max(initial=0))
         self.clock["reach"] = largest
+
+    def _measure_norm(self) -> None:
+        """‖W‖², which the kernel keeps from here on while it projects."""
+        if self.rule["project"]:
+            self.clock["norm"] = np.sum(np.square(self.weights, dtype=np.float64))
 
     def restart(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
         """Go on from other weights; an average starts anew."""
@@ -139,27 +147,25 @@ class OnlineState:
     def settle(self) -> None:
         """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
         with self._lock:
-            clock = self.clock
+            self._settle()
+
+    def _settle(self) -> None:
+        clock = self.clock
+        scaled = clock["generation"] > 0 or clock["scale"] != 1 or clock["mass"] > 0 or clock["debt"] > 0
+        if scaled or (self.touched < clock["steps"]).any():
             lazy = self.debt, self.generation, self.touched
             online.settle_all(self.rule, clock, self.past, self.weights, self.total, self.squares, *lazy)
             clock["norm"] *= clock["scale"] ** 2
             clock["scale"], clock["mass"], clock["debt"], clock["generation"] = 1, 0, 0, 0
 
-    @property
-    def _settled(self) -> bool:
-        clock = self.clock[0]
-        lazy = len(self.touched) and (self.rule["l2"][0] > 0 or self.rule["l1"][0] > 0 or len(self.total))
-        rested = clock["generation"] == 0 and clock["scale"] == 1 and clock["mass"] == 0 and clock["debt"] == 0
-        return bool(rested and not (lazy and (self.touched < clock["steps"]).any()))
-
     def coef(self) -> NDArray[Any]:
         """The weights as [V, K]: the average, where there is one; else a view of the settled weights."""
-        if self._coef is None:
-            if not self._settled:
-                self.settle()
-            averaged = int(self.clock["averaged"][0])
-            self._coef = (self.total / averaged).astype(self.weights.dtype, copy=False) if averaged else self.weights
-        return self._coef
+        with self._lock:
+            if self._coef is None:
+                self._settle()
+                n = int(self.clock["averaged"][0])
+                self._coef = (self.total / n).astype(self.weights.dtype, copy=False) if n else self.weights
+            return self._coef
 
     def intercept(self) -> NDArray[np.float64]:
         averaged = int(self.clock["averaged"][0])
@@ -192,7 +198,7 @@ class OnlineState:
         if len(self.touched):
             copy.touched[:] = self.touched
         copy.bias = _bias(self._intercepts[:, sources] * np.stack([factors, ~new, factors]))
-        copy.clock["norm"] = np.sum(np.square(copy.weights, dtype=np.float64)) if self.rule["project"] else 0
+        copy._measure_norm()
         return copy
 
     def export(self) -> dict[str, NDArray[Any]]:
@@ -211,7 +217,9 @@ class OnlineState:
                 found = f"{array.dtype}, shape {array.shape}"
                 raise ValueError(f"state[{name!r}] must be a vector of dtype {kind}, got {found}")
             for field in kind.names or ():
-                if np.isnan(array[field]).any() or (kind[field] == np.int64 and (array[field] < 0).any()):
+                largest = 2**62 if kind[field] == np.int64 else np.inf if field == "C" else 1e300
+                least = -largest if field == "norm" else 0
+                if not ((array[field] >= least) & (array[field] <= largest)).all():  # NaN included
                     raise ValueError(f"state[{name!r}][{field!r}] holds an impossible value")
         weights = np.asarray(arrays["weights"])
         if weights.ndim != 2 or weights.dtype not in LIMITS or 0 in weights.shape:
@@ -227,10 +235,18 @@ class OnlineState:
             if held.dtype.kind == "f":
                 as_finite(given, f"state[{name!r}]", held.ndim)
             held[:] = given
-        generation = int(state.clock["generation"][0])
+        clock, limit = state.clock[0], REACH[weights.dtype]
+        if not clock["averaged"] <= clock["steps"] <= clock["t"] or (clock["averaged"] and not len(state.total)):
+            raise ValueError("state['clock'] counts more steps than instances, or an average that is not there")
+        masses = max(clock["mass"], state.past["mass"].max())
+        if not 0 < clock["scale"] <= 1 or (state.past["scale"] > 1).any() or masses > clock["averaged"]:
+            raise ValueError("scales and masses in state['clock'] and state['past'] do not belong to the same run")
+        if max(np.abs(state.weights).max(), np.abs(state._intercepts[0]).max()) > limit or (state.squares < 0).any():
+            raise ValueError("state['weights'], state['bias'] or state['squares'] holds an impossible value")
+        generation = int(clock["generation"])
         if len(state.past) < generation + 2 or (state.generation > generation).any() or (state.generation < 0).any():
             raise ValueError("state['generation'] does not fit state['past']")
-        if ((state.touched > state.clock["steps"]) | (state.touched < 0)).any() or not state.clock["scale"][0] > 0:
+        if ((state.touched > clock["steps"]) | (state.touched < 0)).any():
             raise ValueError("state['touched'] does not fit state['clock']")
         return state
 
