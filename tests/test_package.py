@@ -5,6 +5,7 @@ import importlib.metadata
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,14 @@ def test_every_build_can_be_forced_and_learns_the_same_model(models, build):
     for name, expected in models["baseline"].items():
         if name != "isa":
             np.testing.assert_allclose(models[build][name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_a_package_without_some_builds_takes_the_best_it_has(tmp_path):
+    """An older compiler knows no x86-64-v3: its package has the baseline only."""
+    missing = shutil.ignore_patterns("x86_64_*")
+    shutil.copytree(PACKAGE, tmp_path / "fastlin", ignore=missing)
+    done = python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from fastlin import engine; print(engine.ISA)")
+    assert done.stdout.split() == ["baseline"], done.stderr
 
 
 @pytest.mark.parametrize("isa", ["x86-64-v9", "avx2", "V4"])
