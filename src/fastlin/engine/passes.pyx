@@ -108,9 +108,10 @@ def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
           Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
     """C[j, y_i] += w_i x_ij for low ≤ j < high: the backward pass of one-hot residuals."""
     cdef Py_ssize_t K = C.shape[1]
-    cdef int64_t i, base = indptr[start], end = indptr[stop] - base, p, first, last
+    cdef int64_t i, base = indptr[start], end = indptr[stop] - base, p, first, last, soon, row = start
     cdef double weight = 1.0
     cdef double* column
+    cdef double* next_column = &C[0, labels[start]] if end > 0 else NULL
     cdef bint whole = low == 0 and high == C.shape[0], weighted = weights.shape[0] > 0
     if end == 0:
         return
@@ -127,7 +128,11 @@ def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
             if weighted:
                 weight = weights[i]
             for p in range(first, last):
-                prefetch(column + indices[p + COUNT_AHEAD if p + COUNT_AHEAD < end else p] * K)
+                soon = p + COUNT_AHEAD if p + COUNT_AHEAD < end else p
+                while soon >= indptr[row + 1] - base:     # the cell to fetch lies under its own row's label
+                    row += 1
+                    next_column = &C[0, labels[row]]
+                prefetch(next_column + indices[soon] * K)
                 column[indices[p] * K] += weight * values[p]
 
 

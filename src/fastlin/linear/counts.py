@@ -46,10 +46,14 @@ class Counts:
         more.features[:, places], more.labels[places] = self.features, self.labels
         return more
 
-    def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None) -> None:
-        """Count rows; no weights stand for ones. Ctrl-C acts between blocks, never in one."""
+    def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
+        """Count rows; no weights stand for ones. Where the counts are kept after Ctrl-C, it acts between blocks only."""
         for start, stop in run.blocks(rows, 1):
-            run.uninterrupted(partial(self._add_block, rows, start, stop, codes, weights, n_jobs))
+            block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs)
+            if keep:
+                run.uninterrupted(block)
+            else:
+                block()
 
     def _add_block(
         self, rows: Rows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None

@@ -107,7 +107,7 @@ class MultinomialNB(SparseClassifier):
         if len(weights) and not weights.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
         counts = Counts.none(rows.n_columns, len(classes), self._prior(rows.n_columns, len(classes)))
-        counts.add(rows, codes, weights, self.n_jobs)
+        counts.add(rows, codes, weights, self.n_jobs, keep=False)
         return self._become(model._install(classes, counts))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -124,7 +124,7 @@ class MultinomialNB(SparseClassifier):
         else:
             counts = self._counts.under(prior, places(known, self.classes_), len(known))
         try:
-            counts.add(rows, codes, weights, self.n_jobs)
+            counts.add(rows, codes, weights, self.n_jobs, keep=True)
         finally:  # after Ctrl-C, what the whole blocks said
             self._become(model._install(known, counts))
         return self
@@ -151,7 +151,7 @@ class MultinomialNB(SparseClassifier):
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")
         ]
         counts = Counts.none(rows.n_columns, len(classes), self._prior(rows.n_columns, len(classes)))
-        counts.add(rows, codes, weights, self.n_jobs)
+        counts.add(rows, codes, weights, self.n_jobs, keep=False)
         weights = weights if len(weights) else np.ones(len(rows))
         right = [right_when_left_out(rows, codes, weights, counts, alpha, self.n_jobs) for alpha in tried]
         return np.average(right, axis=1, weights=weights)
