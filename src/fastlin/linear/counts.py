@@ -47,7 +47,7 @@ class Counts:
         return more
 
     def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
-        """Count rows; no weights stand for ones. Where the counts are kept after Ctrl-C, it acts between blocks only."""
+        """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
         for start, stop in run.blocks(rows, 1):
             block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs)
             if keep:
