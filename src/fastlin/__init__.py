@@ -7,6 +7,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from fastlin import losses as losses
+    from fastlin.linear.logistic import LogisticRegression as LogisticRegression
+    from fastlin.linear.logistic import LogisticRegression as MaxEnt
     from fastlin.linear.mira import MIRAClassifier as MIRAClassifier
     from fastlin.linear.naive_bayes import MultinomialNB as MultinomialNB
     from fastlin.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
 
 __all__ = [
+    "LogisticRegression",
     "MIRAClassifier",
+    "MaxEnt",
     "MultinomialNB",
     "PassiveAggressiveClassifier",
     "Perceptron",
@@ -24,6 +28,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "LogisticRegression": "fastlin.linear.logistic",
+    "MaxEnt": "fastlin.linear.logistic",
     "MIRAClassifier": "fastlin.linear.mira",
     "MultinomialNB": "fastlin.linear.naive_bayes",
     "PassiveAggressiveClassifier": "fastlin.linear.passive_aggressive",
@@ -31,11 +37,13 @@ _HOMES = {
     "SGDClassifier": "fastlin.linear.sgd",
 }
 
+_ALIASES = {"MaxEnt": "LogisticRegression"}
+
 
 def __getattr__(name: str) -> Any:
     """Import an estimator when it is first asked for: scikit-learn, its base, takes over a second."""
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(_HOMES[name]), _ALIASES.get(name, name))
     if name == "losses":
         return importlib.import_module("fastlin.losses")
     raise AttributeError(f"module 'fastlin' has no attribute {name!r}")

@@ -4,7 +4,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,30 +21,47 @@ def _threads(n_jobs: int | None) -> int:
     return int(min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
 
 
-def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
-    """Cut the rows where their non-zeros × width reach a fixed amount of work, whatever the number of threads."""
+def cuts(indptr: NDArray[np.int64], width: int) -> Iterator[tuple[int, int]]:
+    """Cut lines where their non-zeros × width reach a fixed amount of work, whatever the number of threads."""
     share = max(1, WORK // max(1, width))
-    start, n = 0, len(rows)
+    start, n = 0, len(indptr) - 1
     while start < n:
-        stop = int(np.searchsorted(rows.indptr, rows.indptr[start] + share, side="right")) - 1
+        stop = int(np.searchsorted(indptr, indptr[start] + share, side="right")) - 1
         stop = min(max(stop, start + 1), start + share, n)
         yield start, stop
         start = stop
 
 
+def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
+    """The rows in blocks of bounded work."""
+    return cuts(rows.indptr, width)
+
+
+class Workers:
+    """As many threads as `n_jobs` says, for as long as the `with` lasts."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.threads = _threads(n_jobs)
+
+    def __enter__(self) -> Self:
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for what has not begun
+
+    def map(self, work: Callable[..., Any], jobs: Iterable[tuple[int, int]]) -> list[Any]:
+        """work(*job) of every job, in the order of the jobs."""
+        if self._pool is None:
+            return [work(*job) for job in jobs]
+        return [future.result() for future in [self._pool.submit(work, *job) for job in jobs]]
+
+
 def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_jobs: int | None) -> None:
     """Call work(*job) for every job, on as many threads as n_jobs says."""
-    threads = _threads(n_jobs)
-    if threads == 1:
-        for job in jobs:
-            work(*job)
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for future in [pool.submit(work, *job) for job in jobs]:
-            future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for what has not begun
+    with Workers(n_jobs) as workers:
+        workers.map(work, jobs)
 
 
 def part(rows: Rows, start: int, stop: int, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:

@@ -335,6 +335,34 @@ def as_finite(values: Any, name: str, ndim: int) -> NDArray[np.float64]:
     return array
 
 
+def as_positive(values: Any, name: str, n: int) -> NDArray[np.float64]:
+    """A positive number for each of n features, from one for all or one each; infinity is allowed."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers") from error
+    if array.shape not in ((), (n,)):
+        raise ValueError(f"{name} must be a number or an array of shape ({n},), got shape {array.shape}")
+    wrong = ~(array > 0)
+    if wrong.any():
+        place = f" at {int(np.argmax(wrong))}" if array.ndim else ""
+        raise ValueError(f"{name} must be positive, got {array[wrong].flat[0]:g}{place}")
+    return np.ascontiguousarray(np.broadcast_to(array, n))
+
+
+def as_cutoff(values: Any, n: int) -> NDArray[np.int64]:
+    """How many rows must have a pair: a whole number for each of n features, from one for all or one each."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"cutoff must be a whole number, or one for each feature, got {values!r}")
+    if array.shape not in ((), (n,)):
+        raise ValueError(f"cutoff must be a whole number or an array of shape ({n},), got shape {array.shape}")
+    if (array < 1).any():
+        place = f" at {int(np.argmax(array < 1))}" if array.ndim else ""
+        raise ValueError(f"cutoff must be at least 1, got {array.min()}{place}")
+    return np.ascontiguousarray(np.broadcast_to(array.astype(np.int64), n))
+
+
 def one_of(name: str, value: Any, options: Iterable[Any]) -> Any:
     """`value`, if it is one of the options."""
     options = list(options)

@@ -40,7 +40,12 @@ def _load(module: str) -> ModuleType:
 
 
 ISA = _choose()
+ascent = _load("ascent")
 check = _load("check")
+layout = _load("layout")
+likelihood = _load("likelihood")
 online = _load("online")
+pairs = _load("pairs")
 passes = _load("passes")
 rows = _load("rows")
+vectors = _load("vectors")

@@ -1,8 +1,13 @@
+from fastlin.engine import ascent as ascent
 from fastlin.engine import check as check
 from fastlin.engine import cpu as cpu
+from fastlin.engine import layout as layout
+from fastlin.engine import likelihood as likelihood
 from fastlin.engine import online as online
+from fastlin.engine import pairs as pairs
 from fastlin.engine import passes as passes
 from fastlin.engine import rows as rows
+from fastlin.engine import vectors as vectors
 
 LEVELS: dict[str, int]
 ISA: str

@@ -8,7 +8,7 @@ result has the same bits for every number of threads.
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport fetch_add_row, prefetch, real, score_row
+from fastlin.engine.csr cimport fetch_add_row, prefetch, real, score_row, value
 from fastlin.engine.mathx cimport logarithm
 
 
@@ -28,7 +28,7 @@ cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssiz
     return low
 
 
-def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
+def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values,
             Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw,
             double[:, ::1] scores):
     """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`."""
@@ -47,6 +47,29 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
             score_row(&raw[0], &W[0, 0], K, &indices[0] + p, &values[0] + p, m, &indices[0] + ahead, m_ahead)
             for k in range(K):
                 scores[i - start, k] = raw[k] + bias[k]
+
+
+def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values,
+         Py_ssize_t start, Py_ssize_t stop, const real[::1] r, double[::1] out):
+    """out[j − start] = Σ x r[i] over line j: `forward` of one column for lines of a few non-zeros and an r that stays in cache.
+
+    Most features of a text occur once or twice, where what `forward` does to prefetch costs three times the sum itself.
+    """
+    cdef int64_t j, base = indptr[start], p = 0, end
+    cdef double a, b
+    with nogil:
+        for j in range(start, stop):
+            end = indptr[j + 1] - base
+            a = 0
+            b = 0
+            while p + 2 <= end:
+                a += <double>values[p] * r[indices[p]]
+                b += <double>values[p + 1] * r[indices[p + 1]]
+                p += 2
+            if p < end:
+                a += <double>values[p] * r[indices[p]]
+                p += 1
+            out[j - start] = a + b
 
 
 cdef struct Stretch:

@@ -13,7 +13,7 @@
    Scatter stops at 32 bytes: K rows are seldom a multiple of 64 bytes, and a store across a cache line
    costs more than two within it (K = 20, float64: 1.65 against 1.30 ns).
 
-   The file includes itself once for each type. */
+   The file includes itself once for each type of weight (REAL) with each type of value (VALUE). */
 #ifndef REAL
 #ifndef FASTLIN_TILE_H
 #define FASTLIN_TILE_H
@@ -76,14 +76,28 @@ FASTLIN_INLINE fastlin_stretches fastlin_cut(
 }
 
 #define REAL float
-#define NAME(stem) stem##_float
+#define VALUE float
+#define NAME(stem) stem##_float_float
+#include "tile.h"
+#undef VALUE
+#undef NAME
+#define VALUE double
+#define NAME(stem) stem##_float_double
 #include "tile.h"
 #undef REAL
+#undef VALUE
 #undef NAME
 #define REAL double
-#define NAME(stem) stem##_double
+#define VALUE float
+#define NAME(stem) stem##_double_float
+#include "tile.h"
+#undef VALUE
+#undef NAME
+#define VALUE double
+#define NAME(stem) stem##_double_double
 #include "tile.h"
 #undef REAL
+#undef VALUE
 #undef NAME
 #endif
 #else
@@ -106,7 +120,7 @@ FASTLIN_INLINE void NAME(prefetch_tile)(const REAL *w, const int width)
 
 /* `sets` independent sums hide the latency of the additions, as far as the registers go. */
 FASTLIN_INLINE void NAME(score_tile)(
-    REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
+    REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const VALUE *values, ptrdiff_t m,
     const int32_t *ahead, ptrdiff_t m_ahead, const int width)
 {
     enum { lanes = FASTLIN_GATHER_BYTES / sizeof(REAL) };
@@ -125,7 +139,7 @@ FASTLIN_INLINE void NAME(score_tile)(
             sums[set][v] = (NAME(gather)){0};
 #define ADD(p, set)                                                                    \
     do {                                                                               \
-        const REAL x = values[p];                                                      \
+        const REAL x = (REAL)values[p];                                                      \
         const REAL *w = W + indices[p] * K;                                            \
         NAME(prefetch_tile)(W + soon[p] * K, width);                                   \
         _Pragma("GCC unroll 16") for (int v = 0; v < whole; v++, w += lanes)           \
@@ -168,7 +182,7 @@ FASTLIN_INLINE void NAME(score_tile)(
 
 /* `fetch` (a constant): the pass did not score the rows before, so that it has to prefetch. */
 FASTLIN_INLINE void NAME(add_tile)(
-    REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
+    REAL *W, ptrdiff_t K, const int32_t *indices, const VALUE *values, ptrdiff_t m,
     const REAL *change, const int32_t *ahead, ptrdiff_t m_ahead, const int fetch, const int width)
 {
     enum { lanes = FASTLIN_SCATTER_BYTES / sizeof(REAL) };
@@ -180,7 +194,7 @@ FASTLIN_INLINE void NAME(add_tile)(
     ptrdiff_t p = 0;
     for (int stretch = fetch ? 0 : 2; stretch < 3; stretch++)
         for (; p < row.end[stretch]; p++) {
-            const REAL x = values[p];
+            const REAL x = (REAL)values[p];
             const REAL *c = fixed;
             REAL *w = W + indices[p] * K;
             if (fetch)
@@ -198,7 +212,7 @@ FASTLIN_INLINE void NAME(add_tile)(
 }
 
 /* One column: four sums hide the latency of the addition. */
-static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const REAL *values, ptrdiff_t m,
+static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const VALUE *values, ptrdiff_t m,
                              const int32_t *ahead, ptrdiff_t m_ahead)
 {
     const fastlin_stretches row = fastlin_cut(indices, m, ahead, m_ahead, FASTLIN_DISTANCE);
@@ -210,11 +224,11 @@ static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const REAL *
 #pragma GCC unroll 4
             for (int lane = 0; lane < 4; lane++) {
                 __builtin_prefetch(w + soon[p + lane], 1, 3);
-                sums[lane] += values[p + lane] * w[indices[p + lane]];
+                sums[lane] += (REAL)values[p + lane] * w[indices[p + lane]];
             }
         for (; p < row.end[stretch]; p++) {
             __builtin_prefetch(w + soon[p], 1, 3);
-            sums[0] += values[p] * w[indices[p]];
+            sums[0] += (REAL)values[p] * w[indices[p]];
         }
     }
     for (p = row.left; p < row.next; p++)
@@ -223,7 +237,7 @@ static inline REAL NAME(dot)(const REAL *w, const int32_t *indices, const REAL *
 }
 
 static inline void NAME(fastlin_score)(
-    REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m,
+    REAL *out, const REAL *W, ptrdiff_t K, const int32_t *indices, const VALUE *values, ptrdiff_t m,
     const int32_t *ahead, ptrdiff_t m_ahead)
 {
     if (K == 1) {
@@ -237,7 +251,7 @@ static inline void NAME(fastlin_score)(
 }
 
 static inline void NAME(fastlin_add)(
-    REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m, const REAL *change)
+    REAL *W, ptrdiff_t K, const int32_t *indices, const VALUE *values, ptrdiff_t m, const REAL *change)
 {
 #define CALL(width) NAME(add_tile)(W + k, K, indices, values, m, change + k, indices, 0, 0, width)
     for (ptrdiff_t k = 0; k < K; k += FASTLIN_WIDEST)
@@ -246,7 +260,7 @@ static inline void NAME(fastlin_add)(
 }
 
 static inline void NAME(fastlin_fetch_add)(
-    REAL *W, ptrdiff_t K, const int32_t *indices, const REAL *values, ptrdiff_t m, const REAL *change,
+    REAL *W, ptrdiff_t K, const int32_t *indices, const VALUE *values, ptrdiff_t m, const REAL *change,
     const int32_t *ahead, ptrdiff_t m_ahead)
 {
 #define CALL(width) NAME(add_tile)(W + k, K, indices, values, m, change + k, ahead, m_ahead, 1, width)

@@ -1,12 +1,19 @@
-"""What naive Bayes and the online learners share: to scikit-learn they are classifiers of sparse rows."""
+"""What all classifiers share: to scikit-learn they are classifiers of sparse rows."""
 
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
+from fastlin import validation
+from fastlin.engine import rows as row_kernels
+from fastlin.linear.labels import check_kind, places
 from fastlin.validation import Rows
+
+Labelled = tuple[Rows, NDArray[np.int32]]
 
 
 class SparseClassifier(ClassifierMixin, BaseEstimator):
@@ -30,6 +37,18 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
                 f"X has {rows.n_columns} features, but {type(self).__name__} expects {self.n_features_in_}"
             )
 
+    def _checked_validation(self, X: Any, y: Any, classes: NDArray[Any], learnt: Rows) -> Labelled:
+        """Rows and codes of validation data; a label that is not learnt has the code −1."""
+        if X is None or y is None:
+            raise ValueError("X_val and y_val must be given together")
+        rows = validation.as_rows(X, dtype=learnt.values.dtype, name="X_val")
+        if rows.n_columns != learnt.n_columns:
+            raise ValueError(f"X_val has {rows.n_columns} features, X has {learnt.n_columns}")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
+        check_kind(classes, seen)
+        return rows, places(classes, seen)[codes]
+
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first")
@@ -38,3 +57,15 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
         self.__dict__ = dict(model.__dict__)
         return self
+
+
+def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:
+    """The (log-)probabilities of the labels, from scores [n, columns] that it may overwrite."""
+    if n_labels == 1:
+        return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)
+    if scores.shape[1] > 1:
+        row_kernels.normalise(scores, logarithmic)
+        return scores
+    both = np.empty((len(scores), 2))
+    row_kernels.sigmoids(np.ascontiguousarray(scores[:, 0]), both, logarithmic)
+    return both

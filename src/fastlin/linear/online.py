@@ -10,18 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from fastlin import run, store, validation
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import SparseClassifier
-from fastlin.linear.labels import check_kind, columns, places, shares, sources, union
+from fastlin.linear.base import Labelled, SparseClassifier
+from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.optim.epochs import Data, Stopping, count_only, train
 from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
-
-Labelled = tuple[Rows, NDArray[np.int32]]
 
 
 class SparseWeights(NamedTuple):
@@ -231,9 +228,7 @@ class OnlineClassifier(SparseClassifier, ABC):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
-        rows = self._checked_rows(X)
-        scores = np.empty((len(rows), len(self.intercept_)))
-        self._forward(rows, lambda block, start, stop: np.copyto(scores[start:stop], block))
+        scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def sparsify(self) -> Self:
@@ -287,18 +282,6 @@ class OnlineClassifier(SparseClassifier, ABC):
         weights = validation.as_weights(sample_weight, len(codes))
         weights = validation.class_weights(self.class_weight, classes, codes, weights, strict)
         return np.empty(0) if weights is None else weights
-
-    def _checked_validation(self, X: Any, y: Any, classes: NDArray[Any], learnt: Rows) -> Labelled:
-        """Rows and codes of validation data; a label that is not learnt has the code −1."""
-        if X is None or y is None:
-            raise ValueError("X_val and y_val must be given together")
-        rows = validation.as_rows(X, dtype=learnt.values.dtype, name="X_val")
-        if rows.n_columns != learnt.n_columns:
-            raise ValueError(f"X_val has {rows.n_columns} features, X has {learnt.n_columns}")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
-        check_kind(classes, seen)
-        return rows, places(classes, seen)[codes]
 
     def _options(self, dtype: np.dtype[Any]) -> Options:
         return checked_options(self, self._rule(), self._sampling(), dtype)
@@ -358,6 +341,12 @@ class OnlineClassifier(SparseClassifier, ABC):
             indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
             block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
             infer((block @ coef.T).toarray() + intercept, start, stop)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        rows = self._checked_rows(X)
+        scores = np.empty((len(rows), len(self.intercept_)))
+        self._forward(rows, lambda block, start, stop: np.copyto(scores[start:stop], block))
+        return scores
 
     def _codes(self, rows: Rows) -> NDArray[np.int64]:
         codes = np.empty(len(rows), np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from fastlin.engine import rows as row_kernels
+from fastlin.linear.base import probabilities
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
 from fastlin.optim.state import ADAGRAD, GRADIENT, SCHEDULES
@@ -214,20 +214,9 @@ class SGDClassifier(OnlineClassifier):
     @available_if(_probabilistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`; only with loss="log_loss"."""
-        return self._probabilities(X, logarithmic=False)
+        return probabilities(self._scores(X), len(self.classes_), logarithmic=False)
 
     @available_if(_probabilistic)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(label | row), columns as `classes_`; only with loss="log_loss"."""
-        return self._probabilities(X, logarithmic=True)
-
-    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
-        scores = self.decision_function(X)
-        if len(self.classes_) > 2:
-            row_kernels.normalise(scores, logarithmic)
-            return scores
-        if len(self.classes_) == 1:
-            return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)
-        probabilities = np.empty((len(scores), 2))
-        row_kernels.sigmoids(np.ascontiguousarray(scores), probabilities, logarithmic)
-        return probabilities
+        return probabilities(self._scores(X), len(self.classes_), logarithmic=True)

@@ -1,0 +1,138 @@
+"""The vectors of an optimiser: as long as the model, so each loop does all it can while its numbers are in cache.
+
+A weight vector is flat; weight q belongs to feature q // width, whose prior has the inverse variance
+precision[q // width] (`width` is K for dense weights, 1 for observed pairs). Vectors of the inner iterations are
+float32 or float64; every sum is float64. Loops without sums vectorise by themselves; sums take four turns over
+a stretch that is still in cache, which memory hides.
+"""
+
+from libc.math cimport fabs
+
+from fastlin.engine.csr cimport real
+
+ctypedef fused other:
+    float
+    double
+
+cdef enum:
+    STRETCH = 1024           # elements: a few of these lie in the first-level cache
+
+
+cdef inline Py_ssize_t stretch_end(Py_ssize_t start, Py_ssize_t n) noexcept nogil:
+    return start + STRETCH if start + STRETCH < n else n
+
+
+cdef inline double inner(const real* a, const other* b, Py_ssize_t n) noexcept nogil:
+    """Σ a b."""
+    cdef double s = 0, t = 0, u = 0, v = 0
+    cdef Py_ssize_t i = 0
+    while i + 4 <= n:
+        s += <double>a[i] * b[i]
+        t += <double>a[i + 1] * b[i + 1]
+        u += <double>a[i + 2] * b[i + 2]
+        v += <double>a[i + 3] * b[i + 3]
+        i += 4
+    while i < n:
+        s += <double>a[i] * b[i]
+        i += 1
+    return (s + t) + (u + v)
+
+
+def dot(const real[::1] a, const other[::1] b):
+    """Σ a b."""
+    cdef double total
+    if a.shape[0] == 0:
+        return 0.0
+    with nogil:
+        total = inner(&a[0], &b[0], a.shape[0])
+    return total
+
+
+def largest(const double[::1] a):
+    """max |a|."""
+    cdef double top = 0
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(a.shape[0]):
+            top = fabs(a[i]) if fabs(a[i]) > top else top
+    return top
+
+
+def penalise(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
+             double[::1] gradient):
+    """½ Σ precision (θ − mean)², whose gradient is added; an empty mean stands for zeros."""
+    cdef Py_ssize_t j, q
+    cdef double total = 0, part, pull, difference
+    cdef bint shifted = mean.shape[0] > 0
+    with nogil:
+        for j in range(precision.shape[0]):
+            part = 0
+            for q in range(j * width, j * width + width):
+                difference = theta[q] - mean[q] if shifted else theta[q]
+                pull = precision[j] * difference
+                gradient[q] += pull
+                part += pull * difference
+            total += part
+    return 0.5 * total
+
+
+def pull(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
+         const double[::1] d):
+    """Σ precision (θ − mean) d and Σ precision d²: the prior along a direction."""
+    cdef Py_ssize_t j, q
+    cdef double linear = 0, square = 0, line, bend
+    cdef bint shifted = mean.shape[0] > 0
+    with nogil:
+        for j in range(precision.shape[0]):
+            line = 0
+            bend = 0
+            for q in range(j * width, j * width + width):
+                line += (theta[q] - mean[q] if shifted else theta[q]) * d[q]
+                bend += d[q] * d[q]
+            linear += precision[j] * line
+            square += precision[j] * bend
+    return linear, square
+
+
+# Conjugate gradients on H s = −g with the preconditioner M = diag H:
+#     α = rᵀz / pᵀHp,  s += αp,  r −= αHp,  z = M⁻¹r,  p = z + (rᵀz / previous rᵀz) p
+
+
+def add_prior(const double[::1] product, const real[::1] p, const double[::1] precision, Py_ssize_t width,
+              real[::1] Hp):
+    """Hp = product + precision ∘ p; returns pᵀHp."""
+    cdef Py_ssize_t j, q
+    cdef double total = 0, value
+    with nogil:
+        for j in range(precision.shape[0]):
+            for q in range(j * width, j * width + width):
+                Hp[q] = <real>(product[q] + precision[j] * p[q])
+            total += inner(&p[j * width], &Hp[j * width], width)
+    return total
+
+
+def advance(double alpha, const real[::1] p, const real[::1] Hp, const real[::1] inverse, real[::1] s, real[::1] r):
+    """s += αp, r −= αHp; returns rᵀM⁻¹r."""
+    cdef Py_ssize_t i, start = 0, stop, n = p.shape[0]
+    cdef double total = 0
+    cdef real step = <real>alpha
+    cdef real z[STRETCH]
+    with nogil:
+        while start < n:
+            stop = stretch_end(start, n)
+            for i in range(start, stop):
+                s[i] += step * p[i]
+                r[i] -= step * Hp[i]
+                z[i - start] = inverse[i] * r[i]
+            total += inner(&r[start], z, stop - start)
+            start = stop
+    return total
+
+
+def redirect(double beta, const real[::1] r, const real[::1] inverse, real[::1] p):
+    """p = M⁻¹r + βp."""
+    cdef Py_ssize_t i
+    cdef real keep = <real>beta
+    with nogil:
+        for i in range(p.shape[0]):
+            p[i] = inverse[i] * r[i] + keep * p[i]

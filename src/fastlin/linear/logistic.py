@@ -1,0 +1,309 @@
+"""Logistic regression, binary and multinomial: the conditional maximum-entropy model of rows and labels."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run, validation
+from fastlin.engine import memory
+from fastlin.engine import rows as row_kernels
+from fastlin.linear.base import Labelled, probabilities
+from fastlin.linear.labels import columns
+from fastlin.linear.maxent import MaxentClassifier, spread_out
+from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
+from fastlin.optim.layouts import Dense, Layout, Pairs
+from fastlin.optim.problem import Problem
+from fastlin.validation import Rows, one_of
+
+WEIGHTS = ("dense", "observed")
+COUNTS = ("gis", "iis")  # solvers that scale counts: features must not be negative
+
+
+class LogisticRegression(MaxentClassifier):
+    """Logistic regression (maximum entropy), binary or truly multinomial, fitted to its optimum.
+
+    Minimises Σ_i w_i (−log p(y_i | x_i)) + ½ Σ_jk (θ_jk − m_j)²/σ_j², the intercept unpenalised, where p is the softmax
+    of the scores x·θ_k + b_k; two labels share one column of weights. Every solver has this one optimum.
+
+    Parameters
+    ----------
+    C : float
+        σ², the variance of the prior, for every weight; `inf` is the plain maximum-likelihood model.
+    penalty : {"elasticnet", "l2", "l1", None}
+        "elasticnet" is (1/C)(r‖θ‖₁ + (1 − r)/2 ‖θ‖²) with r = `l1_ratio`, the Gaussian prior with its default 0;
+        "l1" is r = 1; None is C = inf.
+    l1_ratio : float
+        r, the share of the L1 norm; by the solvers "auto", "newton" and "lbfgs".
+    prior_variance : float or array of shape (n_features,), optional
+        σ_j² for each feature in the place of C; `inf` leaves a feature unpenalised.
+    prior_mean : float or array of shape (n_features,) or that of `coef_`, optional
+        m, where the prior pulls the weights to: for instance another model's `coef_`.
+    tol : float
+        Stop when max |∂ objective| ≤ tol · Σ w.
+    fit_intercept : bool
+        Learn b, unpenalised.
+    intercept_scaling, dual
+        Accepted for scikit-learn's sake; the optimum does not depend on them.
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
+    random_state : int, RandomState, Generator or None
+        The seed of the orders in which "auto", "sgd" and "adagrad" visit the rows.
+    solver : str
+        "auto" (dual coordinate ascent, then Newton's method), "newton" (truncated, with Hessian products), "lbfgs", "cg"
+        (Polak–Ribière), "gd" (steepest descent), "gis" and "iis" (generalised and improved iterative scaling),
+        "sgd" (averaged) and "adagrad", which approach the optimum; scikit-learn's names are understood.
+    max_iter : int
+        Iterations at most; epochs for "sgd", "adagrad" and the first part of "auto".
+    verbose : int
+        1 prints a line a record of `history_`.
+    warm_start : bool
+        `fit` starts from the present weights.
+    n_jobs : int or None
+        Threads; they never change a bit of the model.
+    weights : {"dense", "observed"}
+        "observed" has weights only for the (feature, label) pairs seen in at least `cutoff` rows; two labels keep two
+        columns there.
+    cutoff : int or array of shape (n_features,)
+        For weights="observed".
+    dtype : {None, "float32", "float64"}
+        Of `coef_`; None follows X. Sums are float64 in any case.
+    callback : callable or None
+        `callback(model, record)` after every record; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) for two labels in one column, else (n_labels, n_features)
+        θ.
+    intercept_ : array of shape (1,) or (n_labels,)
+        b.
+    classes_ : array of shape (n_labels,)
+        The labels, sorted.
+    objective_ : float
+        What was minimised, at the end.
+    certificate_ : dict
+        objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count; entropy,
+        Σ w H(p(·|x)); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the objective is
+        from its minimum.
+    history_ : list of dict
+        One record an iteration (at "auto": a look at the gradient): iteration, seconds, objective, gradient_norm, passes
+        over the data so far; validation_score where there is validation data.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin import LogisticRegression
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 1]])
+    >>> model = LogisticRegression(C=10).fit(X, ["a", "b", "c", "c"])
+    >>> model.predict(X).tolist()
+    ['a', 'b', 'c', 'c']
+    >>> model.converged_, model.certificate_["gradient_norm"] < 1e-3
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        penalty: str | None = "elasticnet",
+        l1_ratio: float = 0.0,
+        prior_variance: Any = None,
+        prior_mean: Any = None,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        dual: bool = False,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "auto",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        weights: str = "dense",
+        cutoff: Any = 1,
+        dtype: Any = None,
+        callback: Any = None,
+    ) -> None:
+        self.C = C
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.prior_variance = prior_variance
+        self.prior_mean = prior_mean
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.weights = weights
+        self.cutoff = cutoff
+        self.dtype = dtype
+        self.callback = callback
+
+    coef_: NDArray[Any]
+    intercept_: NDArray[np.float64]
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+        """Find the optimum.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies.
+        y : array of shape (n_samples,)
+            Labels: strings or integers, at least two kinds.
+        sample_weight : array of shape (n_samples,), optional
+            w; rows of weight 0 are left out.
+        X_val, y_val : optional
+            Validation data, whose accuracy is recorded in `history_`.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        solver = self._check_parameters()
+        model = copy.copy(self)
+        (rows, codes), classes, weights = model._checked(X, y, sample_weight, solver in COUNTS)
+        held = model._checked_validation(X_val, y_val, classes, rows) if X_val is not None or y_val is not None else None
+        model.classes_ = classes
+        design = Design.of(rows)
+        layout = self._layout(design, codes, rows.n_columns, len(classes))
+        dtype = rows.values.dtype if self.dtype is None else validation.as_dtype(self.dtype)
+        means = self._means(rows.n_columns, layout.width)
+        with run.Workers(self.n_jobs) as workers:
+            prior = self._prior(layout, rows.n_columns, layout.width)
+            problem = Problem(layout, Labels(codes, weights, layout.width), prior, bool(self.fit_intercept), workers)
+            theta = self._beginning(problem, classes, rows.n_columns)
+
+            def install() -> None:
+                n = problem.n_weights
+                of_design = layout.matrix(theta[:n])
+                model.coef_ = spread_out(design, of_design, means, dtype).T
+                model.intercept_ = np.zeros(layout.width)
+                model.intercept_[: problem.size - n] = theta[n:]
+
+            evaluate = None if held is None else lambda: model._accuracy(*held)
+            progress = model._optimise(problem, theta, solver, self._reporter(model, install, evaluate))
+            _centre(problem, theta)
+            install()
+        self._become(model)
+        self._warn(progress)
+        return self
+
+    # What was learnt
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
+        scores = self._scores(self._checked_rows(X))
+        if len(self.classes_) > 2:
+            return scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row; the first of `classes_` among equals."""
+        return self.classes_[self._codes(self._checked_rows(X))]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """p(label | row), columns as `classes_`."""
+        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=False)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(label | row), columns as `classes_`."""
+        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=True)
+
+    # Parts
+
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, nonnegative: bool
+    ) -> tuple[Labelled, NDArray[Any], NDArray[np.float64]]:
+        """((rows, codes), classes), weights; rows of weight 0 are gone."""
+        rows = validation.as_rows(X, nonnegative=nonnegative)
+        self._check_width(X, rows, reset=True)
+        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
+        weights = validation.as_weights(sample_weight, len(codes))
+        weights = validation.class_weights(self.class_weight, classes, codes, weights, strict=True)
+        if weights is None:
+            weights = np.empty(0)
+        elif not weights.all():
+            kept = np.flatnonzero(weights)
+            if not len(kept):
+                raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
+            rows, weights = rows.take(kept), weights[kept]
+            present, codes = np.unique(codes[kept], return_inverse=True)
+            classes, codes = classes[present], codes.astype(np.int32)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        return (rows, codes), classes, weights
+
+    def _layout(self, design: Design, codes: NDArray[np.int32], n_features: int, n_labels: int) -> Layout:
+        one_of("weights", self.weights, WEIGHTS)
+        cutoff = validation.as_cutoff(self.cutoff, n_features)
+        if self.weights == "observed":
+            return Pairs.observed(design, codes, n_labels, cutoff[design.features])
+        if (cutoff > 1).any():
+            raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
+        return Dense(design, columns(n_labels))
+
+    def _beginning(self, problem: Problem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
+        """Zeros, the prior's means, or with warm_start the present weights."""
+        theta = memory.zeros((problem.size,))
+        n, design = problem.n_weights, problem.design
+        if self.warm_start and hasattr(self, "coef_"):
+            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != n_features:
+                raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
+            theta[:n] = problem.layout.select(np.ascontiguousarray(self.coef_.T[design.features], np.float64))
+            theta[n:] = self.intercept_[: problem.size - n]
+        elif len(problem.prior.mean):
+            theta[:n] = problem.prior.mean
+        return theta
+
+    def _checked_rows(self, X: Any) -> Rows:
+        self._check_fitted()
+        rows = validation.as_rows(X, dtype=self.coef_.dtype)
+        self._check_width(X, rows, reset=False)
+        return rows
+
+    def _weights(self) -> NDArray[Any]:
+        return np.ascontiguousarray(self.coef_.T)
+
+    def _scores(self, rows: Rows) -> NDArray[np.float64]:
+        return run.scores(rows, self._weights(), self.intercept_, self.n_jobs)
+
+    def _codes(self, rows: Rows) -> NDArray[np.int64]:
+        codes = np.empty(len(rows), np.int64)
+
+        def infer(scores: NDArray[np.float64], start: int, stop: int) -> None:
+            row_kernels.best(scores, codes[start:stop])
+
+        run.forward(rows, self._weights(), self.intercept_, infer, self.n_jobs)
+        return codes
+
+    def _accuracy(self, rows: Rows, codes: NDArray[np.int32]) -> float:
+        return float(np.mean(self._codes(rows) == codes))
+
+
+def _centre(problem: Problem, theta: NDArray[np.float64]) -> None:
+    """Of the optima that differ by a shift of all labels, the one whose shifts are zero on average."""
+    n, K = problem.n_weights, problem.width
+    if K == 1:
+        return
+    theta[n:] -= theta[n:].mean() if problem.size > n else 0.0
+    if isinstance(problem.layout, Dense) and problem.prior.l1 == 0 and not problem.prior.precision.any():
+        weights = theta[:n].reshape(-1, K)
+        weights -= weights.mean(axis=1, keepdims=True)

@@ -1,0 +1,166 @@
+"""The body that conditional log-linear models share: priors, layouts, a solver by name, the certificate."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import validation
+from fastlin.engine import memory, vectors
+from fastlin.linear.base import SparseClassifier
+from fastlin.optim import orthant
+from fastlin.optim.design import Design
+from fastlin.optim.layouts import Layout
+from fastlin.optim.problem import Prior, Problem
+from fastlin.optim.progress import Progress
+from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
+from fastlin.validation import one_of, real_number, whole_number
+
+PENALTIES = ("elasticnet", "l2", "l1", None)
+
+
+class MaxentClassifier(SparseClassifier):
+    """Weights with a Gaussian or an elastic-net prior that any of the solvers fits to one optimum."""
+
+    C: float
+    penalty: str | None
+    l1_ratio: float
+    prior_variance: Any
+    prior_mean: Any
+    tol: float
+    fit_intercept: bool
+    random_state: Any
+    solver: str
+    max_iter: int
+    verbose: int
+    n_jobs: int | None
+    dtype: Any
+    callback: Any
+
+    history_: list[dict[str, Any]]
+    certificate_: dict[str, float]
+
+    def _check_parameters(self) -> str:
+        """Check what does not depend on the data; returns the solver's own name."""
+        one_of("solver", self.solver, [*SOLVERS, *ALIASES])
+        solver = ALIASES.get(self.solver, self.solver)
+        real_number("tol", self.tol, at_least=0)
+        whole_number("max_iter", self.max_iter, 1)
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, 0)
+        validation.as_jobs(self.n_jobs)
+        validation.as_callback(self.callback)
+        l1, _ = self._strengths()
+        if l1 > 0 and solver not in SPARSE:
+            raise ValueError(f"solver={self.solver!r} has no L1 term; use one of {', '.join(map(repr, SPARSE))}")
+        return solver
+
+    def _strengths(self) -> tuple[float, float]:
+        """λ₁ and λ₂ = 1/σ² of the elastic net."""
+        one_of("penalty", self.penalty, PENALTIES)
+        C = real_number("C", self.C, above=0)
+        ratio = 0.0 if self.l1_ratio is None else real_number("l1_ratio", self.l1_ratio, at_least=0, at_most=1)
+        if self.penalty == "l2" and ratio > 0:
+            raise ValueError(f"penalty='l2' together with l1_ratio={self.l1_ratio!r}: say penalty='elasticnet'")
+        ratio = 1.0 if self.penalty == "l1" else ratio
+        strength = 0.0 if self.penalty is None else 1 / C
+        return strength * ratio, strength * (1 - ratio)
+
+    def _prior(self, layout: Layout, n_features: int, width: int) -> Prior:
+        """The prior of the design's features."""
+        features = layout.design.features
+        l1, l2 = self._strengths()
+        precision = np.full(len(features), l2)
+        if self.prior_variance is not None:
+            if l1 > 0:
+                raise ValueError("prior_variance belongs to a Gaussian prior: set l1_ratio=0")
+            variance = validation.as_positive(self.prior_variance, "prior_variance", n_features)
+            precision = 1 / variance[features]
+        mean = np.empty(0)
+        if self.prior_mean is not None:
+            if l1 > 0:
+                raise ValueError("prior_mean belongs to a Gaussian prior: set l1_ratio=0")
+            mean = layout.select(self._means(n_features, width)[features])
+        return Prior(precision, mean, l1)
+
+    def _means(self, n_features: int, width: int) -> NDArray[np.float64]:
+        """The prior's means as [V, K]; zeros where none are given."""
+        if self.prior_mean is None:
+            return np.zeros((n_features, width))
+        mean = validation.as_finite(self.prior_mean, "prior_mean", np.ndim(self.prior_mean))
+        if mean.shape not in ((), (n_features,), (width, n_features)):
+            shapes = f"a number, ({n_features},) or ({width}, {n_features})"
+            raise ValueError(f"prior_mean must be {shapes}, got shape {mean.shape}")
+        return np.ascontiguousarray(np.broadcast_to(mean, (width, n_features)).T)
+
+    def _optimise(self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any) -> Progress:
+        """Run the solver on θ, and record what it reached."""
+        progress = Progress(self.tol, self.max_iter, problem.inference.total_weight, report)
+        SOLVERS[solver](problem, theta, progress, validation.as_generator(self.random_state))
+        self._record(problem, theta, progress)
+        return progress
+
+    def _record(self, problem: Problem, theta: NDArray[np.float64], progress: Progress) -> None:
+        """History and certificate."""
+        gradient = np.empty(problem.size)
+        smooth = problem.value(theta, gradient)
+        counts, n, prior = problem.counts(theta, gradient), problem.n_weights, problem.prior
+        loss = problem.loss(theta)
+        steepest = orthant.pseudo_gradient(problem, theta, gradient)
+        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
+        self.objective_ = smooth + prior.l1 * float(np.abs(theta[:n]).sum())
+        self.certificate_ = {
+            "objective": self.objective_,
+            "gradient_norm": vectors.largest(steepest),
+            "moment_gap": vectors.largest(counts),
+            "entropy": loss - float(theta @ counts),
+        }
+        precision = np.repeat(problem.precision, problem.layout.step)
+        if prior.l1 == 0 and (precision > 0).all():
+            balance = abs(float(theta[n:] @ gradient[n:]))
+            self.certificate_["duality_gap"] = 0.5 * float(np.square(gradient[:n]) @ (1 / precision)) + balance
+
+    def _warn(self, progress: Progress) -> None:
+        if progress.converged or progress.stopped:
+            return
+        if progress.iterations >= self.max_iter:
+            advice = f"max_iter={self.max_iter} iterations of solver={self.solver!r} were not enough for tol={self.tol}"
+            advice += ". Raise max_iter or tol, use solver='auto', or scale the features"
+        else:
+            advice = f"rounding ended the progress of solver={self.solver!r} before tol={self.tol}: raise tol"
+        if self.C == np.inf or self.penalty is None:
+            advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
+        warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=3)
+
+    def _reporter(
+        self, model: Self, install: Callable[[], None], evaluate: Callable[[], float] | None
+    ) -> Callable[[dict[str, Any]], Any] | None:
+        """What happens after each record of the history; None for nothing."""
+        if not self.verbose and self.callback is None and evaluate is None:
+            return None
+
+        def report(record: dict[str, Any]) -> Any:
+            install()
+            if evaluate is not None:
+                record["validation_score"] = evaluate()
+            if self.verbose:
+                score = f"  validation {record['validation_score']:.4f}" if evaluate else ""
+                print(  # noqa: T201 - verbose asks for it
+                    f"{type(self).__name__}  iteration {record['iteration']}  {record['seconds']:.2f} s  "
+                    f"objective {record['objective']:.8g}  gradient {record['gradient_norm']:.3g}{score}",
+                    flush=True,
+                )
+            return self.callback is not None and self.callback(model, record)
+
+        return report
+
+
+def spread_out(design: Design, of_design: NDArray[np.float64], fill: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
+    """Weights of the design's features as weights of all features, [V, K]; the others stay as `fill` says."""
+    weights = memory.zeros(fill.shape, dtype)
+    np.copyto(weights, fill, casting="same_kind")
+    weights[design.features] = of_design
+    return weights

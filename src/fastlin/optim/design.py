@@ -1,0 +1,61 @@
+"""A matrix laid out for learners that read it many times: the features that occur, most frequent first, and both ways."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import layout
+from fastlin.validation import Rows
+
+
+@dataclass(frozen=True)
+class Design:
+    """Rows and columns of the features that some row has; `features` says which columns of X they are."""
+
+    features: NDArray[np.int64]
+    n_rows: int
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    column_indptr: NDArray[np.int64]
+    column_rows: NDArray[np.int32]
+    column_values: NDArray[Any]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.features)
+
+    @property
+    def nnz(self) -> int:
+        return int(self.indptr[-1])
+
+    def rows(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+        """indptr, indices and values of a block of rows, as the passes take them."""
+        block = slice(self.indptr[start], self.indptr[stop])
+        return self.indptr, self.indices[block], self.values[block]
+
+    def columns(
+        self, low: int, high: int, values: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+        """The same for a block of columns, with `values` in the place of the columns' own."""
+        block = slice(self.column_indptr[low], self.column_indptr[high])
+        return self.column_indptr, self.column_rows[block], values[block]
+
+    @classmethod
+    def of(cls, rows: Rows) -> "Design":
+        nnz = rows.nnz
+        counts = np.zeros(rows.n_columns, np.int64)
+        layout.tally(rows.indices, nnz, counts)
+        features = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        rank = np.zeros(rows.n_columns, np.int32)
+        rank[features] = np.arange(len(features), dtype=np.int32)
+        indices = np.empty(nnz, np.int32)
+        layout.renumber(rows.indices, nnz, rank, indices)
+        column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
+        column_rows, column_values = np.empty(nnz, np.int32), np.empty(nnz, rows.values.dtype)
+        layout.transpose(rows.indptr, indices, rows.values, column_indptr[:-1].copy(), column_rows, column_values)
+        return cls(
+            features, len(rows), rows.indptr, indices, rows.values[:nnz], column_indptr, column_rows, column_values
+        )

@@ -1,0 +1,130 @@
+"""What the scores of a block of rows mean: labels of each row, or rows that compete within a group."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.engine import likelihood
+from fastlin.optim.design import Design
+
+Scores = NDArray[np.float64]
+Block = NDArray[Any]
+
+
+class Inference(Protocol):
+    """Losses, residuals and curvatures of a block of rows [start, stop) that `cuts` made."""
+
+    width: int
+    total_weight: float
+
+    def cuts(self, design: Design) -> list[tuple[int, int]]: ...
+    def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float: ...
+    def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None: ...
+    def variances(self, shares: Block) -> NDArray[np.float64]: ...
+
+
+def _total(weights: NDArray[np.float64], n: int) -> float:
+    return float(weights.sum()) if len(weights) else float(n)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Every row has one of the same K labels; two may share a column."""
+
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]  # one a row, or empty for all ones
+    width: int
+
+    @property
+    def total_weight(self) -> float:
+        return _total(self.weights, len(self.codes))
+
+    def cuts(self, design: Design) -> list[tuple[int, int]]:
+        return list(run.cuts(design.indptr, self.width))
+
+    def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float:
+        kernel = likelihood.sigmoid_loss if self.width == 1 else likelihood.softmax
+        return kernel(scores, self.codes[start:stop], self.weights[start:stop], residual, shares)
+
+    def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None:
+        if self.width == 1:
+            likelihood.sigmoid_curvature(scores, shares, curvature)
+        else:
+            likelihood.softmax_curvature(scores, shares, self.weights[start:stop], curvature)
+
+    def variances(self, shares: Block) -> NDArray[np.float64]:
+        """w p (1 − p), the diagonal of the curvature of each row."""
+        if self.width == 1:
+            return shares.astype(np.float64)
+        variances = shares * (1.0 - shares.astype(np.float64))
+        return variances * self.weights[:, np.newaxis] if len(self.weights) else variances
+
+    def probabilities(self, residual: Block) -> NDArray[np.float64]:
+        """p of every label, two where they share a column, from residuals of nonzero weight."""
+        p = residual / self.weights[:, np.newaxis] if len(self.weights) else residual.copy()
+        if self.width == 1:
+            p[:, 0] += self.codes
+            return np.concatenate([1 - p, p], axis=1)
+        p[np.arange(len(p)), self.codes] += 1
+        return p
+
+    def distances(self, a: Block, residual: Block) -> None:
+        """residual = w (a − e_y)."""
+        np.copyto(residual, a)
+        if self.width == 1:
+            residual[:, 0] -= self.codes
+        else:
+            residual[np.arange(len(residual)), self.codes] -= 1
+        if len(self.weights):
+            residual *= self.weights[:, np.newaxis]
+
+    def spread(self, a: Block) -> float:
+        """Σ w a (1 − a), the curvature of an intercept, on average over the columns."""
+        weights = self.weights if len(self.weights) else np.ones(len(a))
+        return float(weights @ (a.sum(axis=1) - np.einsum("ik,ik->i", a, a))) / self.width
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows starts[g] … starts[g + 1] − 1 compete, and gold[g] is the place of the right one among them."""
+
+    starts: NDArray[np.int64]
+    gold: NDArray[np.int64]
+    weights: NDArray[np.float64]  # one a group, or empty for all ones
+    width: int = 1
+
+    @property
+    def total_weight(self) -> float:
+        return _total(self.weights, len(self.gold))
+
+    def cuts(self, design: Design) -> list[tuple[int, int]]:
+        of_groups = run.cuts(design.indptr[self.starts], 1)
+        return [(int(self.starts[first]), int(self.starts[last])) for first, last in of_groups]
+
+    def _range(self, start: int, stop: int) -> tuple[int, int]:
+        """The groups of a block; groups without rows belong to the block before them."""
+        first, last = np.searchsorted(self.starts, [start, stop], side="left")
+        return int(first), int(last)
+
+    def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float:
+        first, last = self._range(start, stop)
+        weights = self.weights[first:last]
+        return likelihood.groups(
+            scores, self.starts[first : last + 1], self.gold[first:last], weights, residual, shares
+        )
+
+    def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None:
+        first, last = self._range(start, stop)
+        starts, weights = self.starts[first : last + 1], self.weights[first:last]
+        likelihood.groups_curvature(scores, starts, shares, weights, curvature)
+
+    def variances(self, shares: Block) -> NDArray[np.float64]:
+        """w p (1 − p)."""
+        p = shares.astype(np.float64)
+        variances = p * (1.0 - p)
+        if len(self.weights):
+            variances *= np.repeat(self.weights, np.diff(self.starts))[:, np.newaxis]
+        return variances

@@ -1,0 +1,137 @@
+"""Which weights a model has, and how a vector of them meets a block of rows or of columns."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.engine import pairs, passes
+from fastlin.optim.design import Design
+
+Vector = NDArray[Any]
+
+
+class Layout(Protocol):
+    """Weights in the order of the design's features; weight q belongs to a feature, `span` says which are whose."""
+
+    width: int  # columns of scores
+    step: int  # weights that share one entry of a prior
+    n_weights: int
+
+    def span(self, low: int, high: int) -> slice: ...
+    def column_cuts(self) -> list[tuple[int, int]]: ...
+    def expand(self, of_features: NDArray[Any]) -> NDArray[Any]: ...
+    def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]: ...
+    def columns(self, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]) -> None: ...
+    def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Every label's weight of every feature, [V, K]."""
+
+    design: Design
+    width: int
+
+    @property
+    def step(self) -> int:
+        return self.width
+
+    @property
+    def n_weights(self) -> int:
+        return self.design.n_features * self.width
+
+    def span(self, low: int, high: int) -> slice:
+        """The weights of the features [low, high)."""
+        return slice(low * self.width, high * self.width)
+
+    def column_cuts(self) -> list[tuple[int, int]]:
+        return list(run.cuts(self.design.column_indptr, self.width))
+
+    def expand(self, of_features: NDArray[Any]) -> NDArray[Any]:
+        """One value a feature, as one for each entry of a prior."""
+        return of_features
+
+    def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+        """The scores of a block of rows."""
+        indptr, indices, values = self.design.rows(start, stop)
+        scores, spare = np.empty((stop - start, self.width)), np.empty(self.width, weights.dtype)
+        passes.forward(indptr, indices, values, start, stop, weights.reshape(-1, self.width), bias, spare, scores)
+        return scores
+
+    def columns(self, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]) -> None:
+        """Xᵀ residual for the features [low, high), with `values` in the place of the columns' own."""
+        indptr, rows, values = self.design.columns(low, high, values)
+        if self.width == 1:
+            passes.dots(indptr, rows, values, low, high, residual[:, 0], out)
+            return
+        spare = np.empty(self.width, residual.dtype)
+        nothing = np.zeros(self.width)
+        passes.forward(indptr, rows, values, low, high, residual, nothing, spare, out.reshape(-1, self.width))
+
+    def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights as [V, K]."""
+        return weights.reshape(-1, self.width)
+
+    def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights that are in a [V, K]."""
+        return matrix.reshape(-1)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The weights of the (feature, label) pairs that enough rows have; starts[j] is feature j's first."""
+
+    design: Design
+    width: int
+    starts: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    step: int = 1
+
+    @classmethod
+    def observed(cls, design: Design, codes: NDArray[np.int32], n_labels: int, cutoff: NDArray[np.int64]) -> "Pairs":
+        """The pairs seen in at least cutoff[j] rows."""
+        starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_labels, np.int64)
+        columns = design.column_indptr, design.column_rows, design.column_values, codes, cutoff, seen, starts
+        pairs.observe(*columns, np.empty(0, np.int32))
+        labels = np.empty(starts[-1], np.int32)
+        pairs.observe(*columns, labels)
+        return cls(design, n_labels, starts, labels)
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.labels)
+
+    def span(self, low: int, high: int) -> slice:
+        return slice(int(self.starts[low]), int(self.starts[high]))
+
+    def column_cuts(self) -> list[tuple[int, int]]:
+        return list(run.cuts(self.design.column_indptr, self.width))
+
+    def expand(self, of_features: NDArray[Any]) -> NDArray[Any]:
+        return np.repeat(of_features, np.diff(self.starts))
+
+    def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+        indptr, indices, values = self.design.rows(start, stop)
+        scores = np.empty((stop - start, self.width))
+        pairs.forward(indptr, indices, values, start, stop, self.starts, self.labels, weights, bias, scores)
+        return scores
+
+    def columns(self, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]) -> None:
+        indptr, rows, values = self.design.columns(low, high, values)
+        pairs.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, out)
+
+    def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        matrix = np.zeros((self.design.n_features, self.width))
+        matrix[self._features(), self.labels] = weights
+        return matrix
+
+    def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        return matrix[self._features(), self.labels]
+
+    def _features(self) -> NDArray[np.int64]:
+        """The feature of each pair."""
+        return np.repeat(np.arange(self.design.n_features), np.diff(self.starts))

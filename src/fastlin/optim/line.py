@@ -1,0 +1,75 @@
+"""Along a direction, scores are linear: S(θ + αd) = S + αU with U = X d. A line search reads no X.
+
+φ(α) = f(θ + αd) is convex, so its minimum is where φ′, which increases, crosses zero: Newton's method inside a bracket.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import vectors
+from fastlin.optim.problem import Problem
+
+SUFFICIENT = 1e-4  # Armijo's constant
+MOST = 40  # trials
+ROUNDING = 1e-14  # of f
+
+
+class Point:
+    """θ with its scores, value and gradient, as a solver moves it."""
+
+    def __init__(self, problem: Problem, theta: NDArray[np.float64]) -> None:
+        self.problem, self.theta = problem, theta
+        self.gradient = np.empty(problem.size)
+        self.scores = problem.scores(theta)
+        self._arrive(problem.along(self.scores, self.scores, 0.0)[0])
+
+    @property
+    def gradient_norm(self) -> float:
+        return vectors.largest(self.gradient)
+
+    def move(self, direction: NDArray[Any], first: float, accuracy: float) -> bool:
+        """θ += αd with |φ′(α)| ≤ accuracy·|φ′(0)| and less f; False where rounding leaves no such α.
+
+        `first` is the step to try first; 0 asks for that of the quadratic at θ.
+        """
+        slope = vectors.dot(self.gradient, direction)
+        if not slope < 0:
+            return False
+        ahead = self.problem.scores(direction)
+        linear, square = self.problem.pull(self.theta, direction)
+        penalty = self.value - self.loss
+
+        def trial(step: float) -> tuple[float, float, float]:
+            """φ, φ′, φ″ at α; leaves the residuals of α behind."""
+            loss, derivative, bend = self.problem.along(self.scores, ahead, step)
+            prior = penalty + step * (linear + 0.5 * step * square)
+            return loss + prior, derivative + linear + step * square, bend + square
+
+        low, high, step = 0.0, np.inf, first
+        if not first:
+            bend = trial(0.0)[2]
+            step = -slope / bend if bend > 0 else 1.0
+        for _ in range(MOST):
+            value, derivative, bend = trial(step)
+            far = not np.isfinite(value) or derivative > 0
+            low, high = (low, step) if far else (step, high)
+            falls = value <= self.value + SUFFICIENT * step * slope + ROUNDING * abs(self.value)
+            if falls and abs(derivative) <= accuracy * -slope:
+                break
+            newton = step - derivative / bend if np.isfinite(value) and bend > 0 else np.nan
+            limit = 10 * step if high == np.inf else high
+            step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
+        if not value < self.value + ROUNDING * abs(self.value):
+            self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
+            return False
+        self.theta += step * direction
+        self.scores += step * ahead
+        self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
+        return True
+
+    def _arrive(self, loss: float) -> None:
+        """Value and gradient from the residuals just left behind."""
+        self.loss = loss
+        self.value = loss + self.problem.gather(self.theta, self.gradient)

@@ -1,0 +1,77 @@
+"""Truncated Newton: conjugate gradients on H s = −∇f, preconditioned by the diagonal of H, then a line search.
+
+The inner iterations run in float32 where the data allow it: they only shape the step, and their vectors are what an
+iteration reads and writes. Values and gradients are float64.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import memory, vectors
+from fastlin.optim.line import Point
+from fastlin.optim.problem import Problem
+from fastlin.optim.progress import Progress
+
+MOST = 250  # inner iterations
+TOLERANCE = 0.25  # of the residual, at first
+TIGHTEST = 0.01
+EASY = 1e6  # |x| and weights below which float32 holds a product
+
+
+def minimise(
+    problem: Problem,
+    theta: NDArray[np.float64],
+    progress: Progress,
+    generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
+) -> None:
+    """Move θ to the minimum of a problem without an L1 term."""
+    dtype = inner_type(problem)
+    point = Point(problem, theta)
+    norm = point.gradient_norm
+    first = norm
+    while not progress.record(point.value, norm, passes=problem.passes):
+        progress.iterations += 1
+        tolerance = max(TIGHTEST, min(TOLERANCE, np.sqrt(norm / first)))
+        step, inner = solve(problem, point.gradient, preconditioner(problem, dtype), tolerance)
+        if not point.move(step.astype(np.float64), 1.0, 0.9):
+            break
+        norm = point.gradient_norm
+
+
+def inner_type(problem: Problem) -> Any:
+    """The type of the inner iterations' vectors."""
+    values, weights = problem.design.column_values, problem.inference.weights
+    largest = max(np.abs(values).max(initial=0), weights.max(initial=0), problem.precision.max(initial=0))
+    return np.float32 if largest < EASY else np.float64
+
+
+def preconditioner(problem: Problem, dtype: Any) -> NDArray[Any]:
+    """1 / diag H; where H has nothing, 1."""
+    diagonal = problem.diagonal()
+    diagonal[~(diagonal > np.finfo(dtype).tiny)] = 1.0
+    return np.divide(1.0, diagonal, out=diagonal).astype(dtype)
+
+
+def solve(
+    problem: Problem, gradient: NDArray[np.float64], inverse: NDArray[Any], tolerance: float
+) -> tuple[NDArray[Any], int]:
+    """(s, iterations) with ‖Hs + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹; zeros of `inverse` stay where they are."""
+    s, r, p, Hp = (memory.zeros((problem.size,), inverse.dtype) for _ in range(4))
+    scale = vectors.largest(gradient)
+    np.divide(gradient, -scale, out=r, casting="same_kind")
+    vectors.redirect(0.0, r, inverse, p)
+    first = size = vectors.dot(r, p)
+    for iteration in range(1, MOST + 1):
+        curvature = problem.product(p, Hp)
+        if not curvature > 0:
+            break
+        previous, size = size, vectors.advance(size / curvature, p, Hp, inverse, s, r)
+        if not size > tolerance**2 * first:
+            break
+        vectors.redirect(size / previous, r, inverse, p)
+    if not s.any():
+        s[:] = p
+    s *= scale
+    return s, iteration

@@ -1,0 +1,36 @@
+"""The solvers by name, and which problems each can solve."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.optim import ascent, newton
+from fastlin.optim.problem import Problem
+from fastlin.optim.progress import Progress
+
+Solver = Callable[[Problem, NDArray[np.float64], Progress, np.random.Generator], None]
+
+
+def automatic(
+    problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator
+) -> None:
+    """Dual ascent where the dual exists and is fast, else Newton's method, which also finishes what is left."""
+    if ascent.applies(problem):
+        ascent.maximise(problem, theta, progress, generator)
+    if not progress.finished:
+        newton.minimise(problem, theta, progress, generator)
+
+
+SOLVERS: dict[str, Solver] = {
+    "auto": automatic,
+    "newton": newton.minimise,
+}
+ALIASES = {
+    "newton-cg": "newton",
+    "newton-cholesky": "newton",
+    "liblinear": "newton",
+    "sag": "auto",
+    "saga": "auto",
+}
+SPARSE = ("auto", "newton", "lbfgs")  # solvers that know an L1 term
