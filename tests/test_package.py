@@ -25,7 +25,7 @@ LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 # from the top: a module may import from its own room and from those below it
-LAYERS = ["demo", "__init__", "linear", "losses", "optim", "store", "run", "validation", "engine"]
+LAYERS = ["demo", "__init__", "linear", "optim", "losses", "store", "run", "validation", "engine"]
 MODELS = """
 import sys
 import numpy as np

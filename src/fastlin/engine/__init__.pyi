@@ -7,6 +7,7 @@ from fastlin.engine import online as online
 from fastlin.engine import pairs as pairs
 from fastlin.engine import passes as passes
 from fastlin.engine import rows as rows
+from fastlin.engine import scaling as scaling
 from fastlin.engine import vectors as vectors
 
 LEVELS: dict[str, int]

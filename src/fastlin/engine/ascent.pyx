@@ -14,10 +14,10 @@ more after an epoch (the method of multipliers). What a row adds to the duality 
 w KL(a' ‖ softmax s), and an epoch returns the sum.
 """
 
-from libc.math cimport exp, fabs, log1p
+from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport add_row, prefetch, prefetch_range, score_row, value
+from fastlin.engine.csr cimport add_row, prefetch, prefetch_range, score_row, number
 from fastlin.engine.mathx cimport add_up, exponential, exponentials, highest, log1pexp, logarithm
 
 cdef enum:
@@ -35,8 +35,8 @@ cdef struct Rows:
     Py_ssize_t end
 
 
-cdef inline int64_t look_ahead(const Rows* rows, const value* values, Py_ssize_t position, double* dual, Py_ssize_t width,
-                               int64_t* m_ahead) noexcept nogil:
+cdef inline int64_t look_ahead(const Rows* rows, const number* values, Py_ssize_t position, double* dual,
+                               Py_ssize_t width, int64_t* m_ahead) noexcept nogil:
     """Fetch what the next rows need; returns where the next row's non-zeros begin."""
     cdef int64_t row
     if position + 4 >= rows.end:
@@ -60,10 +60,10 @@ cdef inline double probability(double z) noexcept nogil:
 cdef inline double move_logit(double target, double eta, double* z) noexcept nogil:
     """Solve logit a + ηa = target from the old z = logit a; returns a. The root lies in [target − η, target]."""
     cdef double low = target - eta, high = target, a = 0, excess
-    cdef Py_ssize_t turn
+    cdef Py_ssize_t _turn
     if not low <= z[0] <= high:
         z[0] = 0.5 * (low + high)
-    for turn in range(MOST):
+    for _turn in range(MOST):
         a = probability(z[0])
         excess = z[0] + eta * a - target
         if excess > 0:
@@ -78,7 +78,7 @@ cdef inline double move_logit(double target, double eta, double* z) noexcept nog
     return probability(z[0])
 
 
-def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values, const double[::1] weights,
+def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
            const double[::1] norms, const int64_t[::1] order, double C, double step,
            double[:, ::1] dual, double[:, ::1] W, double[::1] bias):
     """Visit the rows of `order`: two labels in one column. dual[i] = (logit a, a); step = 1/ρ."""
@@ -112,9 +112,9 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::
 cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double* v, double* a,
                               double* spare) noexcept nogil:
     """Solve log a + ηa + λ = u, Σ a = 1 from the old v = log a, by Newton's method in v and λ together."""
-    cdef Py_ssize_t k, turn
+    cdef Py_ssize_t k, _turn
     cdef double multiplier, total, slope, rest, error, d
-    for turn in range(MOST):
+    for _turn in range(MOST):
         for k in range(K):
             a[k] = exponential(v[k])
         total = 0
@@ -145,14 +145,14 @@ cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double*
         v[k] -= slope
 
 
-def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values, const double[::1] weights,
+def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
             const double[::1] norms, const int64_t[::1] order, double C, double step,
             double[:, ::1] dual, double[:, ::1] W, double[::1] bias):
     """Visit the rows of `order`: K ≥ 2 labels. dual[i] = (log a, a), [2K]; step = 1/ρ."""
     cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
     cdef Py_ssize_t position, K = W.shape[1], k
     cdef int64_t i, start, ahead, m_ahead
-    cdef double eta, top, total, log_total, w = 1, gap = 0, local
+    cdef double eta, top, total, w = 1, gap = 0, local
     cdef double[::1] scores = bias.copy(), new = bias.copy(), spare = bias.copy()
     cdef double* s = &scores[0]
     cdef double* logs

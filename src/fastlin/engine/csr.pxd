@@ -6,7 +6,7 @@ ctypedef fused real:
     float
     double
 
-ctypedef fused value:
+ctypedef fused number:
     float
     double
 
@@ -14,42 +14,43 @@ cdef extern from "tile.h" nogil:
     void prefetch "fastlin_prefetch"(const void*) noexcept
     void prefetch_range "fastlin_prefetch_range"(const void*, const void*) noexcept
     void fastlin_score_float_float(float*, const float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t,
-                                    const int32_t*, Py_ssize_t) noexcept
+                                   const int32_t*, Py_ssize_t) noexcept
     void fastlin_score_float_double(float*, const float*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
                                     const int32_t*, Py_ssize_t) noexcept
     void fastlin_score_double_float(double*, const double*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t,
                                     const int32_t*, Py_ssize_t) noexcept
     void fastlin_score_double_double(double*, const double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
-                                    const int32_t*, Py_ssize_t) noexcept
+                                     const int32_t*, Py_ssize_t) noexcept
     void fastlin_add_float_float(float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t, const float*) noexcept
     void fastlin_add_float_double(float*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t, const float*) noexcept
     void fastlin_add_double_float(double*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t, const double*) noexcept
-    void fastlin_add_double_double(double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t, const double*) noexcept
+    void fastlin_add_double_double(double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
+                                   const double*) noexcept
     void fetch_add_row "fastlin_fetch_add_double_double"(double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
-                                                  const double*, const int32_t*, Py_ssize_t) noexcept
+                                                         const double*, const int32_t*, Py_ssize_t) noexcept
 
 
-cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t* indices, const value* values,
+cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t* indices, const number* values,
                            Py_ssize_t m, const int32_t* ahead, Py_ssize_t m_ahead) noexcept nogil:
     """out[k] = Σ_j x_j W[j, k]; meanwhile the weights of the first of the m_ahead features in `ahead` are fetched."""
-    if real is float and value is float:
+    if real is float and number is float:
         fastlin_score_float_float(out, W, K, indices, values, m, ahead, m_ahead)
     elif real is float:
         fastlin_score_float_double(out, W, K, indices, values, m, ahead, m_ahead)
-    elif value is float:
+    elif number is float:
         fastlin_score_double_float(out, W, K, indices, values, m, ahead, m_ahead)
     else:
         fastlin_score_double_double(out, W, K, indices, values, m, ahead, m_ahead)
 
 
-cdef inline void add_row(real* W, Py_ssize_t K, const int32_t* indices, const value* values,
+cdef inline void add_row(real* W, Py_ssize_t K, const int32_t* indices, const number* values,
                          Py_ssize_t m, const real* change) noexcept nogil:
     """W[j, k] += x_j change[k]."""
-    if real is float and value is float:
+    if real is float and number is float:
         fastlin_add_float_float(W, K, indices, values, m, change)
     elif real is float:
         fastlin_add_float_double(W, K, indices, values, m, change)
-    elif value is float:
+    elif number is float:
         fastlin_add_double_float(W, K, indices, values, m, change)
     else:
         fastlin_add_double_double(W, K, indices, values, m, change)

@@ -34,7 +34,7 @@ def renumber(const int32_t[::1] indices, int64_t nnz, const int32_t[::1] rank, i
 
 def transpose(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t[::1] cursor,
               int32_t[::1] rows, real[::1] columns):
-    """Row numbers and values column by column, rows ascending; cursor[j] is where column j begins, then where it ends."""
+    """Row numbers and values, column by column, rows ascending; cursor[j] is where column j begins, then its end."""
     cdef int64_t i, p, q, nnz = indptr[indptr.shape[0] - 1]
     cdef int32_t j
     with nogil:

@@ -8,13 +8,13 @@ Feature j owns the weights q in [starts[j], starts[j + 1]), and labels[q] says w
 
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport prefetch, real, value
+from fastlin.engine.csr cimport prefetch, real, number
 
 cdef enum:
     AHEAD = 16               # non-zeros
 
 
-def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const value[::1] values, const int32_t[::1] codes,
+def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, const int32_t[::1] codes,
             const int64_t[::1] cutoff, int64_t[::1] seen, int64_t[::1] starts, int32_t[::1] labels):
     """Fill `starts` with the pairs seen in at least cutoff[j] rows and, where there is room, their labels.
 
@@ -38,7 +38,7 @@ def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const value[::1]
             starts[j + 1] = q
 
 
-def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values,
+def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
             Py_ssize_t start, Py_ssize_t stop, const int64_t[::1] starts, const int32_t[::1] labels,
             const real[::1] theta, const double[::1] bias, double[:, ::1] scores):
     """scores[i − start] of the rows, where `values` and `indices` begin at row `start`."""
@@ -64,7 +64,7 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const value[:
                     s[labels[q]] += x * theta[q]
 
 
-def backward(const int64_t[::1] indptr, const int32_t[::1] rows, const value[::1] values,
+def backward(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values,
              Py_ssize_t low, Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels,
              const real[:, ::1] R, double[::1] gradient):
     """gradient[q − starts[low]] for the features [low, high), where `values` and `rows` begin at feature `low`."""

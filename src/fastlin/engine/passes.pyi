@@ -6,13 +6,22 @@ from numpy.typing import NDArray
 def forward(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    values: NDArray[Any],  # of the type of W
+    values: NDArray[Any],  # float32 or float64
     start: int,
     stop: int,
     W: NDArray[Any],  # float32 or float64
     bias: NDArray[np.float64],
     raw: NDArray[Any],  # of the type of W
     scores: NDArray[np.float64],
+) -> None: ...
+def dots(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    start: int,
+    stop: int,
+    r: NDArray[Any],
+    out: NDArray[np.float64],
 ) -> None: ...
 def backward(
     indptr: NDArray[np.int64],

@@ -8,7 +8,7 @@ result has the same bits for every number of threads.
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport fetch_add_row, prefetch, real, score_row, value
+from fastlin.engine.csr cimport fetch_add_row, prefetch, real, score_row, number
 from fastlin.engine.mathx cimport logarithm
 
 
@@ -28,7 +28,7 @@ cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssiz
     return low
 
 
-def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values,
+def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
             Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw,
             double[:, ::1] scores):
     """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`."""
@@ -49,9 +49,9 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const value[:
                 scores[i - start, k] = raw[k] + bias[k]
 
 
-def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const value[::1] values,
+def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
          Py_ssize_t start, Py_ssize_t stop, const real[::1] r, double[::1] out):
-    """out[j − start] = Σ x r[i] over line j: `forward` of one column for lines of a few non-zeros and an r that stays in cache.
+    """out[j − start] = Σ x r[i] over line j: `forward` of one column, for short lines and an r that stays in cache.
 
     Most features of a text occur once or twice, where what `forward` does to prefetch costs three times the sum itself.
     """

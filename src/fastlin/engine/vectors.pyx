@@ -102,7 +102,7 @@ def add_prior(const double[::1] product, const real[::1] p, const double[::1] pr
               real[::1] Hp):
     """Hp = product + precision ∘ p; returns pᵀHp."""
     cdef Py_ssize_t j, q
-    cdef double total = 0, value
+    cdef double total = 0
     with nogil:
         for j in range(precision.shape[0]):
             for q in range(j * width, j * width + width):
@@ -136,3 +136,37 @@ def redirect(double beta, const real[::1] r, const real[::1] inverse, real[::1] 
     with nogil:
         for i in range(p.shape[0]):
             p[i] = inverse[i] * r[i] + keep * p[i]
+
+
+# L-BFGS: the pairs are the rows of B
+
+
+def products(const real[:, ::1] B, const real[::1] v, double[::1] out):
+    """out[r] = B[r] · v, reading v once."""
+    cdef Py_ssize_t r, start = 0, stop, n = v.shape[0]
+    with nogil:
+        for r in range(B.shape[0]):
+            out[r] = 0
+        while start < n:
+            stop = stretch_end(start, n)
+            for r in range(B.shape[0]):
+                out[r] += inner(&B[r, start], &v[start], stop - start)
+            start = stop
+
+
+def combine(const real[:, ::1] B, const double[::1] c, const real[::1] v, double of_v, const double[::1] scale,
+            double[::1] out):
+    """out = scale ∘ (Σ_r c_r B[r] + of_v · v)."""
+    cdef Py_ssize_t r, i, start = 0, stop, n = v.shape[0]
+    with nogil:
+        while start < n:
+            stop = stretch_end(start, n)
+            for i in range(start, stop):
+                out[i] = of_v * v[i]
+            for r in range(B.shape[0]):
+                if c[r] != 0:
+                    for i in range(start, stop):
+                        out[i] += c[r] * B[r, i]
+            for i in range(start, stop):
+                out[i] *= scale[i]
+            start = stop

@@ -52,8 +52,8 @@ class LogisticRegression(MaxentClassifier):
     random_state : int, RandomState, Generator or None
         The seed of the orders in which "auto", "sgd" and "adagrad" visit the rows.
     solver : str
-        "auto" (dual coordinate ascent, then Newton's method), "newton" (truncated, with Hessian products), "lbfgs", "cg"
-        (Polak–Ribière), "gd" (steepest descent), "gis" and "iis" (generalised and improved iterative scaling),
+        "auto" (dual coordinate ascent, then Newton's method), "newton" (truncated, with Hessian products), "lbfgs",
+        "cg" (Polak–Ribière), "gd" (steepest descent), "gis" and "iis" (generalised and improved iterative scaling),
         "sgd" (averaged) and "adagrad", which approach the optimum; scikit-learn's names are understood.
     max_iter : int
         Iterations at most; epochs for "sgd", "adagrad" and the first part of "auto".
@@ -84,12 +84,12 @@ class LogisticRegression(MaxentClassifier):
     objective_ : float
         What was minimised, at the end.
     certificate_ : dict
-        objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count; entropy,
-        Σ w H(p(·|x)); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the objective is
-        from its minimum.
+        objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count;
+        entropy, Σ w H(p(·|x)); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the objective
+        is from its minimum.
     history_ : list of dict
-        One record an iteration (at "auto": a look at the gradient): iteration, seconds, objective, gradient_norm, passes
-        over the data so far; validation_score where there is validation data.
+        One record an iteration (at "auto": a look at the gradient): iteration, seconds, objective, gradient_norm,
+        passes over the data so far; validation_score where there is validation data.
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
@@ -180,7 +180,9 @@ class LogisticRegression(MaxentClassifier):
         solver = self._check_parameters()
         model = copy.copy(self)
         (rows, codes), classes, weights = model._checked(X, y, sample_weight, solver in COUNTS)
-        held = model._checked_validation(X_val, y_val, classes, rows) if X_val is not None or y_val is not None else None
+        held = None
+        if X_val is not None or y_val is not None:
+            held = model._checked_validation(X_val, y_val, classes, rows)
         model.classes_ = classes
         design = Design.of(rows)
         layout = self._layout(design, codes, rows.n_columns, len(classes))
@@ -243,10 +245,10 @@ class LogisticRegression(MaxentClassifier):
         elif not weights.all():
             kept = np.flatnonzero(weights)
             if not len(kept):
-                raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
+                raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")
             rows, weights = rows.take(kept), weights[kept]
-            present, codes = np.unique(codes[kept], return_inverse=True)
-            classes, codes = classes[present], codes.astype(np.int32)
+            present, places = np.unique(codes[kept], return_inverse=True)
+            classes, codes = classes[present], places.astype(np.int32)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         return (rows, codes), classes, weights

@@ -131,7 +131,7 @@ class MaxentClassifier(SparseClassifier):
             advice += ". Raise max_iter or tol, use solver='auto', or scale the features"
         else:
             advice = f"rounding ended the progress of solver={self.solver!r} before tol={self.tol}: raise tol"
-        if self.C == np.inf or self.penalty is None:
+        if np.isinf(self.C) or self.penalty is None:
             advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
         warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=3)
 

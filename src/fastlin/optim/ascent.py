@@ -1,7 +1,7 @@
 """Epochs of dual coordinate ascent, until the gap it meets says that a look at the gradient pays.
 
 No learning rate; an epoch costs a forward pass and a scatter, and on text a dozen to a few dozen of them reach the
-optimum. Where they are slow (little regularisation, few features for many rows) it gives up, and another method goes on.
+optimum. Where they are slow (little regularisation, few features for many rows) it gives up: another method goes on.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ class Dual:
     def __init__(self, problem: Problem, theta: Vector) -> None:
         inference, design, precision = problem.inference, problem.design, problem.prior.precision
         assert isinstance(inference, Labels)
-        self.problem, self.weights = problem, inference.weights
+        self.problem, self.inference = problem, inference
         same = np.ptp(precision) == 0
         self.deviation = np.ones(1) if same else 1 / np.sqrt(precision)
         self.C = 1 / float(precision[0]) if same else 1.0
@@ -69,8 +69,8 @@ class Dual:
 
     def follow(self) -> NDArray[np.float64]:
         """W from a; returns Σ w (e_y − a), which an intercept keeps at zero."""
-        problem, inference = self.problem, self.problem.inference
-        inference.distances(self.state[:, self.state.shape[1] // 2 :], problem.residual)
+        problem = self.problem
+        self.inference.distances(self.state[:, self.state.shape[1] // 2 :], problem.residual)
         theta, counts = np.zeros(problem.size), np.empty(problem.size)
         problem.gather(theta, counts)
         n, precision = problem.n_weights, np.repeat(problem.precision, problem.layout.step)
@@ -87,13 +87,13 @@ class Dual:
         step = 0.0
         if problem.size > problem.n_weights:
             a = self.state[:, self.state.shape[1] // 2 :]
-            step = CENTRE / max(float(problem.inference.spread(a)), 1e-3)
+            step = CENTRE / max(float(self.inference.spread(a)), 1e-3)
         share = max(1, int(BUDGET * len(order) / (design.nnz + len(order)) / (problem.width + 7)))
         gap = 0.0
         for start in range(0, len(order), share):
             before = self.bias.copy()
             gap += kernel(
-                design.indptr, design.indices, self.values, self.weights, self.norms, order[start : start + share],
+                design.indptr, design.indices, self.values, self.inference.weights, self.norms, order[start : start + share],
                 self.C, step, self.state, self.W, self.bias,
             )  # fmt: skip
             if step:

@@ -1,4 +1,4 @@
-"""A matrix laid out for learners that read it many times: the features that occur, most frequent first, and both ways."""
+"""A matrix laid out for learners that read it many times: features that occur, most frequent first, and both ways."""
 
 from dataclasses import dataclass
 from typing import Any

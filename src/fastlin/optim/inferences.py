@@ -1,7 +1,7 @@
 """What the scores of a block of rows mean: labels of each row, or rows that compete within a group."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,6 @@ from fastlin.optim.design import Design
 
 Scores = NDArray[np.float64]
 Block = NDArray[Any]
-
-
-class Inference(Protocol):
-    """Losses, residuals and curvatures of a block of rows [start, stop) that `cuts` made."""
-
-    width: int
-    total_weight: float
-
-    def cuts(self, design: Design) -> list[tuple[int, int]]: ...
-    def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float: ...
-    def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None: ...
-    def variances(self, shares: Block) -> NDArray[np.float64]: ...
 
 
 def _total(weights: NDArray[np.float64], n: int) -> float:
@@ -71,6 +59,24 @@ class Labels:
         p[np.arange(len(p)), self.codes] += 1
         return p
 
+    def expected(self, residual: Block) -> NDArray[np.float64]:
+        """w p of every label, two where they share a column."""
+        p = residual + self.observed(self.width)
+        return np.concatenate([self.mass() - p, p], axis=1) if self.width == 1 else p
+
+    def observed(self, width: int) -> NDArray[np.float64]:
+        """w e_y, of the second label only where two share a column."""
+        own = np.zeros((len(self.codes), width))
+        if width == 1:
+            own[:, 0] = self.codes
+        else:
+            own[np.arange(len(own)), self.codes] = 1
+        return own * self.mass()
+
+    def mass(self) -> NDArray[np.float64]:
+        """w, [n, 1]."""
+        return (self.weights if len(self.weights) else np.ones(len(self.codes)))[:, np.newaxis]
+
     def distances(self, a: Block, residual: Block) -> None:
         """residual = w (a − e_y)."""
         np.copyto(residual, a)
@@ -105,7 +111,7 @@ class Groups:
         return [(int(self.starts[first]), int(self.starts[last])) for first, last in of_groups]
 
     def _range(self, start: int, stop: int) -> tuple[int, int]:
-        """The groups of a block; groups without rows belong to the block before them."""
+        """The groups of a block."""
         first, last = np.searchsorted(self.starts, [start, stop], side="left")
         return int(first), int(last)
 
@@ -121,6 +127,16 @@ class Groups:
         starts, weights = self.starts[first : last + 1], self.weights[first:last]
         likelihood.groups_curvature(scores, starts, shares, weights, curvature)
 
+    def expected(self, residual: Block) -> NDArray[np.float64]:
+        """w p of every row."""
+        return residual + self.observed(1)
+
+    def observed(self, width: int) -> NDArray[np.float64]:
+        """w for the right rows, 0 for the others."""
+        own = np.zeros((int(self.starts[-1]), width))
+        own[self.starts[:-1] + self.gold, 0] = self.weights if len(self.weights) else 1.0
+        return own
+
     def variances(self, shares: Block) -> NDArray[np.float64]:
         """w p (1 − p)."""
         p = shares.astype(np.float64)
@@ -128,3 +144,7 @@ class Groups:
         if len(self.weights):
             variances *= np.repeat(self.weights, np.diff(self.starts))[:, np.newaxis]
         return variances
+
+
+# Losses, residuals and curvatures of the blocks of rows that `cuts` makes.
+Inference = Labels | Groups

@@ -1,7 +1,7 @@
 """Which weights a model has, and how a vector of them meets a block of rows or of columns."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +11,6 @@ from fastlin.engine import pairs, passes
 from fastlin.optim.design import Design
 
 Vector = NDArray[Any]
-
-
-class Layout(Protocol):
-    """Weights in the order of the design's features; weight q belongs to a feature, `span` says which are whose."""
-
-    width: int  # columns of scores
-    step: int  # weights that share one entry of a prior
-    n_weights: int
-
-    def span(self, low: int, high: int) -> slice: ...
-    def column_cuts(self) -> list[tuple[int, int]]: ...
-    def expand(self, of_features: NDArray[Any]) -> NDArray[Any]: ...
-    def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]: ...
-    def columns(self, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]) -> None: ...
-    def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]: ...
-    def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)
@@ -80,6 +64,11 @@ class Dense:
         """The weights that are in a [V, K]."""
         return matrix.reshape(-1)
 
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where each feature's weights begin, and the column of each."""
+        n = self.design.n_features
+        return np.arange(n + 1) * self.width, np.tile(np.arange(self.width, dtype=np.int32), n)
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -132,6 +121,13 @@ class Pairs:
     def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         return matrix[self._features(), self.labels]
 
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        return self.starts, self.labels
+
     def _features(self) -> NDArray[np.int64]:
         """The feature of each pair."""
         return np.repeat(np.arange(self.design.n_features), np.diff(self.starts))
+
+
+# Weight q belongs to a feature of the design; `span` says which are whose; `step` weights share an entry of a prior.
+Layout = Dense | Pairs

@@ -1,6 +1,9 @@
-"""Along a direction, scores are linear: S(θ + αd) = S + αU with U = X d. A line search reads no X.
+"""Where a solver stands, and how it moves along a direction.
 
-φ(α) = f(θ + αd) is convex, so its minimum is where φ′, which increases, crosses zero: Newton's method inside a bracket.
+Scores are linear along a direction, S(θ + αd) = S + αU with U = X d, so that a line search reads no X; and
+φ(α) = f(θ + αd) is convex, so that its minimum is where φ′, which increases, is zero: Newton's method in a bracket.
+
+An L1 term is linear only within an orthant: with one, a step that would cross zero stops there, and f is taken anew.
 """
 
 from typing import Any
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import vectors
+from fastlin.optim import orthant
 from fastlin.optim.problem import Problem
 
 SUFFICIENT = 1e-4  # Armijo's constant
@@ -17,7 +21,7 @@ ROUNDING = 1e-14  # of f
 
 
 class Point:
-    """θ with its scores, value and gradient, as a solver moves it."""
+    """θ with its scores, value and gradient."""
 
     def __init__(self, problem: Problem, theta: NDArray[np.float64]) -> None:
         self.problem, self.theta = problem, theta
@@ -27,9 +31,15 @@ class Point:
 
     @property
     def gradient_norm(self) -> float:
-        return vectors.largest(self.gradient)
+        """max |∂f|."""
+        return vectors.largest(self.steepest)
 
-    def move(self, direction: NDArray[Any], first: float, accuracy: float) -> bool:
+    @property
+    def steepest(self) -> NDArray[np.float64]:
+        """What to go against."""
+        return self.gradient
+
+    def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:
         """θ += αd with |φ′(α)| ≤ accuracy·|φ′(0)| and less f; False where rounding leaves no such α.
 
         `first` is the step to try first; 0 asks for that of the quadratic at θ.
@@ -73,3 +83,44 @@ class Point:
         """Value and gradient from the residuals just left behind."""
         self.loss = loss
         self.value = loss + self.problem.gather(self.theta, self.gradient)
+
+
+class Projected:
+    """θ with the value of f + λ₁‖θ‖₁, the gradient of f, and the steepest subgradient of both."""
+
+    def __init__(self, problem: Problem, theta: NDArray[np.float64]) -> None:
+        self.problem, self.theta = problem, theta
+        self.gradient = np.empty(problem.size)
+        self._arrive()
+
+    @property
+    def gradient_norm(self) -> float:
+        return vectors.largest(self.steepest)
+
+    def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:  # noqa: ARG002
+        """θ to the first of θ + d, θ + d/2, …, cut off at the borders of the orthant, that has enough less f."""
+        base, value = self.theta.copy(), self.value
+        orthants = orthant.choose(self.problem, base, self.steepest)
+        steepest, step = self.steepest, first
+        for _ in range(MOST):
+            np.multiply(direction, step, out=self.theta)
+            self.theta += base
+            orthant.project(self.problem, self.theta, orthants)
+            self._arrive()
+            fall = vectors.dot(steepest, self.theta - base)
+            if fall < 0 and self.value <= value + SUFFICIENT * fall + ROUNDING * abs(value):
+                return True
+            step /= 2
+        self.theta[:] = base
+        self._arrive()
+        return False
+
+    def _arrive(self) -> None:
+        smooth = self.problem.value(self.theta, self.gradient)
+        self.value = smooth + orthant.absolute(self.problem, self.theta)
+        self.steepest = orthant.pseudo_gradient(self.problem, self.theta, self.gradient)
+
+
+def start(problem: Problem, theta: NDArray[np.float64]) -> Any:
+    """The kind of point that the problem needs."""
+    return Projected(problem, theta) if problem.prior.l1 else Point(problem, theta)

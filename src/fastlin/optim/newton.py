@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import memory, vectors
-from fastlin.optim.line import Point
+from fastlin.optim import orthant
+from fastlin.optim.line import start
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
 MOST = 250  # inner iterations
 TOLERANCE = 0.25  # of the residual, at first
 TIGHTEST = 0.01
+ACCURACY = 0.9  # of the line search
 EASY = 1e6  # |x| and weights below which float32 holds a product
 
 
@@ -26,16 +28,18 @@ def minimise(
     progress: Progress,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
-    """Move θ to the minimum of a problem without an L1 term."""
+    """Move θ to the minimum; with an L1 term, among the weights that are not zero or want to leave it."""
     dtype = inner_type(problem)
-    point = Point(problem, theta)
-    norm = point.gradient_norm
-    first = norm
+    point = start(problem, theta)
+    norm = first = point.gradient_norm
     while not progress.record(point.value, norm, passes=problem.passes):
         progress.iterations += 1
+        inverse = preconditioner(problem, dtype)
+        if problem.prior.l1:
+            inverse[orthant.resting(problem, theta, point.steepest)] = 0
         tolerance = max(TIGHTEST, min(TOLERANCE, np.sqrt(norm / first)))
-        step, inner = solve(problem, point.gradient, preconditioner(problem, dtype), tolerance)
-        if not point.move(step.astype(np.float64), 1.0, 0.9):
+        step = solve(problem, point.steepest, inverse, tolerance)
+        if not point.move(step, 1.0, ACCURACY) and not point.move(-point.steepest * inverse, 1.0, ACCURACY):
             break
         norm = point.gradient_norm
 
@@ -56,14 +60,14 @@ def preconditioner(problem: Problem, dtype: Any) -> NDArray[Any]:
 
 def solve(
     problem: Problem, gradient: NDArray[np.float64], inverse: NDArray[Any], tolerance: float
-) -> tuple[NDArray[Any], int]:
-    """(s, iterations) with ‖Hs + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹; zeros of `inverse` stay where they are."""
+) -> NDArray[np.float64]:
+    """s with ‖Hs + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹; zeros of `inverse` stay where they are."""
     s, r, p, Hp = (memory.zeros((problem.size,), inverse.dtype) for _ in range(4))
-    scale = vectors.largest(gradient)
+    scale = np.float64(vectors.largest(gradient))
     np.divide(gradient, -scale, out=r, casting="same_kind")
     vectors.redirect(0.0, r, inverse, p)
     first = size = vectors.dot(r, p)
-    for iteration in range(1, MOST + 1):
+    for _ in range(MOST):
         curvature = problem.product(p, Hp)
         if not curvature > 0:
             break
@@ -71,7 +75,4 @@ def solve(
         if not size > tolerance**2 * first:
             break
         vectors.redirect(size / previous, r, inverse, p)
-    if not s.any():
-        s[:] = p
-    s *= scale
-    return s, iteration
+    return (s if s.any() else p) * scale

@@ -23,12 +23,32 @@ def pseudo_gradient(problem: Problem, theta: Vector, gradient: Vector) -> Vector
     return steepest
 
 
+def choose(problem: Problem, theta: Vector, steepest: Vector) -> Vector:
+    """The signs of the weights; a weight at zero may go where the steepest descent leads."""
+    n = problem.n_weights
+    return np.where(theta[:n] == 0, -np.sign(steepest[:n]), np.sign(theta[:n]))
+
+
 def project(problem: Problem, theta: Vector, orthant: Vector) -> None:
     """Weights outside the orthant become zero."""
+    weights = theta[: problem.n_weights]
+    weights[weights * orthant <= 0] = 0
+
+
+def align(problem: Problem, direction: Vector, steepest: Vector) -> None:
+    """Leave out what goes against the steepest descent: quasi-Newton metrics know nothing of the orthants."""
     n = problem.n_weights
-    theta[:n][theta[:n] * orthant[:n] < 0] = 0
+    direction[:n][direction[:n] * steepest[:n] > 0] = 0
 
 
 def absolute(problem: Problem, theta: Vector) -> float:
     """λ₁ ‖θ‖₁ over the weights."""
     return problem.prior.l1 * float(np.abs(theta[: problem.n_weights]).sum())
+
+
+def resting(problem: Problem, theta: Vector, steepest: Vector) -> NDArray[np.bool_]:
+    """The weights at zero that the L1 term keeps there."""
+    rest = np.zeros(problem.size, bool)
+    n = problem.n_weights
+    rest[:n] = (theta[:n] == 0) & (steepest[:n] == 0)
+    return rest

@@ -5,16 +5,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim import ascent, newton
+from fastlin.optim import ascent, descent, lbfgs, newton, scaling, stochastic
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
 Solver = Callable[[Problem, NDArray[np.float64], Progress, np.random.Generator], None]
 
 
-def automatic(
-    problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator
-) -> None:
+def automatic(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
     """Dual ascent where the dual exists and is fast, else Newton's method, which also finishes what is left."""
     if ascent.applies(problem):
         ascent.maximise(problem, theta, progress, generator)
@@ -24,7 +22,14 @@ def automatic(
 
 SOLVERS: dict[str, Solver] = {
     "auto": automatic,
+    "gd": descent.steepest,
+    "cg": descent.conjugate,
     "newton": newton.minimise,
+    "lbfgs": lbfgs.minimise,
+    "gis": scaling.generalised,
+    "iis": scaling.improved,
+    "sgd": stochastic.averaged,
+    "adagrad": stochastic.adaptive,
 }
 ALIASES = {
     "newton-cg": "newton",

@@ -1,0 +1,31 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def binary(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    weights: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    order: NDArray[np.int64],
+    C: float,
+    step: float,
+    dual: NDArray[np.float64],
+    W: NDArray[np.float64],
+    bias: NDArray[np.float64],
+) -> float: ...
+def softmax(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    weights: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    order: NDArray[np.int64],
+    C: float,
+    step: float,
+    dual: NDArray[np.float64],
+    W: NDArray[np.float64],
+    bias: NDArray[np.float64],
+) -> float: ...

@@ -1,0 +1,15 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def tally(indices: NDArray[np.int32], nnz: int, counts: NDArray[np.int64]) -> None: ...
+def renumber(indices: NDArray[np.int32], nnz: int, rank: NDArray[np.int32], renamed: NDArray[np.int32]) -> None: ...
+def transpose(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    cursor: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    columns: NDArray[Any],
+) -> None: ...

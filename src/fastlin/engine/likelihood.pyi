@@ -1,0 +1,41 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def softmax(
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    shares: NDArray[np.float32],
+) -> float: ...
+def softmax_curvature(
+    u: NDArray[np.float64],
+    shares: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    curvature: NDArray[Any],
+) -> None: ...
+def sigmoid_loss(
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    shares: NDArray[np.float32],
+) -> float: ...
+def sigmoid_curvature(u: NDArray[np.float64], shares: NDArray[np.float32], curvature: NDArray[Any]) -> None: ...
+def groups(
+    scores: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    shares: NDArray[np.float32],
+) -> float: ...
+def groups_curvature(
+    u: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    shares: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    curvature: NDArray[Any],
+) -> None: ...

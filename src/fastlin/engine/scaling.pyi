@@ -1,0 +1,32 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def generalise(
+    expected: NDArray[np.float64],
+    observed: NDArray[np.float64],
+    C: float,
+    precision: NDArray[np.float64],
+    width: int,
+    theta: NDArray[np.float64],
+    delta: NDArray[np.float64],
+) -> None: ...
+def improve(
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    values: NDArray[Any],
+    low: int,
+    high: int,
+    starts: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    p: NDArray[np.float64],
+    level: NDArray[np.int32],
+    levels: NDArray[np.float64],
+    observed: NDArray[np.float64],
+    precision: NDArray[np.float64],
+    width: int,
+    theta: NDArray[np.float64],
+    delta: NDArray[np.float64],
+    spare: NDArray[np.float64],
+) -> None: ...

@@ -1,0 +1,166 @@
+"""Generalised and improved iterative scaling: every weight moves by the root of its own equation (engine/scaling.pyx).
+
+The objective never rises. Two labels in one column are scaled as two, θ₁ = w/2 and θ₀ = −w/2 with half the variance,
+which is the same prior on w; then w moves by δ₁ − δ₀. With dense weights and a common prior the mean over labels is
+taken out of θ after a sweep: it moves no probability and lowers the prior.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import scaling, vectors
+from fastlin.optim.inferences import Labels
+from fastlin.optim.layouts import Dense
+from fastlin.optim.problem import Problem
+from fastlin.optim.progress import Progress
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The weights as they are scaled: all at once, or one of the two labels that share a column."""
+
+    label: int
+    sign: float
+    share: float  # of θ
+    observed: Vector
+
+
+def generalised(
+    problem: Problem,
+    theta: Vector,
+    progress: Progress,
+    generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
+) -> None:
+    """GIS."""
+    _sweep(problem, theta, progress, Generalised(problem))
+
+
+def improved(
+    problem: Problem,
+    theta: Vector,
+    progress: Progress,
+    generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
+) -> None:
+    """IIS."""
+    _sweep(problem, theta, progress, Improved(problem))
+
+
+class Generalised:
+    """Steps from expected counts alone."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.largest = max(float(feature_sums(problem).max(initial=0)), np.finfo(float).tiny)
+
+    def steps(self, side: Side, expected: Vector, theta: Vector, precision: Vector, delta: Vector) -> None:
+        """δ of the weights and the intercepts of a side."""
+        n, width = self.problem.n_weights, self.problem.layout.step
+        free = np.zeros(len(theta) - n)
+        for part, inverse, shared in ((slice(0, n), precision, width), (slice(n, None), free, 1)):
+            weights = expected[part], side.observed[part], self.largest, inverse, shared, theta[part], delta[part]
+            scaling.generalise(*weights)
+
+
+class Improved:
+    """Steps from the rows of each column, of which those with the same feature sum are one term."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, design = problem, problem.design
+        sums = feature_sums(problem)
+        self.levels, level = np.unique(sums, return_inverse=True)
+        self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
+        longest = max(int(np.diff(design.column_indptr).max(initial=0)), len(self.levels), design.n_rows)
+        self.spare_size = longest
+        self.everything = np.arange(design.n_rows, dtype=np.int32)
+
+    def steps(self, side: Side, expected: Vector, theta: Vector, precision: Vector, delta: Vector) -> None:  # noqa: ARG002
+        problem, design = self.problem, self.problem.design
+        n, K = problem.n_weights, len(theta) - problem.n_weights
+        p = problem.inference.expected(problem.residual)
+        starts, labels = problem.layout.pairs()
+        labels = np.full_like(labels, side.label) if side.share < 1 else labels
+
+        def work(low: int, high: int) -> None:
+            scaling.improve(
+                design.column_indptr, design.column_rows, design.column_values, low, high, starts, labels, p,
+                self.level, self.levels, side.observed, precision, problem.layout.step, theta, delta,
+                np.empty((2, self.spare_size)),
+            )  # fmt: skip
+
+        problem.workers.map(work, problem.column_cuts)
+        if K:
+            every = np.array([0, design.n_rows])
+            of_intercepts = np.arange(K, dtype=np.int32) + side.label
+            scaling.improve(
+                every, self.everything, np.ones(design.n_rows), 0, 1, np.array([0, K]), of_intercepts, p,
+                self.level, self.levels, side.observed[n:], np.zeros(K), 1, theta[n:], delta[n:],
+                np.empty((2, self.spare_size)),
+            )  # fmt: skip
+
+
+def feature_sums(problem: Problem) -> Vector:
+    """f# of each row and label, [n, K], or [n, 1] where it is every label's: the scores of weights that are all 1."""
+    sums = problem.scores(np.ones(problem.size))
+    return sums[:, :1].copy() if isinstance(problem.layout, Dense) else sums
+
+
+def _sides(problem: Problem) -> list[Side]:
+    """Observed counts, of labels that share a column twice: for the one and for the other."""
+    inference, observed = problem.inference, np.empty(problem.size)
+    _gather(problem, inference.observed(problem.width), observed)
+    if not (problem.width == 1 and isinstance(inference, Labels)):
+        return [Side(0, 1.0, 1.0, observed)]
+    total = np.empty(problem.size)
+    _gather(problem, inference.mass(), total)
+    return [Side(0, -1.0, 0.5, total - observed), Side(1, 1.0, 0.5, observed)]
+
+
+def _gather(problem: Problem, residual: Vector, out: Vector) -> None:
+    n = problem.n_weights
+    for low, high in problem.column_cuts:
+        problem.layout.columns(problem.design.column_values, residual, low, high, out[problem.layout.span(low, high)])
+    out[n:] = residual.sum(axis=0)[: problem.size - n]
+
+
+def _sweep(problem: Problem, theta: Vector, progress: Progress, scaler: Generalised | Improved) -> None:
+    n, sides = problem.n_weights, _sides(problem)
+    _check_counts(problem, sides)
+    gradient, delta = np.empty(problem.size), np.empty(problem.size)
+    shift = problem.prior.mean if len(problem.prior.mean) else 0.0
+    common = problem.width > 1 and isinstance(problem.layout, Dense) and not len(problem.prior.mean)
+    value = problem.value(theta, gradient)
+    while not progress.record(value, vectors.largest(gradient), passes=problem.passes):
+        progress.iterations += 1
+        counts, move = problem.counts(theta, gradient), np.zeros(problem.size)
+        centred = theta.copy()
+        centred[:n] -= shift
+        for side in sides:
+            expected = np.maximum(side.observed + side.sign * counts, 0)
+            precision = problem.precision / side.share
+            scaler.steps(side, expected, side.sign * side.share * centred, precision, delta)
+            move += side.sign * delta
+        theta += move
+        if common:
+            weights = theta.reshape(-1, problem.width)
+            weights -= weights.mean(axis=1, keepdims=True)
+        value = problem.value(theta, gradient)
+
+
+def _check_counts(problem: Problem, sides: list[Side]) -> None:
+    """Without a prior a weight whose feature never occurs with its label would go to −∞."""
+    free = np.repeat(problem.precision == 0, problem.layout.step)
+    for side in sides:
+        missing = free & (side.observed[: problem.n_weights] <= 0)
+        if missing.any():
+            where = int(np.argmax(missing))
+            starts, labels = problem.layout.pairs()
+            column = int(problem.design.features[np.searchsorted(starts, where, side="right") - 1])
+            label = max(int(labels[where]), side.label)
+            raise ValueError(
+                f"without a prior, scaling needs a count for every weight, and column {column} of X never occurs with "
+                f"label {label} of classes_: use weights='observed', or a finite C"
+            )
