@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fastlin import losses as losses
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
     from fastlin.linear.logistic import LogisticRegression as MaxEnt
+    from fastlin.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from fastlin.linear.mira import MIRAClassifier as MIRAClassifier
     from fastlin.linear.naive_bayes import MultinomialNB as MultinomialNB
     from fastlin.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LogisticRegression",
+    "LogisticRegressionCV",
     "MIRAClassifier",
     "MaxEnt",
     "MultinomialNB",
@@ -29,6 +31,7 @@ __all__ = [
 
 _HOMES = {
     "LogisticRegression": "fastlin.linear.logistic",
+    "LogisticRegressionCV": "fastlin.linear.logistic_cv",
     "MaxEnt": "fastlin.linear.logistic",
     "MIRAClassifier": "fastlin.linear.mira",
     "MultinomialNB": "fastlin.linear.naive_bayes",

@@ -41,11 +41,13 @@ class Rows:
     def nnz(self) -> int:
         return int(self.indptr[-1])
 
+    def matrix(self) -> sp.csr_array:
+        """The rows as scipy knows them, sharing the arrays."""
+        return sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))
+
     def take(self, rows: NDArray[np.int64]) -> "Rows":
         """A copy of some of the rows."""
-        return self._like(
-            sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))[rows]
-        )
+        return self._like(self.matrix()[rows])
 
     def without_zeros(self) -> "Rows":
         """A copy without explicit zeros."""

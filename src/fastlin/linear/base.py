@@ -1,14 +1,16 @@
 """What all classifiers share: to scikit-learn they are classifiers of sparse rows."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from fastlin import validation
+from fastlin import run, validation
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.labels import check_kind, places
 from fastlin.validation import Rows
@@ -57,6 +59,17 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
         self.__dict__ = dict(model.__dict__)
         return self
+
+
+def forward_sparse(
+    rows: Rows, coef: Any, intercept: NDArray[np.float64], infer: Callable[[NDArray[np.float64], int, int], None]
+) -> None:
+    """`run.forward` for weights that are a CSR in scikit-learn's shape."""
+    for start, stop in run.blocks(rows, len(intercept)):
+        indices, values = run.part(rows, start, stop, np.float64)
+        indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
+        block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
+        infer((block @ coef.T).toarray() + intercept, start, stop)
 
 
 def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:

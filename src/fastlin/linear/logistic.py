@@ -1,15 +1,18 @@
 """Logistic regression, binary and multinomial: the conditional maximum-entropy model of rows and labels."""
 
 import copy
+import functools
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import run, validation
 from fastlin.engine import memory
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Labelled, probabilities
+from fastlin.linear.base import Labelled, forward_sparse, probabilities
 from fastlin.linear.labels import columns
 from fastlin.linear.maxent import MaxentClassifier, spread_out
 from fastlin.optim.design import Design
@@ -85,8 +88,8 @@ class LogisticRegression(MaxentClassifier):
         What was minimised, at the end.
     certificate_ : dict
         objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count;
-        entropy, Σ w H(p(·|x)); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the objective
-        is from its minimum.
+        entropy, Σ w H(p(·|x)); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the
+        objective is from its minimum.
     history_ : list of dict
         One record an iteration (at "auto": a look at the gradient): iteration, seconds, objective, gradient_norm,
         passes over the data so far; validation_score where there is validation data.
@@ -154,7 +157,7 @@ class LogisticRegression(MaxentClassifier):
         self.dtype = dtype
         self.callback = callback
 
-    coef_: NDArray[Any]
+    coef_: Any
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
 
@@ -177,35 +180,58 @@ class LogisticRegression(MaxentClassifier):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        solver = self._check_parameters()
         model = copy.copy(self)
+        solver = self._check_parameters()
         (rows, codes), classes, weights = model._checked(X, y, sample_weight, solver in COUNTS)
-        held = None
+        evaluate = None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, classes, rows)
-        model.classes_ = classes
-        design = Design.of(rows)
-        layout = self._layout(design, codes, rows.n_columns, len(classes))
+            evaluate = functools.partial(model._accuracy, *held)
+        model._fit_design(Design.of(rows), rows, Labels(codes, weights, columns(len(classes))), classes, evaluate)
+        self._become(model)
+        self._warn()
+        return self
+
+    def _fit_design(
+        self,
+        design: Design,
+        rows: Rows,
+        labels: Labels,
+        classes: NDArray[Any],
+        evaluate: Callable[[], float] | None = None,
+    ) -> None:
+        """Find the optimum for rows that are proved and laid out."""
+        solver, layout = self._check_parameters(), self._layout(design, labels.codes, rows.n_columns, len(classes))
         dtype = rows.values.dtype if self.dtype is None else validation.as_dtype(self.dtype)
         means = self._means(rows.n_columns, layout.width)
         with run.Workers(self.n_jobs) as workers:
             prior = self._prior(layout, rows.n_columns, layout.width)
-            problem = Problem(layout, Labels(codes, weights, layout.width), prior, bool(self.fit_intercept), workers)
+            inference = Labels(labels.codes, labels.weights, layout.width)
+            problem = Problem(layout, inference, prior, bool(self.fit_intercept), workers)
             theta = self._beginning(problem, classes, rows.n_columns)
+            self.classes_ = classes
 
             def install() -> None:
                 n = problem.n_weights
-                of_design = layout.matrix(theta[:n])
-                model.coef_ = spread_out(design, of_design, means, dtype).T
-                model.intercept_ = np.zeros(layout.width)
-                model.intercept_[: problem.size - n] = theta[n:]
+                self.coef_ = spread_out(design, layout.matrix(theta[:n]), means, dtype).T
+                self.intercept_ = np.zeros(layout.width)
+                self.intercept_[: problem.size - n] = theta[n:]
 
-            evaluate = None if held is None else lambda: model._accuracy(*held)
-            progress = model._optimise(problem, theta, solver, self._reporter(model, install, evaluate))
+            self._optimise(problem, theta, solver, self._reporter(install, evaluate))
             _centre(problem, theta)
             install()
-        self._become(model)
-        self._warn(progress)
+
+    def sparsify(self) -> Self:
+        """Turn `coef_` into a CSR: small where an L1 term or observed weights leave few of them."""
+        self._check_fitted()
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Turn `coef_` into an array again."""
+        self._check_fitted()
+        if sp.issparse(self.coef_):
+            self.coef_ = np.asfortranarray(self.coef_.toarray())
         return self
 
     # What was learnt
@@ -269,7 +295,8 @@ class LogisticRegression(MaxentClassifier):
         if self.warm_start and hasattr(self, "coef_"):
             if not np.array_equal(self.classes_, classes) or self.n_features_in_ != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
-            theta[:n] = problem.layout.select(np.ascontiguousarray(self.coef_.T[design.features], np.float64))
+            coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+            theta[:n] = problem.layout.select(np.ascontiguousarray(coef.T[design.features], np.float64))
             theta[n:] = self.intercept_[: problem.size - n]
         elif len(problem.prior.mean):
             theta[:n] = problem.prior.mean
@@ -281,19 +308,20 @@ class LogisticRegression(MaxentClassifier):
         self._check_width(X, rows, reset=False)
         return rows
 
-    def _weights(self) -> NDArray[Any]:
-        return np.ascontiguousarray(self.coef_.T)
+    def _forward(self, rows: Rows, infer: Callable[[NDArray[np.float64], int, int], None]) -> None:
+        if sp.issparse(self.coef_):
+            forward_sparse(rows, self.coef_, self.intercept_, infer)
+        else:
+            run.forward(rows, np.ascontiguousarray(self.coef_.T), self.intercept_, infer, self.n_jobs)
 
     def _scores(self, rows: Rows) -> NDArray[np.float64]:
-        return run.scores(rows, self._weights(), self.intercept_, self.n_jobs)
+        whole = np.empty((len(rows), len(self.intercept_)))
+        self._forward(rows, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
+        return whole
 
     def _codes(self, rows: Rows) -> NDArray[np.int64]:
         codes = np.empty(len(rows), np.int64)
-
-        def infer(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            row_kernels.best(scores, codes[start:stop])
-
-        run.forward(rows, self._weights(), self.intercept_, infer, self.n_jobs)
+        self._forward(rows, lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]))
         return codes
 
     def _accuracy(self, rows: Rows, codes: NDArray[np.int32]) -> float:

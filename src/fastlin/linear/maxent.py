@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ class MaxentClassifier(SparseClassifier):
 
     history_: list[dict[str, Any]]
     certificate_: dict[str, float]
+    n_iter_: int
+    converged_: bool
+    _stopped: bool
 
     def _check_parameters(self) -> str:
         """Check what does not depend on the data; returns the solver's own name."""
@@ -96,12 +99,11 @@ class MaxentClassifier(SparseClassifier):
             raise ValueError(f"prior_mean must be {shapes}, got shape {mean.shape}")
         return np.ascontiguousarray(np.broadcast_to(mean, (width, n_features)).T)
 
-    def _optimise(self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any) -> Progress:
+    def _optimise(self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any) -> None:
         """Run the solver on θ, and record what it reached."""
         progress = Progress(self.tol, self.max_iter, problem.inference.total_weight, report)
         SOLVERS[solver](problem, theta, progress, validation.as_generator(self.random_state))
         self._record(problem, theta, progress)
-        return progress
 
     def _record(self, problem: Problem, theta: NDArray[np.float64], progress: Progress) -> None:
         """History and certificate."""
@@ -111,6 +113,7 @@ class MaxentClassifier(SparseClassifier):
         loss = problem.loss(theta)
         steepest = orthant.pseudo_gradient(problem, theta, gradient)
         self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
+        self._stopped = progress.stopped
         self.objective_ = smooth + prior.l1 * float(np.abs(theta[:n]).sum())
         self.certificate_ = {
             "objective": self.objective_,
@@ -123,10 +126,11 @@ class MaxentClassifier(SparseClassifier):
             balance = abs(float(theta[n:] @ gradient[n:]))
             self.certificate_["duality_gap"] = 0.5 * float(np.square(gradient[:n]) @ (1 / precision)) + balance
 
-    def _warn(self, progress: Progress) -> None:
-        if progress.converged or progress.stopped:
+    def _warn(self) -> None:
+        """Say that the fit did not converge, and what to do."""
+        if self.converged_ or self._stopped:
             return
-        if progress.iterations >= self.max_iter:
+        if self.n_iter_ >= self.max_iter:
             advice = f"max_iter={self.max_iter} iterations of solver={self.solver!r} were not enough for tol={self.tol}"
             advice += ". Raise max_iter or tol, use solver='auto', or scale the features"
         else:
@@ -136,7 +140,7 @@ class MaxentClassifier(SparseClassifier):
         warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=3)
 
     def _reporter(
-        self, model: Self, install: Callable[[], None], evaluate: Callable[[], float] | None
+        self, install: Callable[[], None], evaluate: Callable[[], float] | None
     ) -> Callable[[dict[str, Any]], Any] | None:
         """What happens after each record of the history; None for nothing."""
         if not self.verbose and self.callback is None and evaluate is None:
@@ -153,7 +157,7 @@ class MaxentClassifier(SparseClassifier):
                     f"objective {record['objective']:.8g}  gradient {record['gradient_norm']:.3g}{score}",
                     flush=True,
                 )
-            return self.callback is not None and self.callback(model, record)
+            return self.callback is not None and self.callback(self, record)
 
         return report
 

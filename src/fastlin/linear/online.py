@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, store, validation
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Labelled, SparseClassifier
+from fastlin.linear.base import Labelled, SparseClassifier, forward_sparse
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.optim.epochs import Data, Stopping, count_only, train
@@ -335,12 +335,7 @@ class OnlineClassifier(SparseClassifier, ABC):
         if self._sparse is None:
             run.forward(rows, self._state.coef(), self.intercept_, infer, self.n_jobs)
             return
-        coef, intercept, *_ = self._sparse
-        for start, stop in run.blocks(rows, len(intercept)):
-            indices, values = run.part(rows, start, stop, np.float64)
-            indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
-            block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
-            infer((block @ coef.T).toarray() + intercept, start, stop)
+        forward_sparse(rows, self._sparse.coef, self._sparse.intercept, infer)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         rows = self._checked_rows(X)

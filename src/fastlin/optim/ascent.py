@@ -93,8 +93,8 @@ class Dual:
         for start in range(0, len(order), share):
             before = self.bias.copy()
             gap += kernel(
-                design.indptr, design.indices, self.values, self.inference.weights, self.norms, order[start : start + share],
-                self.C, step, self.state, self.W, self.bias,
+                design.indptr, design.indices, self.values, self.inference.weights, self.norms,
+                order[start : start + share], self.C, step, self.state, self.W, self.bias,
             )  # fmt: skip
             if step:
                 self.violation += (self.bias - before) / step

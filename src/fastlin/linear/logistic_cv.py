@@ -1,0 +1,276 @@
+"""Logistic regression whose prior is chosen by folds, or on validation data, along paths of warm starts."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from fastlin import run
+from fastlin.linear.labels import columns
+from fastlin.linear.logistic import COUNTS, LogisticRegression
+from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
+from fastlin.validation import Rows, one_of, real_number, whole_number
+
+WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
+Split = tuple[Any, Any]
+
+
+class LogisticRegressionCV(LogisticRegression):
+    """Logistic regression with the strength of its prior chosen by cross-validation.
+
+    Minimises LogisticRegression's objective for every l1_ratio and every C of a path, each fit starting from the last,
+    and keeps the pair with the best mean score over the folds; then fits all rows with it. The rows of a fold are
+    laid out once for the whole path, and folds share the threads.
+
+    Parameters
+    ----------
+    Cs : int or array
+        The values of C; an int asks for so many between 1e-4 and 1e4, in equal ratios.
+    l1_ratios : array
+        The values of l1_ratio.
+    cv : int, splitter or None
+        Folds, stratified; None is 5. Validation data given to `fit` takes their place.
+    scoring : str, callable or None
+        scikit-learn's name of a score, or a scorer; None is the accuracy.
+    refit : bool
+        Fit all rows with the best pair; False takes the mean of the folds' models instead.
+    penalty : {"elasticnet", "l2", "l1"}
+        As in LogisticRegression.
+    prior_mean : float or array, optional
+    tol : float
+    fit_intercept : bool
+    intercept_scaling, dual
+    class_weight : dict, "balanced" or None
+    random_state : int, RandomState, Generator or None
+    solver : str
+    max_iter : int
+    verbose : int
+        1 prints a line a fold and C.
+    n_jobs : int or None
+        Threads over the folds; they never change a bit of the model.
+    weights : {"dense", "observed"}
+    cutoff : int or array of shape (n_features,)
+    dtype : {None, "float32", "float64"}
+    callback : callable or None
+        `callback(model, record)` after every fit of a path, with the record of `path_`; a true answer ends the search.
+
+    Attributes
+    ----------
+    C_ : float
+        The best C.
+    l1_ratio_ : float
+        The best l1_ratio.
+    Cs_ : array of shape (n_cs,)
+    l1_ratios_ : array of shape (n_l1_ratios,)
+    scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
+        NaN where a callback ended the search.
+    path_ : list of dict
+        One record a fit: fold, l1_ratio, C, score, objective, n_iter, converged.
+    coef_ : array of shape (1, n_features) or (n_labels, n_features)
+    intercept_ : array of shape (1,) or (n_labels,)
+    classes_ : array of shape (n_labels,)
+    objective_ : float
+    certificate_ : dict
+    history_ : list of dict
+    converged_ : bool
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from fastlin import LogisticRegressionCV
+    >>> from scipy.sparse import random_array
+    >>> X = random_array((60, 8), density=0.5, rng=0, format="csr")
+    >>> y = (X[:, [0]].toarray()[:, 0] > 0.2).astype(int)
+    >>> model = LogisticRegressionCV(Cs=[0.1, 1, 10, 100], cv=3).fit(X, y)
+    >>> model.scores_.shape, model.C_ in model.Cs_
+    ((3, 1, 4), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        l1_ratios: Any = (0.0,),
+        cv: Any = None,
+        scoring: Any = None,
+        refit: bool = True,
+        penalty: str | None = "elasticnet",
+        prior_mean: Any = None,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        dual: bool = False,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "auto",
+        max_iter: int = 100,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        weights: str = "dense",
+        cutoff: Any = 1,
+        dtype: Any = None,
+        callback: Any = None,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.penalty = penalty
+        self.prior_mean = prior_mean
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.weights = weights
+        self.cutoff = cutoff
+        self.dtype = dtype
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+        """Choose C and l1_ratio, and fit all rows with them.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Weighs the rows that are learnt from; scores are unweighted.
+        X_val, y_val : optional
+            Score on these instead of folds.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised.
+        """
+        one_of("penalty", self.penalty, ("elasticnet", "l2", "l1"))
+        found = copy.copy(self)
+        found.Cs_, found.l1_ratios_ = self._grid()
+        template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
+        solver = template._check_parameters()
+        (rows, codes), classes, weights = found._checked(X, y, sample_weight, solver in COUNTS)
+        scorer = check_scoring(template, scoring=self.scoring)
+        labels = Labels(codes, weights, columns(len(classes)))
+        if X_val is not None or y_val is not None:
+            held = found._checked_validation(X_val, y_val, classes, rows)
+            if (held[1] < 0).any():
+                raise ValueError("y_val holds a label that y lacks")
+            everything = np.arange(len(rows))
+            parts: list[tuple[Any, Split]] = [(everything, (held[0].matrix(), classes[held[1]]))]
+        else:
+            splitter = check_cv(self.cv, codes, classifier=True)
+            matrix = rows.matrix()
+            parts = [(train, (matrix[test], classes[codes[test]])) for train, test in splitter.split(matrix, codes)]
+        found._search(template, rows, labels, classes, parts, scorer)
+        final = self._template(found.C_, found.l1_ratio_)
+        if self.refit:
+            final._fit_design(Design.of(rows), rows, labels, classes)
+        else:
+            final = _mean([_fold(final, rows, labels, classes, train)[0] for train, _ in parts])
+        for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
+            setattr(found, name, getattr(final, name))
+        found.converged_, found._stopped = final.converged_, final._stopped
+        self._become(found)
+        final._warn()
+        return self
+
+    def _grid(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The values of C, ascending, and of l1_ratio."""
+        if np.ndim(self.Cs) == 0:
+            Cs = np.geomspace(*WIDEST, whole_number("Cs", self.Cs, 1))
+        else:
+            Cs = np.sort([real_number("Cs", C, above=0) for C in self.Cs])
+        ratios = [0.0] if self.l1_ratios is None else np.atleast_1d(self.l1_ratios).tolist()
+        ratios = [real_number("l1_ratios", ratio, at_least=0, at_most=1) for ratio in ratios]
+        if not len(Cs) or not ratios:
+            raise ValueError("Cs and l1_ratios must hold at least one value each")
+        return Cs, np.array(ratios)
+
+    def _template(self, C: float, l1_ratio: float) -> LogisticRegression:
+        """The model of one fit."""
+        names = set(LogisticRegression._get_param_names()) & set(self._get_param_names())
+        shared = {name: getattr(self, name) for name in names - {"callback", "verbose", "n_jobs"}}
+        model = LogisticRegression(**shared)
+        return model.set_params(C=C, l1_ratio=1.0 if self.penalty == "l1" else l1_ratio)
+
+    def _search(
+        self,
+        template: LogisticRegression,
+        rows: Rows,
+        labels: Labels,
+        classes: NDArray[Any],
+        parts: list[tuple[Any, Split]],
+        scorer: Any,
+    ) -> None:
+        """Fill scores_ and path_, and choose."""
+        shape = len(parts), len(self.l1_ratios_), len(self.Cs_)
+        self.scores_, paths, stop = np.full(shape, np.nan), [[] for _ in parts], []  # type: ignore[var-annotated]
+
+        def follow(fold: int, _: int) -> None:
+            train, (X, y) = parts[fold]
+            for i, ratio in enumerate(self.l1_ratios_.tolist()):
+                model, design, part = None, None, None
+                for j, C in enumerate(self.Cs_.tolist()):
+                    if stop:
+                        return
+                    chosen = copy.copy(template) if model is None else model
+                    chosen.set_params(C=C, l1_ratio=ratio, warm_start=model is not None)
+                    model, design, part = _fold(chosen, rows, labels, classes, train, design, part)
+                    score = self.scores_[fold, i, j] = scorer(model, X, y)
+                    record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(score)}
+                    record |= {"objective": model.objective_, "n_iter": model.n_iter_, "converged": model.converged_}
+                    paths[fold].append(record)
+                    if self.verbose:
+                        print(f"{type(self).__name__}  fold {fold}  C {C:.4g}  score {score:.4f}")  # noqa: T201
+                    if self.callback is not None and self.callback(self, record):
+                        stop.append(True)
+
+        with run.Workers(self.n_jobs) as workers:
+            workers.map(follow, [(fold, fold + 1) for fold in range(len(parts))])
+        self.path_ = [record for path in paths for record in path]
+        means = np.nan_to_num(self.scores_.mean(axis=0), nan=-np.inf)
+        ratio, C = np.unravel_index(int(np.argmax(means)), means.shape)
+        self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
+
+
+def _fold(
+    model: LogisticRegression,
+    rows: Rows,
+    labels: Labels,
+    classes: NDArray[Any],
+    train: NDArray[np.int64],
+    design: Design | None = None,
+    part: Rows | None = None,
+) -> tuple[LogisticRegression, Design, Rows]:
+    """The model fitted on some of the rows, which are laid out once for a path."""
+    if part is None or design is None:
+        part = rows.take(train)
+        design = Design.of(part)
+    weights = labels.weights[train] if len(labels.weights) else labels.weights
+    codes = labels.codes[train]
+    if len(np.unique(codes)) < len(classes):
+        raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
+    model.n_features_in_ = rows.n_columns
+    model._fit_design(design, part, Labels(codes, weights, labels.width), classes)
+    return model, design, part
+
+
+def _mean(models: list[LogisticRegression]) -> LogisticRegression:
+    """The first model with the mean of all weights."""
+    mean = models[0]
+    mean.coef_ = np.mean([model.coef_ for model in models], axis=0)
+    mean.intercept_ = np.mean([model.intercept_ for model in models], axis=0)
+    return mean
