@@ -170,7 +170,7 @@ class Maxent:
 
 
 class Logistic(Maxent):
-    """Rows and labels 0..K−1: parameter p is the weight of the pair (features[p], labels[p]); feature V is the intercept.
+    """Rows and labels 0..K−1: parameter p is the weight of (features[p], labels[p]); feature V is the intercept.
 
     `columns=1`, the default for two labels, is the binary model: label 1 has the weights, label 0 has none. `pairs`
     [V, K] says which pairs have a weight.
@@ -194,7 +194,7 @@ class Logistic(Maxent):
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         n, V = X.shape
         self.columns = columns or (1 if n_labels == 2 and pairs is None else n_labels)
-        self.n_features, self.n_labels = V, n_labels
+        self.n_features, self.n_labels, self.dense = V, n_labels, pairs is None
         has_weight = np.ones((V, self.columns), dtype=bool) if pairs is None else pairs
         has_weight = np.vstack([has_weight, np.full(self.columns, fit_intercept)])
         self.labels, self.features = np.nonzero(has_weight.T)
@@ -230,17 +230,17 @@ class Logistic(Maxent):
         return self.whole(theta)[:, -1]
 
     def centred(self, theta):
-        """The same probabilities, the lowest Gaussian prior: θ_j· has the mean m_j over labels, intercepts 0."""
-        full = self.whole(theta)
-        means = np.zeros(self.n_features + 1)
-        means[self.features] = self.mean
-        return (full - full.mean(axis=0) + means)[self.labels, self.features]
+        """The same probabilities, the lowest Gaussian prior: over labels, θ_j· has the mean of its prior means."""
+        full, means = self.whole(theta), self.whole(self.mean)
+        return (full - full.mean(axis=0) + means.mean(axis=0))[self.labels, self.features]
 
 
-def two_columns(X, y, *, C=1.0, prior_variance=None, **options):
-    """The binary model as θ₀ and θ₁ with w = θ₁ − θ₀: w of variance σ² is two weights of variance σ²/2."""
+def two_columns(X, y, *, C=1.0, prior_variance=None, prior_mean=None, **options):
+    """The binary model as θ₁ and θ₀ with w = θ₁ − θ₀: w of mean m and variance σ² is ±m/2 and σ²/2 of each."""
     variance = C if prior_variance is None else np.asarray(prior_variance)
-    return Logistic(X, y, 2, prior_variance=variance / 2, columns=2, **options)
+    model = Logistic(X, y, 2, prior_variance=variance / 2, prior_mean=prior_mean, columns=2, **options)
+    model.mean = model.mean * np.where(model.labels == 1, 0.5, -0.5)
+    return model
 
 
 def observed_pairs(X, y, n_labels, cutoff=1, sample_weight=None):

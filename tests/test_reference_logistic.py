@@ -100,7 +100,8 @@ def test_the_sparse_optimum_is_scikit_learns(n_labels, l1_ratio):
 
 
 def test_two_columns_of_half_the_variance_are_the_binary_model():
-    one, two = binary(prior_variance=VARIANCE), binary_in_two(prior_variance=VARIANCE)
+    options = {"prior_variance": VARIANCE, "prior_mean": [1.0, 0.0, -2.0, 0.3]}
+    one, two = binary(**options), binary_in_two(**options)
     whole = two.whole(two.minimum())
     np.testing.assert_allclose(whole[1:] - whole[:1], one.whole(one.minimum()), atol=1e-10)
     assert two.objective(two.minimum()) == pytest.approx(one.objective(one.minimum()), rel=1e-12)

@@ -1,0 +1,67 @@
+"""The regularisation path: every point is the model of its own C, and the best one is refitted on everything."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from fastlin import LogisticRegression, LogisticRegressionCV
+from logistic_problems import two_sided
+
+CS = [0.01, 0.1, 1.0, 10.0]
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def data(request):
+    return two_sided(request.param, n_rows=150)
+
+
+def test_the_scores_are_those_of_models_fitted_one_by_one(data):
+    X, y, _ = data
+    folds = StratifiedKFold(3)
+    model = LogisticRegressionCV(Cs=CS, cv=folds, tol=1e-7, max_iter=5000).fit(X, y)
+    np.testing.assert_allclose(model.Cs_, CS)
+    wanted = np.array([cross_val_score(LogisticRegression(C=C, tol=1e-7, max_iter=5000), X, y, cv=folds) for C in CS]).T
+    scores = np.asarray(next(iter(model.scores_.values())) if isinstance(model.scores_, dict) else model.scores_)
+    np.testing.assert_allclose(scores.reshape(3, len(CS)), wanted, atol=0.021)  # a tie may turn one row in fifty
+    best = float(np.ravel(model.C_)[0])
+    assert best in CS
+    assert scores.reshape(3, len(CS)).mean(axis=0)[CS.index(best)] == pytest.approx(
+        scores.reshape(3, len(CS)).mean(axis=0).max()
+    )
+
+
+def test_the_model_is_the_one_of_the_best_c_on_all_rows(data):
+    X, y, weights = data
+    model = LogisticRegressionCV(Cs=CS, cv=3, tol=1e-8, max_iter=5000).fit(X, y, sample_weight=weights)
+    alone = LogisticRegression(C=float(np.ravel(model.C_)[0]), tol=1e-8, max_iter=5000)
+    alone.fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-5)
+    assert model.converged_
+
+
+def test_a_validation_set_takes_the_place_of_folds(data):
+    X, y, _ = data
+    model = LogisticRegressionCV(Cs=CS, tol=1e-7, max_iter=5000).fit(X[:100], y[:100], X_val=X[100:], y_val=y[100:])
+    wanted = [
+        LogisticRegression(C=C, tol=1e-7, max_iter=5000).fit(X[:100], y[:100]).score(X[100:], y[100:]) for C in CS
+    ]
+    best = float(np.ravel(model.C_)[0])
+    assert wanted[CS.index(best)] >= max(wanted) - 0.021
+
+
+def test_a_number_of_cs_is_scikit_learns_grid(data):
+    X, y, _ = data
+    model = LogisticRegressionCV(Cs=5, cv=2, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(model.Cs_, np.logspace(-4, 4, 5))
+
+
+@pytest.mark.parametrize(
+    "options, match", [({"Cs": 0}, "Cs"), ({"Cs": [1.0, -1.0]}, "Cs"), ({"Cs": []}, "Cs"), ({"cv": 1}, "cv|fold|split")]
+)
+def test_paths_that_cannot_be_are_refused(data, options, match):
+    X, y, _ = data
+    model = LogisticRegressionCV(**options)
+    with pytest.raises((ValueError, TypeError), match=match):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")

@@ -1,0 +1,238 @@
+"""Bad input is refused by its name before anything changes; unusual but right input is understood."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from fastlin import LogisticRegression
+from logistic_problems import counts, frozen, tight, two_sided
+
+VARIANCE = np.ones(8)
+PARAMETERS = [
+    ({"solver": "lbgfs"}, "(?i)solver.*did you mean.*lbfgs"),
+    ({"solver": "newtn"}, "(?i)solver.*did you mean.*newton"),
+    ({"solver": "iss"}, "(?i)solver.*did you mean.*iis"),
+    ({"solver": None}, "solver"),
+    ({"C": 0}, "C"),
+    ({"C": -1.0}, "C"),
+    ({"C": np.nan}, "C"),
+    ({"C": "1"}, "C"),
+    ({"l1_ratio": 1.5}, "l1_ratio"),
+    ({"l1_ratio": -0.1}, "l1_ratio"),
+    ({"l1_ratio": "half"}, "l1_ratio"),
+    ({"penalty": "l3"}, "penalty"),
+    ({"penalty": "elastic_net"}, "(?i)penalty.*did you mean.*elasticnet"),
+    ({"prior_variance": np.ones(7)}, "prior_variance.*7.*8|prior_variance.*8.*7"),
+    ({"prior_variance": -VARIANCE}, "prior_variance"),
+    ({"prior_variance": 0 * VARIANCE}, "prior_variance"),
+    ({"prior_variance": np.nan * VARIANCE}, "prior_variance"),
+    ({"prior_variance": "large"}, "prior_variance"),
+    ({"prior_mean": np.ones(9)}, "prior_mean"),
+    ({"prior_mean": np.inf * VARIANCE}, "prior_mean"),
+    ({"prior_mean": np.nan}, "prior_mean"),
+    ({"prior_mean": ["a"] * 8}, "prior_mean"),
+    ({"weights": "observe"}, "(?i)weights.*did you mean.*observed"),
+    ({"weights": "observed", "cutoff": np.ones(5, dtype=int)}, "cutoff.*5.*8|cutoff.*8.*5"),
+    ({"weights": "observed", "cutoff": 0}, "cutoff"),
+    ({"weights": "observed", "cutoff": -3}, "cutoff"),
+    ({"weights": "observed", "cutoff": 1.5}, "cutoff"),
+    ({"weights": "observed", "cutoff": np.full(8, 0.5)}, "cutoff"),
+    ({"weights": "observed", "cutoff": "all"}, "cutoff"),
+    ({"tol": -1.0}, "tol"),
+    ({"tol": "small"}, "tol"),
+    ({"tol": np.nan}, "tol"),
+    ({"max_iter": 0}, "max_iter"),
+    ({"max_iter": 2.5}, "max_iter"),
+    ({"n_jobs": "many"}, "n_jobs"),
+    ({"n_jobs": 0}, "n_jobs"),
+    ({"dtype": "float16"}, "dtype"),
+    ({"callback": 3}, "callback"),
+    ({"random_state": "seed", "solver": "sgd"}, "random_state"),
+    ({"class_weight": "balance"}, "(?i)class_weight.*did you mean.*balanced"),
+    ({"class_weight": {0: -1.0}}, "class_weight"),
+    ({"class_weight": {7: 1.0}}, "class_weight"),
+    ({"verbose": -1}, "verbose"),
+]
+SOLVERS = ["auto", "newton", "lbfgs", "gd", "cg", "gis", "iis", "sgd", "adagrad"]
+
+
+def refused(model, X, y, match, sample_weight=None, errors=(ValueError, TypeError), **more):
+    """fit raises and leaves a new model new and a fitted one as it was."""
+    good = counts(3)
+    parameters = model.get_params()
+    with pytest.raises(errors, match=match):
+        model.fit(X, y, sample_weight=sample_weight, **more)
+    assert not hasattr(model, "classes_")
+    fitted = LogisticRegression(max_iter=1000).fit(*good[:2])
+    before = frozen(fitted)
+    fitted.set_params(**parameters)
+    with pytest.raises(errors, match=match):
+        fitted.fit(X, y, sample_weight=sample_weight, **more)
+    assert frozen(fitted) == before
+    assert np.isfinite(fitted.set_params(n_jobs=None).predict_proba(good[0])).all()
+
+
+@pytest.mark.parametrize("parameters, match", PARAMETERS, ids=lambda value: str(value)[:50])
+def test_parameters_that_cannot_be_are_refused_by_name(parameters, match):
+    X, y, _ = counts(3)
+    refused(LogisticRegression(**parameters), X, y, match)
+
+
+def spoilt(value):
+    X, y, _ = counts(3)
+    X = X.tocsr()
+    X.data[X.indptr[4] + 1] = value
+    return X, y, int(X.indices[X.indptr[4] + 1])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("value, word", [(np.nan, "(?i)nan"), (np.inf, "(?i)inf"), (1e200, r"1e\+200|1e200|large")])
+def test_values_that_cannot_be_are_refused(solver, value, word):
+    X, y, _ = spoilt(value)
+    refused(LogisticRegression(solver=solver), X, y, word)
+    refused(LogisticRegression(solver=solver), X.toarray(), y, word)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_label_is_no_problem_of_classes(solver):
+    X, y, _ = counts(3)
+    refused(LogisticRegression(solver=solver), X, 0 * y, "(?i)class")
+    refused(LogisticRegression(solver=solver), X, np.array(["a"] * len(y)), "(?i)class")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_lengths_that_differ_are_refused(solver):
+    X, y, weights = counts(3)
+    refused(LogisticRegression(solver=solver), X, y[:-1], "59")
+    refused(LogisticRegression(solver=solver), X, y, "sample_weight", weights[:-1])
+    refused(LogisticRegression(solver=solver), X, y, "sample_weight", -weights)
+    refused(LogisticRegression(solver=solver), X, y, "sample_weight", np.nan * weights)
+    refused(LogisticRegression(solver=solver), X, y, "(?i)weight.*zero|nothing to learn", 0 * weights)
+
+
+def test_labels_that_are_numbers_with_fractions_are_refused():
+    X, y, _ = counts(3)
+    refused(LogisticRegression(), X, y + 0.5, "(?i)label|continuous")
+    refused(LogisticRegression(), X, np.where(y == 0, np.nan, y), "(?i)nan")
+
+
+def test_matrices_without_rows_or_columns_are_refused():
+    X, y, _ = counts(3)
+    refused(LogisticRegression(), X[:0], y[:0], "(?i)sample|row")
+    refused(LogisticRegression(), X[:, :0], y, "(?i)feature|column")
+
+
+def test_malformed_matrices_are_refused():
+    X, y, _ = counts(3)
+    beyond = X.copy()
+    beyond.indices[3] = 1000
+    refused(LogisticRegression(), beyond, y, "1000")
+    falling = X.copy()
+    falling.indptr[4] = falling.indptr[6]
+    falling.indptr[5] = falling.indptr[3]
+    refused(LogisticRegression(), falling, y, "indptr")
+
+
+def test_validation_data_come_together_and_fit():
+    X, y, _ = counts(3)
+    refused(LogisticRegression(), X, y, "X_val and y_val|y_val", X_val=X)
+    refused(LogisticRegression(), X, y, "X_val and y_val|X_val", y_val=y)
+    refused(LogisticRegression(), X, y, "X_val", X_val=X[:, :4], y_val=y)
+    refused(LogisticRegression(), X, y, "y_val", X_val=X, y_val=y[:-1])
+
+
+def test_nothing_is_predicted_before_a_fit_or_from_other_columns():
+    X, y, _ = counts(3)
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(LogisticRegression(), method)(X)
+        model = LogisticRegression(max_iter=1000).fit(X, y)
+        with pytest.raises(ValueError, match=r"5 features.*8"):
+            getattr(model, method)(X[:, :5])
+        with pytest.raises(ValueError, match="NaN|nan"):
+            getattr(model, method)(np.full((1, 8), np.nan))
+
+
+# --- unusual, but right ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [np.float32(2), 2, np.int64(2), np.float64(2)])
+def test_numbers_of_any_type(C):
+    X, y, _ = counts(2)
+    np.testing.assert_array_equal(
+        LogisticRegression(C=C, max_iter=1000).fit(X, y).coef_, LogisticRegression(C=2.0, max_iter=1000).fit(X, y).coef_
+    )
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_one_variance_for_all_is_c(n_labels):
+    X, y, _ = counts(n_labels)
+    by_c = tight(C=0.3).fit(X, y)
+    for variance in (np.full(8, 0.3), [0.3] * 8):
+        np.testing.assert_allclose(tight(prior_variance=variance).fit(X, y).coef_, by_c.coef_, atol=1e-7)
+
+
+def test_a_scaled_column_with_a_scaled_variance_is_the_same_feature():
+    X, y, _ = two_sided(3)
+    scales = np.array([1e-3, 1.0, 1e3, 0.1, 10.0, 1.0, 2.0, 0.5])
+    plain = tight().fit(X, y)
+    scaled = tight(prior_variance=scales**-2.0, tol=1e-7).fit(X @ sparse.diags(scales), y)
+    np.testing.assert_allclose(scaled.coef_ * scales, plain.coef_, atol=1e-3)
+
+
+def test_a_tiny_variance_holds_a_weight_at_its_mean():
+    X, y, _ = counts(2)
+    variance, mean = np.ones(8), np.zeros(8)
+    variance[2], mean[2] = 1e-12, 0.75
+    model = tight(prior_variance=variance, prior_mean=mean, tol=1e-6).fit(X, y)
+    assert model.coef_[0, 2] == pytest.approx(0.75, abs=1e-6)
+
+
+def test_an_infinite_variance_leaves_a_weight_free():
+    X, y, _ = counts(2)
+    variance = np.ones(8)
+    variance[2] = np.inf
+    model = tight(prior_variance=variance).fit(X, y)
+    gap = X.toarray()[:, 2] @ (model.predict_proba(X)[:, 1] - (y == 1))
+    assert abs(gap) < 1e-5
+
+
+@pytest.mark.parametrize("penalty, C, l1_ratio", [("l2", 1.0, 0.0), ("l1", 1.0, 1.0), (None, np.inf, 0.0)])
+def test_scikit_learns_older_penalties_mean_what_they_meant(penalty, C, l1_ratio):
+    X, y, _ = counts(2)
+    old, new = LogisticRegression(penalty=penalty, max_iter=5000), LogisticRegression(C=C, l1_ratio=l1_ratio)
+    np.testing.assert_allclose(old.fit(X, y).coef_, new.set_params(max_iter=5000).fit(X, y).coef_, atol=1e-9)
+
+
+def test_a_cutoff_may_be_one_for_each_feature():
+    X, y, _ = counts(3)
+    by_one = tight(weights="observed", cutoff=9).fit(X, y)
+    by_each = tight(weights="observed", cutoff=np.full(8, 9)).fit(X, y)
+    np.testing.assert_array_equal(by_one.predict_proba(X), by_each.predict_proba(X))
+    open_first = np.array([1] + [10**6] * 7)
+    coef = tight(weights="observed", cutoff=open_first).fit(X, y).coef_
+    coef = coef.toarray() if sparse.issparse(coef) else coef
+    assert coef[:, 0].any()
+    assert not coef[:, 1:].any()
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs"])
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1e8, 1e60])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_huge_and_tiny_values_break_no_number(solver, scale):
+    X, y, _ = two_sided(3)
+    model = LogisticRegression(solver=solver, max_iter=200).fit(X * scale, y)
+    for value in (model.coef_, model.intercept_, model.objective_, model.predict_log_proba(X * scale)):
+        assert np.isfinite(value).all()
+    assert model.objective_ <= len(y) * np.log(3) * (1 + 1e-9)
+    assert np.isfinite(model.predict_proba(X * scale)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_more_features_than_rows():
+    rng = np.random.default_rng(0)
+    X = sparse.random(20, 500, density=0.05, random_state=rng, format="csr")
+    y = np.arange(20) % 2
+    model = LogisticRegression(C=10.0, max_iter=1000).fit(X, y)
+    assert model.score(X, y) == 1.0

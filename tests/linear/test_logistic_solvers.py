@@ -1,0 +1,253 @@
+"""Every solver reaches the same optimum, never rises where it must not, and tells the truth about its end."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import LogisticRegression
+from logistic_problems import (
+    BATCH,
+    MONOTONE,
+    PROBLEMS,
+    SPARSE,
+    assert_optimal,
+    counts,
+    excess,
+    frozen,
+    posed,
+    solve,
+    theta_of,
+    tight,
+    twin_of,
+    two_sided,
+)
+from support import random_sparse
+
+ALIASES = {
+    "newton-cg": "newton",
+    "newton-cholesky": "newton",
+    "liblinear": "newton",
+    "sag": "auto",
+    "saga": "auto",
+}
+NO_PRIOR = [name for name in PROBLEMS if "no prior" in name]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("solver", BATCH)
+def test_every_batch_solver_reaches_the_optimum(name, solver):
+    model, twin, best = solve(name, solver)
+    assert model.converged_
+    assert_optimal(model, twin, best)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+def test_sparse_optima_are_reached(name, solver):
+    model, twin, best = solve(name, solver)
+    assert model.converged_
+    assert_optimal(model, twin, best)
+    assert twin.violation(theta_of(model, twin)) <= 1e-5 * twin.size()
+    np.testing.assert_array_equal(theta_of(model, twin) == 0, best == 0)
+
+
+@pytest.mark.parametrize("solver", ["gd", "cg", "newton", "gis", "iis", "sgd", "adagrad"])
+def test_a_solver_works_with_l1_or_says_that_it_cannot(solver):
+    X, y, weights, parameters, twin, best = posed("multinomial, L1")
+    model = LogisticRegression(**parameters, solver=solver, tol=1e-6, max_iter=2000, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(X, y, sample_weight=weights)
+        except ValueError as error:
+            refusal = str(error)
+    if not hasattr(model, "coef_"):
+        assert re.search("l1_ratio.*(lbfgs|auto)", refusal)  # what to use instead
+        return
+    assert excess(model, twin, best) <= 1e-3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["csr", "csc", "dense"])
+@pytest.mark.parametrize("solver", BATCH)
+def test_the_optimum_is_reached_from_any_matrix(solver, form, dtype):
+    X, y, weights = two_sided(3, dtype=dtype)
+    given = X.toarray() if form == "dense" else X.asformat(form)
+    model = tight(solver, tol=1e-6, C=3.0).fit(given, y, sample_weight=weights)
+    twin = twin_of(model, X, y, weights)
+    assert_optimal(model, twin, twin.minimum())
+
+
+@pytest.mark.parametrize("solver", ["sgd", "adagrad"])
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_online_solvers_approach_the_optimum_of_a_well_behaved_problem(solver, n_labels):
+    X, y = random_sparse(n_rows=300, n_features=20, row_length=5, n_labels=n_labels)
+    model = LogisticRegression(solver=solver, C=0.1, max_iter=300, tol=1e-9, random_state=0).fit(X, y)
+    twin = twin_of(model, X, y)
+    assert excess(model, twin, twin.minimum()) <= (1e-4 if solver == "sgd" else 1e-2)
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_scikit_learns_solvers_are_aliases(alias):
+    X, y, _ = two_sided(3)
+    one, other = (LogisticRegression(solver=name, random_state=0).fit(X, y) for name in (alias, ALIASES[alias]))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.get_params()["solver"] == alias
+
+
+# --- on the way ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n in PROBLEMS if "weights" in n or "observed" in n or n == "multinomial"])
+@pytest.mark.parametrize("solver", MONOTONE)
+def test_the_objective_never_rises(name, solver):
+    model, twin, _ = solve(name, solver, tol=1e-5, max_iter=20_000)
+    found = np.array([record["objective"] for record in model.history_])
+    assert len(found) == model.n_iter_ or len(found) == model.n_iter_ + 1
+    assert len(found) > 3
+    assert (np.diff(found) <= 1e-12 * twin.size()).all()
+    assert found[-1] == pytest.approx(model.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["binary, weights", "binary, priors", "multinomial, priors", "multinomial, observed"])
+@pytest.mark.parametrize("solver", [*BATCH, "gis", "iis"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_record_is_true(name, solver):
+    """Objective and gradient norm in history_ are those of the model that the callback sees."""
+    X, y, weights, parameters, twin, _ = posed(name)
+    seen = []
+
+    def look(model, record):
+        theta = theta_of(model, twin)
+        seen.append((twin.objective(theta), np.abs(twin.gradient(theta)).max()))
+
+    model = LogisticRegression(**parameters, solver=solver, tol=1e-4, max_iter=500, callback=look)
+    model.fit(X, y, sample_weight=weights)
+    assert len(seen) == len(model.history_)
+    np.testing.assert_allclose([r["objective"] for r in model.history_], [s[0] for s in seen], rtol=1e-6)
+    norms = [r["gradient_norm"] for r in model.history_]
+    np.testing.assert_allclose(norms, [s[1] for s in seen], rtol=1e-3, atol=1e-6 * twin.size())
+    for number, record in enumerate(model.history_):
+        assert record["iteration"] in (number, number + 1)
+        assert record["seconds"] >= 0
+    assert all(a["passes"] <= b["passes"] for a, b in zip(model.history_, model.history_[1:], strict=False))
+
+
+@pytest.mark.parametrize("name", ["binary", "multinomial, weights", "multinomial, observed"])
+@pytest.mark.parametrize("solver", [*BATCH, "gis", "iis"])
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_converged_means_that_the_gradient_is_below_tol(name, solver, tol):
+    model, twin, _ = solve(name, solver, tol=tol)
+    total = twin.weights.sum()
+    assert model.converged_
+    assert np.abs(twin.gradient(theta_of(model, twin))).max() <= tol * total * (1 + 1e-6)
+    assert model.n_iter_ < 20_000
+
+
+@pytest.mark.parametrize("solver", [*BATCH, "gis", "iis", "sgd", "adagrad"])
+def test_an_unfinished_fit_says_so_and_what_to_do(solver):
+    X, y, _ = counts(3)
+    model = LogisticRegression(solver=solver, max_iter=1, tol=1e-12, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter") as caught:
+        model.fit(X, y)
+    assert "tol" in str(caught[0].message)
+    assert len(caught) == 1
+    assert model.converged_ is False
+    assert model.n_iter_ == 1
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("solver", [*BATCH, "iis"])
+def test_a_warm_start_goes_on_where_it_was(solver):
+    X, y, weights, _, twin, best = posed("multinomial, weights")
+    options = {**posed("multinomial, weights")[3], "solver": solver, "tol": 1e-5, "max_iter": 5000}
+    model = LogisticRegression(**options, warm_start=True).fit(X, y, sample_weight=weights)
+    cold, before = model.n_iter_, model.objective_
+    model.fit(X, y, sample_weight=weights)
+    assert model.n_iter_ < cold
+    assert model.objective_ <= before + 1e-9
+    assert excess(model, twin, best) <= 1e-4
+    model.set_params(C=0.31).fit(X, y, sample_weight=weights)
+    near = LogisticRegression(**{**options, "C": 0.31}).fit(X, y, sample_weight=weights)
+    assert model.n_iter_ <= near.n_iter_
+    assert model.objective_ == pytest.approx(near.objective_, rel=1e-4)
+
+
+@pytest.mark.parametrize("change", ["features", "labels", "names"])
+def test_a_warm_start_with_other_labels_or_features_is_refused(change):
+    X, y, _ = counts(3)
+    model = LogisticRegression(warm_start=True, max_iter=1000).fit(X, y)
+    before = frozen(model)
+    other = {
+        "features": (X[:, :5], y),
+        "labels": (X, y % 2),
+        "names": (X, y + 1),
+    }[change]
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(*other)
+    assert frozen(model) == before
+    model.set_params(warm_start=False).fit(*other)
+
+
+# --- callbacks -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", [*BATCH, "gis", "iis", "sgd", "adagrad"])
+def test_a_callback_sees_every_iteration_and_can_end_the_fit(solver):
+    X, y, _ = counts(3)
+    seen = []
+
+    def stop(model, record):
+        assert model.predict_proba(X).shape == (len(y), 3)
+        assert record is model.history_[-1] or record == model.history_[-1] or len(model.history_) == 0
+        seen.append(record["objective"])
+        return len(seen) == 2
+
+    model = LogisticRegression(solver=solver, callback=stop, tol=1e-12, max_iter=100, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the user ended it: nothing to warn of
+        model.fit(X, y)
+    assert len(seen) == 2
+    assert len(model.history_) == 2
+    assert model.converged_ is False
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize("solver", [*BATCH, "gis", "iis", "sgd", "adagrad"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_a_callback_raises_leaves_the_estimator_as_it_was(solver, error):
+    X, y, _ = counts(3)
+
+    def interrupt(model, record):
+        raise error
+
+    fresh = LogisticRegression(solver=solver, callback=interrupt, random_state=0)
+    with pytest.raises(error):
+        fresh.fit(X, y)
+    assert not hasattr(fresh, "classes_")
+    model = LogisticRegression(solver=solver, random_state=0, max_iter=20).fit(X, y)
+    before, prediction = frozen(model), model.predict_proba(X)
+    model.set_params(callback=interrupt, C=5.0)
+    with pytest.raises(error):
+        model.fit(X[:30, :4], y[:30] % 2)
+    assert frozen(model) == before
+    np.testing.assert_array_equal(model.predict_proba(X), prediction)
+
+
+def test_verbose_prints_a_line_an_iteration(capsys):
+    X, y, _ = counts(2)
+    model = LogisticRegression(verbose=1, solver="lbfgs").fit(X, y)
+    printed = capsys.readouterr().out.strip().splitlines()
+    assert len(printed) == len(model.history_)
+    assert all("LogisticRegression" in line for line in printed)
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "iis"])
+def test_validation_data_are_scored_on_the_way(solver):
+    X, y, _ = counts(3)
+    model = LogisticRegression(solver=solver, max_iter=1000).fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
+    assert model.history_[-1]["validation_score"] == pytest.approx(model.score(X[40:], y[40:]))
