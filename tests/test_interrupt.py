@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from fastlin import run
+from fastlin import LogisticRegression, run
 from fastlin.optim import epochs
 from fastlin.validation import as_rows
+from logistic_problems import frozen
 from support import assert_same_bits, make, random_sparse, refused, snapshot, text_like
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
@@ -87,6 +88,20 @@ def test_ctrl_c_in_partial_fit_leaves_a_model_that_learns_on(ten_million, name):
     model = make(kind, **options).partial_fit(X[:1000], y[:1000])
     assert interrupted_after(0.3, lambda: model.partial_fit(X, y)) < LIMIT
     assert np.isfinite(model.partial_fit(X[:1000], y[:1000]).score(X[:1000], y[:1000]))
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("delay", [0.05, 1.5])
+@pytest.mark.parametrize("solver", ["auto", "gd", "cg", "newton", "lbfgs", "gis", "iis", "sgd", "adagrad"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_ctrl_c_ends_a_batch_fit_and_leaves_the_estimator_as_it_was(ten_million, solver, delay):
+    X, y = ten_million
+    small_X, small_y = text_like()
+    model = LogisticRegression(max_iter=1000).fit(small_X, small_y)
+    before = frozen(model)
+    model.set_params(solver=solver, tol=0.0, max_iter=10**6, random_state=0)
+    assert interrupted_after(delay, lambda: model.fit(X, y)) < LIMIT
+    assert frozen(model) == before
 
 
 def interrupted_in_the_second_block(monkeypatch, module, name, model, X, y):

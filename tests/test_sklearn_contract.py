@@ -11,7 +11,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fastlin import MIRAClassifier, MultinomialNB, PassiveAggressiveClassifier, Perceptron, SGDClassifier
+from fastlin import (
+    LogisticRegression,
+    LogisticRegressionCV,
+    MIRAClassifier,
+    MultinomialNB,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SGDClassifier,
+)
 from support import EVERY, make, text_like
 
 ORDERED = "an online learner sees rows one after the other: a row that weighs two is one step, two rows are two"
@@ -32,13 +40,17 @@ CHECKED = [
     SGDClassifier(loss="log_loss"),
     SGDClassifier(learning_rate="adagrad", penalty="l1", eta0=1.0),
     MultinomialNB(),
+    LogisticRegression(),
+    LogisticRegression(solver="lbfgs", l1_ratio=0.5),
+    LogisticRegression(weights="observed"),
+    LogisticRegressionCV(Cs=3),
 ]
 TEXTS = ["good fine great", "bad awful poor", "fine good", "awful bad", "great good", "poor poor bad"] * 6
 VERDICTS = ["up", "down"] * 18
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, MultinomialNB):
+    if isinstance(estimator, MultinomialNB | LogisticRegression | LogisticRegressionCV):
         return {}
     return EXPECTED_FAILURES | (NO_MARGIN if isinstance(estimator, Perceptron) else {})
 

@@ -7,6 +7,8 @@ from sklearn.exceptions import NotFittedError
 
 from fastlin import LogisticRegression
 from logistic_problems import counts, frozen, tight, two_sided
+from support import assert_same_bits
+from test_unusual_input import UNUSUAL, read_only, strided, swapped, unaligned
 
 VARIANCE = np.ones(8)
 PARAMETERS = [
@@ -150,11 +152,26 @@ def test_nothing_is_predicted_before_a_fit_or_from_other_columns():
         model = LogisticRegression(max_iter=1000).fit(X, y)
         with pytest.raises(ValueError, match=r"5 features.*8"):
             getattr(model, method)(X[:, :5])
-        with pytest.raises(ValueError, match="NaN|nan"):
+        with pytest.raises(ValueError, match=r"NaN|nan"):
             getattr(model, method)(np.full((1, 8), np.nan))
 
 
 # --- unusual, but right ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", UNUSUAL)
+@pytest.mark.parametrize("options", [{}, {"solver": "lbfgs", "weights": "observed"}, {"solver": "iis"}], ids=str)
+def test_unusual_buffers_give_the_same_model_and_stay_as_they_are(options, case):
+    X, y, weights = counts(3)
+    options = {**options, "tol": 1e-3, "max_iter": 2000}
+    plain, other = LogisticRegression(**options).fit(X, y, sample_weight=weights), UNUSUAL[case](X)
+    before = [np.array(getattr(other, part)) for part in ("data", "indices", "indptr")]
+    for change in (strided, swapped, read_only, unaligned, list):
+        model = LogisticRegression(**options).fit(other, change(y), sample_weight=change(weights))
+        assert_same_bits(model, plain)
+        np.testing.assert_array_equal(model.predict_proba(other), plain.predict_proba(X))
+    for part, old in zip(("data", "indices", "indptr"), before, strict=True):
+        np.testing.assert_array_equal(getattr(other, part), old)
 
 
 @pytest.mark.parametrize("C", [np.float32(2), 2, np.int64(2), np.float64(2)])
