@@ -34,6 +34,7 @@ def two_sided(n_labels, **options):
 
 VARIANCE = np.array([0.1, 1.0, 10.0, 0.5, 2.0, 0.3, 3.0, 1.0])
 MEAN = np.array([0.5, 0.0, -1.0, 0.2, 0.0, 0.0, -0.3, 1.0])
+MEANS = np.random.default_rng(8).normal(size=(3, 8))
 CUTOFF = np.array([1, 8, 10, 12, 9, 11, 10, 13])
 # name: (number of labels, parameters of the estimator, are rows weighted?)
 PROBLEMS = {
@@ -47,8 +48,14 @@ PROBLEMS = {
     "multinomial, weights": (3, {"C": 0.3, "class_weight": {0: 2.0, 2: 0.5}}, True),
     "multinomial, no intercept": (3, {"fit_intercept": False}, True),
     "multinomial, priors": (3, {"prior_variance": VARIANCE, "prior_mean": MEAN}, False),
+    "multinomial, a mean for each weight": (3, {"prior_mean": MEANS}, True),
     "multinomial, no prior": (3, {"C": np.inf}, False),
     "multinomial, observed": (3, {"weights": "observed", "cutoff": CUTOFF}, True),
+    "multinomial, observed, priors": (
+        3,
+        {"weights": "observed", "cutoff": CUTOFF, "prior_variance": VARIANCE, "prior_mean": MEAN},
+        False,
+    ),
     "multinomial, observed, no prior": (4, {"weights": "observed", "cutoff": 3, "C": np.inf}, False),
 }
 SPARSE = {
@@ -56,7 +63,6 @@ SPARSE = {
     "binary, elastic net": (2, {"C": 0.2, "l1_ratio": 0.5}, True),
     "multinomial, L1": (3, {"C": 0.3, "l1_ratio": 1.0}, True),
     "multinomial, elastic net": (3, {"C": 0.2, "l1_ratio": 0.4, "fit_intercept": False}, False),
-    "multinomial, L1, variances": (3, {"prior_variance": 0.3 * VARIANCE, "l1_ratio": 1.0}, False),
     "multinomial, observed, L1": (3, {"C": 0.3, "l1_ratio": 1.0, "weights": "observed", "cutoff": 9}, False),
 }
 

@@ -205,7 +205,9 @@ class Logistic(Maxent):
         penalised = self.features < V
         variance = C if prior_variance is None else prior_variance
         variance = np.append(np.broadcast_to(variance, V), np.inf)[self.features]
-        mean = np.append(np.broadcast_to(0.0 if prior_mean is None else prior_mean, V), 0.0)[self.features]
+        mean = np.zeros((self.columns, V + 1))
+        mean[:, :V] = 0.0 if prior_mean is None else prior_mean
+        mean = mean[self.labels, self.features]
         l1 = np.where(penalised, l1_ratio / variance, 0.0)
         with np.errstate(divide="ignore"):
             variance = np.where(penalised, variance / np.float64(1 - l1_ratio), np.inf)

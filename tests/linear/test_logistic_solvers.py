@@ -33,7 +33,6 @@ ALIASES = {
     "sag": "auto",
     "saga": "auto",
 }
-NO_PRIOR = [name for name in PROBLEMS if "no prior" in name]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -45,7 +44,7 @@ def test_every_batch_solver_reaches_the_optimum(name, solver):
 
 
 @pytest.mark.parametrize("name", SPARSE)
-@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs"])
 def test_sparse_optima_are_reached(name, solver):
     model, twin, best = solve(name, solver)
     assert model.converged_
@@ -54,7 +53,7 @@ def test_sparse_optima_are_reached(name, solver):
     np.testing.assert_array_equal(theta_of(model, twin) == 0, best == 0)
 
 
-@pytest.mark.parametrize("solver", ["gd", "cg", "newton", "gis", "iis", "sgd", "adagrad"])
+@pytest.mark.parametrize("solver", ["gd", "cg", "gis", "iis", "sgd", "adagrad"])
 def test_a_solver_works_with_l1_or_says_that_it_cannot(solver):
     X, y, weights, parameters, twin, best = posed("multinomial, L1")
     model = LogisticRegression(**parameters, solver=solver, tol=1e-6, max_iter=2000, random_state=0)
@@ -64,8 +63,8 @@ def test_a_solver_works_with_l1_or_says_that_it_cannot(solver):
             model.fit(X, y, sample_weight=weights)
         except ValueError as error:
             refusal = str(error)
-    if not hasattr(model, "coef_"):
-        assert re.search("l1_ratio.*(lbfgs|auto)", refusal)  # what to use instead
+    if not hasattr(model, "classes_"):
+        assert re.search("L1.*(lbfgs|auto)", refusal)  # what to use instead
         return
     assert excess(model, twin, best) <= 1e-3
 
