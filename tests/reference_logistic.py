@@ -53,7 +53,7 @@ class Maxent:
         return -self.weights @ np.where(p > 0, p * np.where(p > 0, log_p, 0), 0).sum(axis=1)
 
     def moment_gap(self, theta):
-        return np.abs(self.observed - self.expected(theta)).max()
+        return np.abs(self.observed - self.expected(theta)).max(initial=0)
 
     # the objective
 
@@ -78,7 +78,7 @@ class Maxent:
         """The smallest subgradient, largest part: 0 at the optimum and nowhere else (Karush, Kuhn and Tucker)."""
         gradient = self.gradient(theta)
         at_zero = np.maximum(0.0, np.abs(gradient) - self.l1)
-        return np.abs(np.where(theta == 0, at_zero, gradient + self.l1 * np.sign(theta))).max()
+        return np.abs(np.where(theta == 0, at_zero, gradient + self.l1 * np.sign(theta))).max(initial=0)
 
     def dual(self, theta):
         """The dual objective at q = p_θ: a lower bound of the optimum; −∞ unless unpenalised counts are met.

@@ -100,10 +100,10 @@ def test_the_certificate_says_what_the_twin_says(name):
 
 
 @pytest.mark.parametrize("name", [*PROBLEMS, *SPARSE])
-@pytest.mark.parametrize("max_iter", [1, 3])
-def test_the_certificate_of_an_unfinished_model_is_true_as_well(name, max_iter):
+@pytest.mark.parametrize("solver, max_iter", [("auto", 1), ("newton", 1), ("lbfgs", 1), ("lbfgs", 3)])
+def test_the_certificate_of_an_unfinished_model_is_true_as_well(name, solver, max_iter):
     X, y, weights, parameters, twin, best = posed(name)
-    model = LogisticRegression(**parameters, solver="lbfgs", max_iter=max_iter, tol=1e-12)
+    model = LogisticRegression(**parameters, solver=solver, max_iter=max_iter, tol=1e-12, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         model.fit(X, y, sample_weight=weights)
     assert model.converged_ is False
@@ -136,6 +136,18 @@ def test_without_a_prior_observed_is_expected_and_the_entropy_is_the_largest(n_l
         for sign in (-0.5, 0.5):
             q = p + sign * direction * (p / np.maximum(np.abs(direction), 1e-300)).min()
             assert entropy(q) < entropy(p)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs"])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_duality_gap_is_a_bound_however_far_the_intercept_is(solver, C):
+    X, y, _ = two_sided(3)
+    y[:30] = 0
+    model = LogisticRegression(C=C, solver=solver, max_iter=1, tol=1e-12, random_state=0).fit(X, y)
+    twin = twin_of(model, X, y)
+    above = twin.objective(theta_of(model, twin)) - twin.objective(twin.minimum())
+    assert above <= model.certificate_.get("duality_gap", np.inf)
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])
