@@ -134,9 +134,13 @@ class Maxent:
 
     def gis(self, theta):
         """θ + δ with E f = E_p f · e^{Cδ} + (θ + δ − m)/σ², C = max f#."""
-        largest = self.sums[self.present].max()
+        largest = self.longest()
         expected = self.expected(theta)
         return self.sweep(theta, lambda p, delta: expected[p] * np.exp(largest * delta), expected, largest)
+
+    def longest(self):
+        """The largest f#, of rows that count."""
+        return self.sums[self.present & (self.weights > 0)[:, None]].max()
 
     def iis(self, theta):
         """θ + δ with E f = Σ_i w_i Σ_k p(k|i) f e^{f#(i,k) δ} + (θ + δ − m)/σ²."""
@@ -145,7 +149,7 @@ class Maxent:
         def scaled(p, delta):
             return (p_weighted * self.F[:, :, p] * np.exp(self.sums * delta)).sum()
 
-        return self.sweep(theta, scaled, self.expected(theta), self.sums[self.present].max())
+        return self.sweep(theta, scaled, self.expected(theta), self.longest())
 
     def sweep(self, theta, scaled, expected, largest):
         """Each weight's own increasing equation, by bracketing."""

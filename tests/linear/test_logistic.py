@@ -337,8 +337,8 @@ def test_a_constant_column_leaves_the_work_to_the_intercept(n_labels):
     X, y, _ = counts(n_labels)
     constant = sparse.hstack([X, np.full((X.shape[0], 1), 5.0)]).tocsr()
     model, plain = tight().fit(constant, y), tight().fit(X, y)
-    np.testing.assert_allclose(model.coef_[:, -1], 0, atol=1e-6)
-    np.testing.assert_allclose(model.predict_proba(constant), plain.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(model.coef_[:, -1], 0, atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(constant), plain.predict_proba(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("n_labels", [2, 4])

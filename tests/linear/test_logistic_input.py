@@ -258,3 +258,69 @@ def test_more_features_than_rows():
     y = np.arange(20) % 2
     model = LogisticRegression(C=10.0, max_iter=1000).fit(X, y)
     assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("C", [1e-100, 1e-12, 1e12, 1e300])
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "iis"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_extreme_strengths_break_no_number(solver, n_labels, C):
+    X, y, _ = counts(n_labels)
+    model = LogisticRegression(C=C, solver=solver, max_iter=100, random_state=0).fit(X, y)
+    for value in (model.coef_, model.intercept_, model.objective_, model.predict_log_proba(X)):
+        assert np.isfinite(value).all()
+    assert model.objective_ <= len(y) * np.log(n_labels) * (1 + 1e-9)
+    if C < 1e-9:
+        np.testing.assert_allclose(model.coef_, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-9, 1e9, 1e20])
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "iis"])
+def test_weights_of_any_scale_give_the_same_model(solver, n_labels, scale):
+    """tol is relative to the weights, and C follows them."""
+    X, y, weights = counts(n_labels)
+    options = {"solver": solver, "tol": 1e-6, "max_iter": 20_000, "random_state": 0}
+    plain = LogisticRegression(**options).fit(X, y, sample_weight=weights)
+    model = LogisticRegression(C=1 / scale, **options).fit(X, y, sample_weight=scale * weights)
+    np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-3)
+    assert model.objective_ == pytest.approx(scale * plain.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "cg", "iis"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_huge_and_tiny_weights_break_no_number(solver, n_labels, scale):
+    X, y, weights = counts(n_labels)
+    model = LogisticRegression(C=1 / scale, solver=solver, max_iter=50).fit(X, y, sample_weight=scale * weights)
+    for value in (model.coef_, model.intercept_, model.objective_, model.predict_log_proba(X)):
+        assert np.isfinite(value).all()
+    assert model.objective_ <= scale * weights.sum() * np.log(n_labels) * (1 + 1e-9)
+
+
+def test_labels_without_weight_are_no_labels():
+    X, y, _ = counts(4)
+    model = LogisticRegression(random_state=0).fit(X, y, sample_weight=(y != 2).astype(float))
+    assert model.classes_.tolist() == [0, 1, 3]
+    kept = y != 2
+    alone = LogisticRegression(random_state=0).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(model.coef_, alone.coef_)
+    refused(LogisticRegression(), X, y, "(?i)class", sample_weight=(y == 2).astype(float))
+
+
+def test_validation_rows_may_have_labels_that_were_not_seen():
+    X, y, _ = counts(3)
+    later = np.where(np.arange(len(y)) < 30, y, 7)
+    model = LogisticRegression(max_iter=1000).fit(X, y, X_val=X, y_val=later)
+    right = np.mean(model.predict(X) == later)
+    assert model.history_[-1]["validation_score"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_have_the_type_that_is_asked_for(dtype):
+    X, y, _ = counts(3)
+    model = tight(dtype=dtype).fit(X, y)
+    assert model.coef_.dtype == dtype
+    np.testing.assert_allclose(model.coef_, tight().fit(X, y).coef_, atol=1e-5)
+    assert tight(tol=1e-5).fit(X.astype(np.float32), y).coef_.dtype == np.float32

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import LogisticRegression
@@ -191,6 +192,50 @@ def test_a_warm_start_with_other_labels_or_features_is_refused(change):
         model.fit(*other)
     assert frozen(model) == before
     model.set_params(warm_start=False).fit(*other)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("before, after", [("dense", "observed"), ("observed", "dense")])
+def test_a_warm_start_across_kinds_of_weights_finds_the_optimum_or_is_refused(n_labels, before, after):
+    X, y, _ = counts(n_labels)
+    model = tight(weights=before, warm_start=True).fit(X, y)
+    fitted = frozen(model)
+    model.set_params(weights=after)
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        twin = twin_of(model, X, y)
+        assert excess(model, twin, twin.minimum()) <= 1e-6
+        return
+    assert "warm_start" in refusal
+    assert frozen(model) == fitted
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_warm_start_may_gain_or_lose_the_intercept(fit_intercept):
+    X, y, _ = counts(3)
+    model = tight(fit_intercept=not fit_intercept, warm_start=True).fit(X, y)
+    model.set_params(fit_intercept=fit_intercept).fit(X, y)
+    twin = twin_of(model, X, y)
+    assert_optimal(model, twin, twin.minimum())
+
+
+@pytest.mark.parametrize("solver", [*BATCH, "gis", "iis"])
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_objective_never_rises_where_columns_differ_by_orders_of_magnitude(n_labels, solver):
+    X, y, weights = counts(n_labels)
+    X = (X @ sparse.diags(10.0 ** np.arange(-4, 4))).tocsr()
+    model = LogisticRegression(C=100.0, solver=solver, max_iter=200, tol=1e-10, random_state=0)
+    model.fit(X, y, sample_weight=weights)
+    found = np.array([record["objective"] for record in model.history_])
+    assert (np.diff(found) <= 1e-12 * found[:-1]).all()
+    twin = twin_of(model, X, y, weights)
+    assert model.objective_ == pytest.approx(twin.objective(theta_of(model, twin)), rel=1e-9)
+    if solver in ("auto", "newton"):
+        assert excess(model, twin, twin.minimum()) <= 1e-6
 
 
 # --- callbacks -------------------------------------------------------------------------------------------------------

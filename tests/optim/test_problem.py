@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from fastlin.optim.design import Design
-from fastlin.optim.inferences import Groups, Labels
-from fastlin.optim.layouts import Dense, Pairs
-from fastlin.optim.problem import Prior, Problem
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin import run
+from fastlin.optim.design import Design
+from fastlin.optim.inferences import Groups, Labels
+from fastlin.optim.layouts import Dense, Pairs
+from fastlin.optim.problem import Prior, Problem
 from fastlin.validation import as_rows
 from reference_logistic import Logistic, candidates, observed_pairs
 from strategies import labelled, seeds, weighted
