@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import LogisticRegression, LogisticRegressionCV
 from logistic_problems import two_sided
@@ -65,3 +66,9 @@ def test_paths_that_cannot_be_are_refused(data, options, match):
     with pytest.raises((ValueError, TypeError), match=match):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the checks set max_iter to a few
+@parametrize_with_checks([LogisticRegressionCV(Cs=3, cv=2, tol=1e-10)])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
