@@ -15,6 +15,7 @@ def binary(
     dual: NDArray[np.float64],
     W: NDArray[np.float64],
     bias: NDArray[np.float64],
+    gaps: NDArray[np.float64],
 ) -> float: ...
 def softmax(
     indptr: NDArray[np.int64],
@@ -28,4 +29,5 @@ def softmax(
     dual: NDArray[np.float64],
     W: NDArray[np.float64],
     bias: NDArray[np.float64],
+    gaps: NDArray[np.float64],
 ) -> float: ...

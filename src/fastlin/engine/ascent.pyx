@@ -10,8 +10,8 @@ One row at a time, a_i moves to its optimum given the others: with s = θᵀx + 
 
 which Newton's method solves in log a, where it is all but linear; no learning rate is needed. The unpenalised
 intercept is the multiplier of Σ_i w_i (e_{y_i} − a_i) = 0: it moves by 1/ρ times the violation, at every row and once
-more after an epoch (the method of multipliers). What a row adds to the duality gap when it is visited is
-w KL(a' ‖ softmax s), and an epoch returns the sum.
+more after an epoch (the method of multipliers). What a row adds to the duality gap, w KL(a' ‖ softmax s), is known when it
+is visited: rows that add little may rest.
 """
 
 from libc.math cimport exp, fabs
@@ -80,12 +80,15 @@ cdef inline double move_logit(double target, double eta, double* z) noexcept nog
 
 def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
            const double[::1] norms, const int64_t[::1] order, double C, double step,
-           double[:, ::1] dual, double[:, ::1] W, double[::1] bias):
-    """Visit the rows of `order`: two labels in one column. dual[i] = (logit a, a); step = 1/ρ."""
+           double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps):
+    """Visit the rows of `order`: two labels in one column. dual[i] = (logit a, a); step = 1/ρ.
+
+    gaps[i] is what row i added to the duality gap.
+    """
     cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
     cdef Py_ssize_t position
     cdef int64_t i, start, ahead, m_ahead
-    cdef double eta, change, s, z, old, w = 1, gap = 0
+    cdef double eta, change, s, z, old, w = 1
     with nogil:
         for position in range(rows.end):
             i = order[position]
@@ -99,14 +102,13 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
             eta = w * (C * norms[i] + step)
             z = dual[i, 0]
             old = dual[i, 1]
-            gap += w * (log1pexp(s) - log1pexp(z) - old * (s - z))    # KL of two Bernoullis, by their logits
+            gaps[i] = w * (log1pexp(s) - log1pexp(z) - old * (s - z))    # KL of two Bernoullis, by their logits
             dual[i, 1] = move_logit(s + eta * old, eta, &dual[i, 0])
             change = w * (old - dual[i, 1])
             bias[0] += step * change
             change *= C
             if change != 0:
                 add_row(&W[0, 0], 1, &indices[start], &values[start], indptr[i + 1] - start, &change)
-    return gap
 
 
 cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double* v, double* a,
@@ -147,12 +149,15 @@ cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double*
 
 def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
             const double[::1] norms, const int64_t[::1] order, double C, double step,
-            double[:, ::1] dual, double[:, ::1] W, double[::1] bias):
-    """Visit the rows of `order`: K ≥ 2 labels. dual[i] = (log a, a), [2K]; step = 1/ρ."""
+            double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps):
+    """Visit the rows of `order`: K ≥ 2 labels. dual[i] = (log a, a), [2K]; step = 1/ρ.
+
+    gaps[i] is what row i added to the duality gap.
+    """
     cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
     cdef Py_ssize_t position, K = W.shape[1], k
     cdef int64_t i, start, ahead, m_ahead
-    cdef double eta, top, total, w = 1, gap = 0, local
+    cdef double eta, top, total, w = 1, local
     cdef double[::1] scores = bias.copy(), new = bias.copy(), spare = bias.copy()
     cdef double* s = &scores[0]
     cdef double* logs
@@ -175,7 +180,7 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             local = logarithm(total) + top
             for k in range(K):
                 local += a[k] * (logs[k] - s[k])
-            gap += w * local
+            gaps[i] = w * local
             for k in range(K):
                 s[k] += eta * a[k]
             move_softmax(s, eta, K, logs, &new[0], &spare[0])
@@ -185,4 +190,3 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
                 bias[k] += step * s[k]
                 s[k] *= C
             add_row(&W[0, 0], K, &indices[start], &values[start], indptr[i + 1] - start, s)
-    return gap

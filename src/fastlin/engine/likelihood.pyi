@@ -23,7 +23,12 @@ def sigmoid_loss(
     residual: NDArray[np.float64],
     shares: NDArray[np.float32],
 ) -> float: ...
-def sigmoid_curvature(u: NDArray[np.float64], shares: NDArray[np.float32], curvature: NDArray[Any]) -> None: ...
+def sigmoid_curvature(
+    u: NDArray[np.float64],
+    shares: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    curvature: NDArray[Any],
+) -> None: ...
 def groups(
     scores: NDArray[np.float64],
     starts: NDArray[np.int64],

@@ -5,7 +5,7 @@
     curvature  C = w p ∘ (u − pᵀu),  u = X v            Hessian · v = Xᵀ C
 
 Two labels share a column with s = s₁ − s₀: log(1 + e^{−s}), R = w (p₁ − y), C = w p₁p₀ u.
-What a curvature needs of the probabilities is kept in float32, in `shares`: p, or w p₁p₀ for one column. That is
+What a curvature needs of the probabilities is kept in float32, in `shares`: p, or p₁p₀ for one column. That is
 enough for the inner iterations of Newton's method; values and gradients are float64 throughout.
 """
 
@@ -63,15 +63,19 @@ def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const d
             loss += w * log1pexp(-sign * scores[i, 0])
             wrong = sigmoid(-sign * scores[i, 0])
             residual[i, 0] = -sign * w * wrong
-            shares[i, 0] = <float>(w * wrong * sigmoid(sign * scores[i, 0]))
+            shares[i, 0] = <float>(wrong * sigmoid(sign * scores[i, 0]))
     return loss
 
 
-def sigmoid_curvature(const double[:, ::1] u, const float[:, ::1] shares, real[:, ::1] curvature):
+def sigmoid_curvature(const double[:, ::1] u, const float[:, ::1] shares, const double[::1] weights,
+                      real[:, ::1] curvature):
     cdef Py_ssize_t i
+    cdef double w = 1
     with nogil:
         for i in range(u.shape[0]):
-            curvature[i, 0] = <real>(shares[i, 0] * u[i, 0])
+            if weights.shape[0]:
+                w = weights[i]
+            curvature[i, 0] = <real>(w * shares[i, 0] * u[i, 0])
 
 
 def groups(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t[::1] gold,

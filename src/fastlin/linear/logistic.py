@@ -53,7 +53,8 @@ class LogisticRegression(MaxentClassifier):
     class_weight : dict, "balanced" or None
         Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
     random_state : int, RandomState, Generator or None
-        The seed of the orders in which "auto", "sgd" and "adagrad" visit the rows.
+        The seed of the orders in which "auto", "sgd" and "adagrad" visit the rows; None is 0: the optimum does not
+        depend on it.
     solver : str
         "auto" (dual coordinate ascent, then Newton's method), "newton" (truncated, with Hessian products), "lbfgs",
         "cg" (Polak–Ribière), "gd" (steepest descent), "gis" and "iis" (generalised and improved iterative scaling),
@@ -203,7 +204,9 @@ class LogisticRegression(MaxentClassifier):
         """Find the optimum for rows that are proved and laid out."""
         solver, layout = self._check_parameters(), self._layout(design, labels.codes, rows.n_columns, len(classes))
         dtype = rows.values.dtype if self.dtype is None else validation.as_dtype(self.dtype)
-        means = self._means(rows.n_columns, layout.width)
+        rest = self._means(rows.n_columns, layout.width)  # the weights of columns that no row has
+        if self.weights == "observed":
+            rest = np.zeros_like(rest)
         with run.Workers(self.n_jobs) as workers:
             prior = self._prior(layout, rows.n_columns, layout.width)
             inference = Labels(labels.codes, labels.weights, layout.width)
@@ -213,7 +216,7 @@ class LogisticRegression(MaxentClassifier):
 
             def install() -> None:
                 n = problem.n_weights
-                self.coef_ = spread_out(design, layout.matrix(theta[:n]), means, dtype).T
+                self.coef_ = spread_out(design, layout.matrix(theta[:n]), rest, dtype).T
                 self.intercept_ = np.zeros(layout.width)
                 self.intercept_[: problem.size - n] = theta[n:]
 
@@ -245,15 +248,18 @@ class LogisticRegression(MaxentClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row; the first of `classes_` among equals."""
-        return self.classes_[self._codes(self._checked_rows(X))]
+        codes = self._codes(self._checked_rows(X))
+        return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`."""
-        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=False)
+        scores = self._scores(self._checked_rows(X))
+        return probabilities(scores, len(self.classes_), logarithmic=False)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(label | row), columns as `classes_`."""
-        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=True)
+        scores = self._scores(self._checked_rows(X))
+        return probabilities(scores, len(self.classes_), logarithmic=True)
 
     # Parts
 
@@ -293,11 +299,12 @@ class LogisticRegression(MaxentClassifier):
         theta = memory.zeros((problem.size,))
         n, design = problem.n_weights, problem.design
         if self.warm_start and hasattr(self, "coef_"):
-            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != n_features:
+            if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
             coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
-            theta[:n] = problem.layout.select(np.ascontiguousarray(coef.T[design.features], np.float64))
-            theta[n:] = self.intercept_[: problem.size - n]
+            both = _as_wide(np.vstack([coef.T[design.features], self.intercept_]).astype(np.float64), problem.width)
+            theta[:n] = problem.layout.select(both[:-1])
+            theta[n:] = both[-1, : problem.size - n]
         elif len(problem.prior.mean):
             theta[:n] = problem.prior.mean
         return theta
@@ -326,6 +333,13 @@ class LogisticRegression(MaxentClassifier):
 
     def _accuracy(self, rows: Rows, codes: NDArray[np.int32]) -> float:
         return float(np.mean(self._codes(rows) == codes))
+
+
+def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """The weights of two labels in one column or in two, w = θ₁ − θ₀; other labels' as they are."""
+    if weights.shape[1] == width:
+        return weights
+    return weights @ (np.array([[-0.5, 0.5]]) if width == 2 else np.array([[-1.0], [1.0]]))
 
 
 def _centre(problem: Problem, theta: NDArray[np.float64]) -> None:

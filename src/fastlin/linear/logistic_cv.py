@@ -163,18 +163,18 @@ class LogisticRegressionCV(LogisticRegression):
         solver = template._check_parameters()
         (rows, codes), classes, weights = found._checked(X, y, sample_weight, solver in COUNTS)
         scorer = check_scoring(template, scoring=self.scoring)
-        labels = Labels(codes, weights, columns(len(classes)))
+        labels, plain = Labels(codes, weights, columns(len(classes))), np.array(classes.tolist())
         if X_val is not None or y_val is not None:
             held = found._checked_validation(X_val, y_val, classes, rows)
             if (held[1] < 0).any():
                 raise ValueError("y_val holds a label that y lacks")
             everything = np.arange(len(rows))
-            parts: list[tuple[Any, Split]] = [(everything, (held[0].matrix(), classes[held[1]]))]
+            parts: list[tuple[Any, Split]] = [(everything, (held[0].matrix(), plain[held[1]]))]
         else:
             splitter = check_cv(self.cv, codes, classifier=True)
             matrix = rows.matrix()
-            parts = [(train, (matrix[test], classes[codes[test]])) for train, test in splitter.split(matrix, codes)]
-        found._search(template, rows, labels, classes, parts, scorer)
+            parts = [(train, (matrix[test], plain[codes[test]])) for train, test in splitter.split(matrix, codes)]
+        found._search(template, rows, labels, plain, parts, scorer)
         final = self._template(found.C_, found.l1_ratio_)
         if self.refit:
             final._fit_design(Design.of(rows), rows, labels, classes)

@@ -13,6 +13,7 @@ from fastlin.engine import memory, vectors
 from fastlin.linear.base import SparseClassifier
 from fastlin.optim import orthant
 from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
 from fastlin.optim.layouts import Layout
 from fastlin.optim.problem import Prior, Problem
 from fastlin.optim.progress import Progress
@@ -102,7 +103,8 @@ class MaxentClassifier(SparseClassifier):
     def _optimise(self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any) -> None:
         """Run the solver on θ, and record what it reached."""
         progress = Progress(self.tol, self.max_iter, problem.inference.total_weight, report)
-        SOLVERS[solver](problem, theta, progress, validation.as_generator(self.random_state))
+        seed = 0 if self.random_state is None else self.random_state
+        SOLVERS[solver](problem, theta, progress, validation.as_generator(seed))
         self._record(problem, theta, progress)
 
     def _record(self, problem: Problem, theta: NDArray[np.float64], progress: Progress) -> None:
@@ -121,10 +123,8 @@ class MaxentClassifier(SparseClassifier):
             "moment_gap": vectors.largest(counts),
             "entropy": loss - float(theta @ counts),
         }
-        precision = np.repeat(problem.precision, problem.layout.step)
-        if prior.l1 == 0 and (precision > 0).all():
-            balance = abs(float(theta[n:] @ gradient[n:]))
-            self.certificate_["duality_gap"] = 0.5 * float(np.square(gradient[:n]) @ (1 / precision)) + balance
+        if prior.l1 == 0 and (prior.precision > 0).all():
+            self.certificate_["duality_gap"] = duality_gap(problem, theta)
 
     def _warn(self) -> None:
         """Say that the fit did not converge, and what to do."""
@@ -160,6 +160,21 @@ class MaxentClassifier(SparseClassifier):
             return self.callback is not None and self.callback(self, record)
 
         return report
+
+
+def duality_gap(problem: Problem, theta: NDArray[np.float64]) -> float:
+    """Σ w KL(a ‖ p) + ½ Σ σ² (∂f at a)²: f(θ) less the dual at a, which is at most the minimum of f.
+
+    a is p itself, or, with intercepts, which want Σ w (a − e_y) = 0, the mixture of p with one distribution for all
+    rows that gives every label the mass it has.
+    """
+    n, gap = problem.n_weights, 0.0
+    problem.loss(theta)
+    if isinstance(problem.inference, Labels) and problem.size > n:
+        gap = problem.inference.balance(problem.residual)
+    gradient = np.empty(problem.size)
+    problem.gather(theta, gradient)
+    return gap + 0.5 * float(np.square(gradient[:n]) @ np.repeat(1 / problem.precision, problem.layout.step))
 
 
 def spread_out(design: Design, of_design: NDArray[np.float64], fill: NDArray[np.float64], dtype: Any) -> NDArray[Any]:

@@ -22,6 +22,8 @@ CENTRE = 30.0  # 1/ρ times the intercept's curvature: on text 3 is slower and 3
 BUDGET = 1 << 23  # multiply–adds between two looks at Ctrl-C
 PATIENCE = 8  # epochs over which the rate is measured
 TOO_MANY = 150  # epochs still to go at that rate
+LITTLE = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
+LONGEST = 3  # epochs of rest
 NOTHING = 1e-13  # of f: a gap lost in rounding
 
 
@@ -65,6 +67,8 @@ class Dual:
         self.W = memory.zeros((design.n_features, problem.width))
         self.bias = np.zeros(problem.width)
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
+        self.gaps = np.full(design.n_rows, np.inf)
+        self.rest, self.patience = np.zeros((2, design.n_rows), np.int8)
         self.violation = self.follow()
 
     def follow(self) -> NDArray[np.float64]:
@@ -80,26 +84,30 @@ class Dual:
         np.divide(counts[:n].reshape(self.W.shape), self.deviation[:, np.newaxis], out=self.W)
         return -counts[n:] if problem.size > n else np.zeros(problem.width)
 
-    def epoch(self, order: NDArray[np.int64]) -> float:
-        """Visit the rows; returns the sum of the gaps met."""
+    def epoch(self, generator: np.random.Generator) -> float:
+        """Visit the rows that do not rest, in a new order; returns the sum of the gaps last met."""
         design, problem = self.problem.design, self.problem
         kernel = ascent.binary if problem.width == 1 else ascent.softmax
         step = 0.0
         if problem.size > problem.n_weights:
             a = self.state[:, self.state.shape[1] // 2 :]
-            step = CENTRE / max(float(self.inference.spread(a)), 1e-3)
-        share = max(1, int(BUDGET * len(order) / (design.nnz + len(order)) / (problem.width + 7)))
-        gap = 0.0
+            step = CENTRE / max(self.inference.spread(a), 1e-3)
+        order = generator.permutation(np.flatnonzero(self.rest <= 0))
+        share = max(1, int(BUDGET * design.n_rows / (design.nnz + design.n_rows) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
-            gap += kernel(
+            kernel(
                 design.indptr, design.indices, self.values, self.inference.weights, self.norms,
-                order[start : start + share], self.C, step, self.state, self.W, self.bias,
+                order[start : start + share], self.C, step, self.state, self.W, self.bias, self.gaps,
             )  # fmt: skip
             if step:
                 self.violation += (self.bias - before) / step
         self.bias += step * self.violation
-        return gap
+        self.rest -= 1
+        little = self.gaps[order] < LITTLE * self.gaps.mean()
+        self.patience[order] = np.where(little, np.minimum(self.patience[order] + 1, LONGEST), 0)
+        self.rest[order] = self.patience[order]
+        return float(self.gaps.sum())
 
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
@@ -117,7 +125,7 @@ def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.
     gaps: list[float] = []
     target = progress.enough / problem.inference.total_weight * 0.1 * value
     while True:
-        gaps.append(dual.epoch(generator.permutation(problem.design.n_rows)))
+        gaps.append(dual.epoch(generator))
         problem.passes += 2
         progress.iterations += 1
         slow = _epochs_left(gaps, target) > min(TOO_MANY, progress.max_iter - progress.iterations)

@@ -12,7 +12,7 @@ from fastlin.validation import Rows
 
 @dataclass(frozen=True)
 class Design:
-    """Rows and columns of the features that some row has; `features` says which columns of X they are."""
+    """The non-zeros, by rows and by columns, of the features that some row has: of the columns `features` of X."""
 
     features: NDArray[np.int64]
     n_rows: int
@@ -26,6 +26,11 @@ class Design:
     @property
     def n_features(self) -> int:
         return len(self.features)
+
+    @property
+    def largest(self) -> float:
+        """max |x|."""
+        return float(np.abs(self.values).max(initial=0))
 
     @property
     def nnz(self) -> int:
@@ -45,6 +50,7 @@ class Design:
 
     @classmethod
     def of(cls, rows: Rows) -> "Design":
+        rows = rows.without_zeros() if rows.zeros else rows
         nnz = rows.nnz
         counts = np.zeros(rows.n_columns, np.int64)
         layout.tally(rows.indices, nnz, counts)

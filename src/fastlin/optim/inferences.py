@@ -38,16 +38,14 @@ class Labels:
         return kernel(scores, self.codes[start:stop], self.weights[start:stop], residual, shares)
 
     def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None:
-        if self.width == 1:
-            likelihood.sigmoid_curvature(scores, shares, curvature)
-        else:
-            likelihood.softmax_curvature(scores, shares, self.weights[start:stop], curvature)
+        kernel = likelihood.sigmoid_curvature if self.width == 1 else likelihood.softmax_curvature
+        kernel(scores, shares, self.weights[start:stop], curvature)
 
     def variances(self, shares: Block) -> NDArray[np.float64]:
         """w p (1 − p), the diagonal of the curvature of each row."""
-        if self.width == 1:
-            return shares.astype(np.float64)
-        variances = shares * (1.0 - shares.astype(np.float64))
+        variances = shares.astype(np.float64)
+        if self.width > 1:
+            variances *= 1 - variances
         return variances * self.weights[:, np.newaxis] if len(self.weights) else variances
 
     def probabilities(self, residual: Block) -> NDArray[np.float64]:
@@ -86,6 +84,17 @@ class Labels:
             residual[np.arange(len(residual)), self.codes] -= 1
         if len(self.weights):
             residual *= self.weights[:, np.newaxis]
+
+    def balance(self, residual: Block) -> float:
+        """Turn w (p − e_y) into w (a − e_y) with Σ w (a − e_y) = 0, a a mixture of p and q; returns Σ w KL(a ‖ p)."""
+        mass, wp = self.mass(), self.expected(residual)
+        held = np.bincount(self.codes, mass[:, 0], minlength=wp.shape[1])
+        kept = min(1.0, float((held / wp.sum(axis=0)).min()))
+        wa = kept * wp + mass / mass.sum() * (held - kept * wp.sum(axis=0))
+        residual += (wa - wp)[:, -self.width :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            divergence = np.where(wa > 0, wa * np.log(wa / wp), 0.0) - wa + wp
+        return float(np.maximum(divergence, 0).sum())
 
     def spread(self, a: Block) -> float:
         """Σ w a (1 − a), the curvature of an intercept, on average over the columns."""

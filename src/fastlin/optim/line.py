@@ -62,20 +62,21 @@ class Point:
             bend = trial(0.0)[2]
             step = -slope / bend if bend > 0 else 1.0
         for _ in range(MOST):
-            value, derivative, bend = trial(step)
+            at = step
+            value, derivative, bend = trial(at)
             far = not np.isfinite(value) or derivative > 0
-            low, high = (low, step) if far else (step, high)
-            falls = value <= self.value + SUFFICIENT * step * slope + ROUNDING * abs(self.value)
+            low, high = (low, at) if far else (at, high)
+            falls = value <= self.value + SUFFICIENT * at * slope + ROUNDING * abs(self.value)
             if falls and abs(derivative) <= accuracy * -slope:
                 break
-            newton = step - derivative / bend if np.isfinite(value) and bend > 0 else np.nan
-            limit = 10 * step if high == np.inf else high
+            newton = at - derivative / bend if np.isfinite(value) and bend > 0 else np.nan
+            limit = 10 * at if high == np.inf else high
             step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
         if not value < self.value + ROUNDING * abs(self.value):
             self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
             return False
-        self.theta += step * direction
-        self.scores += step * ahead
+        self.theta += at * direction
+        self.scores += at * ahead
         self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
         return True
 

@@ -18,8 +18,9 @@ from fastlin.optim.progress import Progress
 MOST = 250  # inner iterations
 TOLERANCE = 0.25  # of the residual, at first
 TIGHTEST = 0.01
+PIECE = 1 << 18  # weights of a vector that one thread takes
 ACCURACY = 0.9  # of the line search
-EASY = 1e6  # |x| and weights below which float32 holds a product
+EASY = 1e6  # up to which values, weights and precisions float32 holds their products
 
 
 def minimise(
@@ -46,9 +47,10 @@ def minimise(
 
 def inner_type(problem: Problem) -> Any:
     """The type of the inner iterations' vectors."""
-    values, weights = problem.design.column_values, problem.inference.weights
-    largest = max(np.abs(values).max(initial=0), weights.max(initial=0), problem.precision.max(initial=0))
-    return np.float32 if largest < EASY else np.float64
+    weights = problem.inference.weights
+    largest = max(problem.design.largest, weights.max(initial=1), problem.precision.max(initial=1))
+    least = min(problem.design.largest, weights.min(initial=1))
+    return np.float32 if least > 1 / EASY and largest < EASY else np.float64
 
 
 def preconditioner(problem: Problem, dtype: Any) -> NDArray[Any]:
@@ -63,6 +65,16 @@ def solve(
 ) -> NDArray[np.float64]:
     """s with ‖Hs + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹; zeros of `inverse` stay where they are."""
     s, r, p, Hp = (memory.zeros((problem.size,), inverse.dtype) for _ in range(4))
+    pieces = [(start, min(start + PIECE, problem.size)) for start in range(0, problem.size, PIECE)]
+
+    def advance(start: int, stop: int) -> float:
+        part = slice(start, stop)
+        return vectors.advance(size / curvature, p[part], Hp[part], inverse[part], s[part], r[part])
+
+    def redirect(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        vectors.redirect(size / previous, r[part], inverse[part], p[part])
+
     scale = np.float64(vectors.largest(gradient))
     np.divide(gradient, -scale, out=r, casting="same_kind")
     vectors.redirect(0.0, r, inverse, p)
@@ -71,8 +83,8 @@ def solve(
         curvature = problem.product(p, Hp)
         if not curvature > 0:
             break
-        previous, size = size, vectors.advance(size / curvature, p, Hp, inverse, s, r)
+        previous, size = size, sum(problem.workers.map(advance, pieces))
         if not size > tolerance**2 * first:
             break
-        vectors.redirect(size / previous, r, inverse, p)
+        problem.workers.map(redirect, pieces)
     return (s if s.any() else p) * scale
