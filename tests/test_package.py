@@ -19,17 +19,18 @@ from fastlin import engine
 PACKAGE = Path(fastlin.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUILDS = engine._usable()
-KERNELS = ("check", "cpu", "online", "passes", "rows")
+KERNELS = ("check", "cpu", "dual", "online", "passes", "rows")
 ESTIMATORS = [name for name in fastlin.__all__ if isinstance(getattr(fastlin, name), type)]
 LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
+SOLVED = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "certificate_")
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 # from the top: a module may import from its own room and from those below it
 LAYERS = ["demo", "__init__", "linear", "optim", "losses", "store", "run", "validation", "engine"]
 MODELS = """
 import sys
 import numpy as np
-from fastlin import MIRAClassifier, MultinomialNB, Perceptron, SGDClassifier, engine
+from fastlin import LinearSVC, MIRAClassifier, MultinomialNB, Perceptron, SGDClassifier, engine
 rng = np.random.default_rng(0)
 X, y = rng.poisson(0.4, size=(200, 40)).astype(float), rng.integers(0, 5, size=200)
 options = {"max_iter": 3, "tol": None, "random_state": 0}
@@ -42,6 +43,9 @@ for model in (
 ):
     found[str(len(found))] = np.column_stack([model.fit(X, y).coef_, model.intercept_])
     found[str(len(found))] = model.decision_function(X)
+for way in ("ovr", "crammer_singer"):
+    model = LinearSVC(multi_class=way, loss="hinge", C=0.01, tol=0.0, max_iter=2, random_state=0).fit(X, y)
+    found[way] = np.column_stack([model.coef_, model.intercept_])
 found["naive bayes"] = MultinomialNB().fit(X, y).predict_joint_log_proba(X)
 np.savez(sys.argv[1], **found)
 """
@@ -95,7 +99,7 @@ def test_the_best_build_is_chosen_and_there_is_always_a_baseline():
 @pytest.mark.parametrize("build", BUILDS)
 def test_every_build_can_be_forced_and_learns_the_same_model(models, build):
     assert models[build]["isa"] == build
-    assert len(models[build]) == 10
+    assert len(models[build]) == 12
     for name, expected in models["baseline"].items():
         if name != "isa":
             np.testing.assert_allclose(models[build][name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
@@ -140,7 +144,7 @@ def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_examp
         word for line in re.findall(r"^(\S.*) : ", parameters, flags=re.MULTILINE) for word in line.split(", ")
     ]
     assert described == list(inspect.signature(estimator).parameters)
-    expected = {*LEARNT, *(COUNTED if name == "MultinomialNB" else ONLINE)}
+    expected = {*LEARNT, *{"MultinomialNB": COUNTED, "LinearSVC": SOLVED}.get(name, ONLINE)}
     assert set(re.findall(r"^(\w+_) : ", attributes, flags=re.MULTILINE)) == expected
     assert f">>> from fastlin import {name}" in examples
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import (
+    LinearSVC,
     LogisticRegression,
     MIRAClassifier,
     MultinomialNB,
@@ -42,12 +43,19 @@ CHECKED = [
     LogisticRegression(tol=1e-10),  # fits to compare to seven digits
     LogisticRegression(solver="lbfgs", l1_ratio=0.5),
     LogisticRegression(tol=1e-10, weights="observed"),
+    LinearSVC(),
+    LinearSVC(loss="hinge", multi_class="crammer_singer"),
 ]
 TEXTS = ["good fine great", "bad awful poor", "fine good", "awful bad", "great good", "poor poor bad"] * 6
 VERDICTS = ["up", "down"] * 18
 
 
+APPROXIMATE = "a weight and so many rows have one optimum, but the answers are within tol of it, not of each other"
+
+
 def expected_failures(estimator):
+    if isinstance(estimator, LinearSVC):
+        return dict.fromkeys(EXPECTED_FAILURES, APPROXIMATE)
     if isinstance(estimator, MultinomialNB | LogisticRegression):
         return {}
     return EXPECTED_FAILURES | (NO_MARGIN if isinstance(estimator, Perceptron) else {})

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from fastlin.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from fastlin.linear.perceptron import Perceptron as Perceptron
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
+    from fastlin.linear.svm import LinearSVC as LinearSVC
 
 __all__ = [
+    "LinearSVC",
     "LogisticRegression",
     "LogisticRegressionCV",
     "MIRAClassifier",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "LinearSVC": "fastlin.linear.svm",
     "LogisticRegression": "fastlin.linear.logistic",
     "LogisticRegressionCV": "fastlin.linear.logistic_cv",
     "MaxEnt": "fastlin.linear.logistic",

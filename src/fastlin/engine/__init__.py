@@ -42,6 +42,7 @@ def _load(module: str) -> ModuleType:
 ISA = _choose()
 ascent = _load("ascent")
 check = _load("check")
+dual = _load("dual")
 layout = _load("layout")
 likelihood = _load("likelihood")
 online = _load("online")

@@ -1,0 +1,36 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def ascend(
+    task: NDArray[np.void],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    C: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    order: NDArray[np.int64],
+    position: int,
+    budget: int,
+    W: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    gaps: NDArray[np.float64],
+    skip: NDArray[np.int32],
+    wait: NDArray[np.int32],
+    spare: NDArray[np.float64],
+) -> int: ...
+def due(skip: NDArray[np.int32], order: NDArray[np.int64]) -> int: ...
+def inspect(
+    task: NDArray[np.void],
+    scores: NDArray[np.float64],
+    start: int,
+    labels: NDArray[np.int32],
+    C: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    gaps: NDArray[np.float64],
+    skip: NDArray[np.int32],
+) -> None: ...
+def squared_norms(indptr: NDArray[np.int64], values: NDArray[np.float64], norms: NDArray[np.float64]) -> None: ...
+def squared_size(W: NDArray[np.float64]) -> float: ...

@@ -1,0 +1,302 @@
+"""Linear support vector machines by dual coordinate ascent."""
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import run, validation
+from fastlin.engine import rows as row_kernels
+from fastlin.linear.base import SparseClassifier
+from fastlin.linear.labels import columns
+from fastlin.optim.dual import Group, Problem, groups, total, train
+from fastlin.validation import Rows, one_of, real_number, whole_number
+
+LOSSES = ("squared_hinge", "hinge")
+MULTI_CLASS = ("ovr", "crammer_singer")
+
+
+class Options(NamedTuple):
+    """The parameters, checked."""
+
+    C: float
+    squared: bool
+    joint: bool
+    scaling: float
+    tol: float
+    max_iter: int
+
+
+class LinearSVC(SparseClassifier):
+    """Linear support vector classification, solved until the duality gap says how good the answer is.
+
+    Minimises ½‖θ‖² + C Σ_i w_i ℓ_i, the intercept among θ as the weight of a feature that is always
+    `intercept_scaling`, as in LIBLINEAR. With y = ±1 a row's loss is ℓ = max(0, 1 − ys) or its square. More than two
+    labels are one such problem each (one against the rest), or together Crammer and Singer's,
+    ℓ = max_k(s_k + [k ≠ y]) − s_y, or its square.
+
+    The dual is raised row by row, all labels of a row at once; rows with little to win rest.
+
+    Parameters
+    ----------
+    penalty : {"l2"}
+        L1 has no dual ascent: see `SGDClassifier`.
+    loss : {"squared_hinge", "hinge"}
+    dual : {"auto", True, False}
+        Accepted for scikit-learn's sake: primal and dual have one optimum, and the gap between them ends the fit.
+    tol : float
+        The fit ends when (objective − dual objective) ≤ tol · objective, in each problem of one against the rest.
+    C : float
+        The weight of the losses.
+    multi_class : {"ovr", "crammer_singer"}
+        With two labels Crammer and Singer's problem is a binary one with 2C and half its objective.
+    fit_intercept : bool
+        Learn b, the weight of one more feature.
+    intercept_scaling : float
+        The value of that feature: b = intercept_scaling · weight, and the larger it is the less b is penalised.
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
+    verbose : int
+        1 prints a line an epoch.
+    random_state : int, RandomState, Generator or None
+        The seed of the orders in which rows are visited.
+    max_iter : int
+        Epochs at most.
+    n_jobs : int or None
+        Threads, for labels against the rest in groups of eight and for predictions; the bits are the same.
+    warm_start : bool
+        Keep the dual variables, and begin the next `fit` from them if it has as many rows and the same labels.
+    callback : callable or None
+        `callback(model, record)` after every epoch; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) for two labels, else (n_labels, n_features)
+        θ.
+    intercept_ : array of shape (1,) or (n_labels,)
+        b.
+    classes_ : array of shape (n_labels,)
+        The labels, sorted.
+    n_iter_ : int
+        Epochs run.
+    history_ : list of dict
+        One record an epoch: epoch, seconds, dual (the dual objective), gap (at most what is left, as the rows last
+        told), active (rows visited) and, where it has been measured, objective; the gap is then exact.
+    objective_ : float
+        The objective; with one against the rest, summed over the labels.
+    converged_ : bool
+        Whether the gap (or the callback) ended the fit; False when `max_iter` came first.
+    certificate_ : dict
+        objective, dual_objective and their difference duality_gap: no θ has an objective below dual_objective.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin import LinearSVC
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 1]])
+    >>> model = LinearSVC(tol=1e-6, random_state=0).fit(X, [0, 1, 2, 2])
+    >>> model.predict(X).tolist()
+    [0, 1, 2, 2]
+    >>> model.certificate_["duality_gap"] <= 1e-6 * model.objective_
+    True
+    """
+
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    classes_: NDArray[Any]
+    _dual: NDArray[np.float64] | None
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: str | bool = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from these rows.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Dense or sparse; a CSR of float64 with int32 indices is used where it lies.
+        y : array of shape (n_samples,)
+            Labels: strings or integers.
+        sample_weight : array of shape (n_samples,), optional
+            w: multiplies the loss of each row; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model, options = copy.copy(self), self._options()
+        generator = validation.as_generator(self.random_state)
+        rows = validation.as_rows(X, dtype=np.dtype(np.float64)).astype(np.dtype(np.float64))
+        model._check_width(X, rows, reset=True)
+        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        weights = validation.as_weights(sample_weight, len(rows))
+        weights = validation.class_weights(self.class_weight, classes, codes, weights, strict=True)
+        if weights is not None and not weights.any():
+            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
+        n_columns, share = columns(len(classes)), 1.0
+        if options.joint and n_columns == 1:  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
+            share = 0.5
+        C = np.full(len(rows), options.C / share) if weights is None else options.C / share * weights
+        if weights is not None and not (C[weights > 0] > 0).all():
+            raise ValueError(f"C = {options.C:g} times the smallest weight of a row is no positive number")
+        joint = options.joint and n_columns > 1
+        problem = Problem(rows, codes, n_columns, C, options.squared, joint, options.scaling, share)
+
+        parts = groups(problem, generator)
+        model.classes_ = classes
+        kept = self._kept(problem, classes)
+        if kept is not None:
+            for part in parts:
+                part.start_from(kept[:, part.columns], options.tol)
+        history, converged = train(parts, options.max_iter, options.tol, self._reporter(model, parts), self.n_jobs)
+        model.history_, model.n_iter_, model.converged_ = history, len(history), converged
+        model._finish(parts)
+        self._become(model)
+        if not converged:
+            gap = self.certificate_["duality_gap"] / self.objective_
+            warnings.warn(
+                f"max_iter={self.max_iter} epochs left a relative duality gap of {gap:.1e}, above tol={self.tol:g}. "
+                "Raise max_iter or tol, lower C, or bring the rows to a common norm.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row; the first of `classes_` among equals."""
+        rows, weights = self._checked_rows(X)
+        codes = np.empty(len(rows), np.int64)
+        run.forward(
+            rows,
+            weights,
+            self.intercept_,
+            lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]),
+            self.n_jobs,
+        )
+        return self.classes_[codes]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
+        rows, weights = self._checked_rows(X)
+        scores = run.scores(rows, weights, self.intercept_, self.n_jobs)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    # Parts
+
+    def _options(self) -> Options:
+        """Check every parameter."""
+        if isinstance(self.penalty, str) and self.penalty == "l1":
+            raise ValueError("penalty='l1' has no dual ascent: use SGDClassifier(loss='squared_hinge', penalty='l1')")
+        one_of("penalty", self.penalty, ("l2",))
+        one_of("loss", self.loss, LOSSES)
+        one_of("multi_class", self.multi_class, MULTI_CLASS)
+        if not isinstance(self.dual, bool | np.bool_):
+            one_of("dual", self.dual, ("auto",))
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, 0)
+        validation.as_callback(self.callback)
+        validation.as_jobs(self.n_jobs)
+        scaling = real_number("intercept_scaling", self.intercept_scaling, above=0, at_most=1e100)
+        return Options(
+            C=real_number("C", self.C, above=0, at_most=1e100),
+            squared=self.loss == "squared_hinge",
+            joint=self.multi_class == "crammer_singer",
+            scaling=scaling if self.fit_intercept else 0.0,
+            tol=real_number("tol", self.tol, at_least=0),
+            max_iter=whole_number("max_iter", self.max_iter, 1),
+        )
+
+    def _kept(self, problem: Problem, classes: NDArray[Any]) -> NDArray[np.float64] | None:
+        """The dual variables of the last fit, if these rows and labels can begin from them."""
+        kept = getattr(self, "_dual", None) if self.warm_start else None
+        if kept is None or kept.shape != (len(problem.rows), problem.n_columns):
+            return None
+        return kept if np.array_equal(self.classes_, classes) else None
+
+    def _install(self, parts: list[Group]) -> None:
+        """Weights and intercepts as they are now."""
+        weights = [part.weights for part in parts]
+        self.coef_ = (weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)).T
+        self.intercept_ = np.concatenate([part.problem.scaling * part.bias for part in parts])
+
+    def _finish(self, parts: list[Group]) -> None:
+        self._install(parts)
+        self._dual = np.concatenate([part.signed() for part in parts], axis=1) if self.warm_start else None
+        self.objective_ = total(parts, "objective")
+        self.certificate_ = {
+            "objective": self.objective_,
+            "dual_objective": total(parts, "value"),
+            "duality_gap": total(parts, "gap"),
+        }
+
+    def _reporter(self, model: Self, parts: list[Group]) -> Callable[[dict[str, Any]], Any] | None:
+        if not self.verbose and self.callback is None:
+            return None
+
+        def report(record: dict[str, Any]) -> Any:
+            if self.verbose:
+                print(  # noqa: T201 - verbose asks for it
+                    f"{type(self).__name__}  epoch {record['epoch']}  {record['seconds']:.2f} s  "
+                    f"active {record['active']}  dual {record['dual']:.6g}  gap {record['gap']:.2e}",
+                    flush=True,
+                )
+            if self.callback is None:
+                return False
+            model._install(parts)
+            return self.callback(model, record)
+
+        return report
+
+    def _checked_rows(self, X: Any) -> tuple[Rows, NDArray[np.float64]]:
+        self._check_fitted()
+        rows = validation.as_rows(X, dtype=np.dtype(np.float64))
+        self._check_width(X, rows, reset=False)
+        weights = np.require(self.coef_.T, np.float64, ["C", "A"])
+        expected = (rows.n_columns, columns(len(self.classes_)))
+        if weights.shape != expected or np.shape(self.intercept_) != expected[1:]:
+            shapes = f"{weights.T.shape} and {np.shape(self.intercept_)}"
+            raise ValueError(f"coef_ and intercept_ of shapes {shapes} do not fit {len(self.classes_)} labels")
+        return rows, weights
