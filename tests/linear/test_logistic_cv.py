@@ -9,6 +9,11 @@ from fastlin import LogisticRegression, LogisticRegressionCV
 from logistic_problems import two_sided
 
 CS = [0.01, 0.1, 1.0, 10.0]
+BY_ROWS = "folds are cut by rows: one row of weight two lies in one fold, two rows may lie in two"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": BY_ROWS,
+    "check_sample_weight_equivalence_on_sparse_data": BY_ROWS,
+}
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -69,6 +74,8 @@ def test_paths_that_cannot_be_are_refused(data, options, match):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the checks set max_iter to a few
-@parametrize_with_checks([LogisticRegressionCV(Cs=3, cv=2, tol=1e-10)])
+@parametrize_with_checks(
+    [LogisticRegressionCV(Cs=3, cv=2, tol=1e-10)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
