@@ -47,6 +47,7 @@ lint: $(VENV)/lint.stamp
 bench: $(VENV)/package.stamp $(VENV)/bench.stamp
 	$(PLAIN) $(BIN)/python bench/limits.py
 	$(PLAIN) $(BIN)/python bench/online.py
+	$(PLAIN) $(BIN)/python bench/batch.py
 
 # --- environments -------------------------------------------------------------------------------
 

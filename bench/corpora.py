@@ -6,6 +6,8 @@ newsgroups  20 Newsgroups, complete posts: ``TfidfVectorizer()`` with its defaul
 imdb        Large Movie Review data: ``CountVectorizer(ngram_range=(1, 2))``, words and pairs of
             words, counts (not binary), every feature kept; 2 labels
 zipf        generated: 100,000 x 500,000 with about 6.6 million non-zeros, 20 learnable labels
+openings    the first 40 words of 4,500 posts of 20 Newsgroups, counts of words seen in two posts or
+            more: a medium problem, whose small feature sums suit iterative scaling; 20 labels
 ==========  ====================================================================================
 
 The texts come from the folder that ``FASTLIN_DATA`` names. The matrices are float64 CSR with int32
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Callable
@@ -67,7 +70,7 @@ def cache_folder() -> Path:
 def data_folder() -> Path:
     named = os.environ.get("FASTLIN_DATA")
     if not named:
-        raise SystemExit("set FASTLIN_DATA to the folder that holds 20newsgroups/ and imdb/")
+        raise SystemExit("set FASTLIN_DATA to the folder that holds 20newsgroups/, imdb/ and ppattach/")
     folder = Path(named)
     if not folder.is_dir():
         raise SystemExit(f"FASTLIN_DATA names {named!r}, which is not a folder")
@@ -113,6 +116,31 @@ def imdb() -> Corpus:
     return _from_text("imdb", "imdb", CountVectorizer(ngram_range=(1, 2)))
 
 
+def openings(rows: int = 4_500, words: int = 40) -> Corpus:
+    word = re.compile(r"(?u)\b\w\w+\b")  # CountVectorizer's own
+    parts = {}
+    for part in ("train", "test"):
+        labels, texts = _read(data_folder() / "20newsgroups" / f"{part}.tsv.gz")
+        parts[part] = np.array(labels[:rows]), [word.findall(text.lower())[:words] for text in texts[:rows]]
+    vectoriser = CountVectorizer(analyzer=lambda found: found, min_df=2)
+    classes = np.unique(parts["train"][0])
+    (y, texts), (y_test, test_texts) = parts["train"], parts["test"]
+    return Corpus(
+        "openings",
+        _canonical(vectoriser.fit_transform(texts)),
+        np.searchsorted(classes, y),
+        _canonical(vectoriser.transform(test_texts)),
+        np.searchsorted(classes, y_test),
+        np.arange(len(y)) % DEV_SHARE == 0,
+    )
+
+
+def quadruples() -> tuple[list[str], list[list[str]]]:
+    """Ratnaparkhi's training rows: where the phrase belongs, V or N; verb, noun, preposition, noun."""
+    labels, texts = _read(data_folder() / "ppattach" / "train.tsv.gz")
+    return labels, [text.split("\t") for text in texts]
+
+
 def zipf(
     rows: int = 100_000,
     columns: int = 500_000,
@@ -150,7 +178,12 @@ def zipf(
     return Corpus("zipf", X[:rows], y[:rows], X[rows:], y[rows:], dev)
 
 
-MAKERS: dict[str, Callable[[], Corpus]] = {"newsgroups": newsgroups, "imdb": imdb, "zipf": zipf}
+MAKERS: dict[str, Callable[[], Corpus]] = {
+    "newsgroups": newsgroups,
+    "imdb": imdb,
+    "zipf": zipf,
+    "openings": openings,
+}
 
 
 def load(name: str) -> Corpus:

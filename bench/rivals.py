@@ -89,29 +89,33 @@ class VowpalWabbitPasses:
 
 @dataclass
 class Liblinear:
-    """½‖θ‖² + C Σ loss, without an intercept, by one of LIBLINEAR's solvers."""
+    """½‖θ‖² + C Σ loss by one of LIBLINEAR's solvers; a positive bias is the value of a last feature of every row."""
 
     X: sparse.csr_matrix
     y: np.ndarray
     solver: int
     C: float
+    bias: float = -1.0
     problem: object = field(init=False)
 
     def __post_init__(self) -> None:
         from liblinear.liblinear import problem
 
-        self.problem = problem(self.y.astype(float), self.X, -1)
+        self.problem = problem(self.y.astype(float), self.X, self.bias)
 
-    def train(self, tolerance: float) -> Any:
+    def train(self, tolerance: float | None) -> Any:
+        """A model; None is LIBLINEAR's own tolerance."""
         from liblinear.liblinearutil import parameter, train
 
-        return train(self.problem, parameter(f"-s {self.solver} -c {self.C} -e {tolerance} -q"))
+        stop = "" if tolerance is None else f"-e {tolerance} "
+        return train(self.problem, parameter(f"-s {self.solver} -c {self.C} {stop}-q"))
 
     def weights(self, model: Any) -> np.ndarray:
-        """A vector for label 1 against label 0, or a row for every label."""
+        """A vector for label 1 against label 0, or a row for every label; the bias last, where there is one."""
         labels = np.array(model.get_labels())
         columns = 1 if len(labels) == 2 and self.solver != CRAMMER_SINGER else len(labels)
-        flat = np.ctypeslib.as_array(model.w, (model.nr_feature * columns,)).copy()
+        features = model.nr_feature + (self.bias >= 0)
+        flat = np.ctypeslib.as_array(model.w, (features * columns,)).copy()
         if columns == 1:
             return flat if labels[0] == 1 else -flat
-        return flat.reshape(model.nr_feature, columns).T[np.argsort(labels)]
+        return flat.reshape(features, columns).T[np.argsort(labels)]
