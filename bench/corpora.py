@@ -70,7 +70,7 @@ def cache_folder() -> Path:
 def data_folder() -> Path:
     named = os.environ.get("FASTLIN_DATA")
     if not named:
-        raise SystemExit("set FASTLIN_DATA to the folder that holds 20newsgroups/, imdb/ and ppattach/")
+        raise SystemExit("set FASTLIN_DATA to the folder that holds 20newsgroups/, imdb/ and the other corpora")
     folder = Path(named)
     if not folder.is_dir():
         raise SystemExit(f"FASTLIN_DATA names {named!r}, which is not a folder")
