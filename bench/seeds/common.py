@@ -26,10 +26,11 @@ from scipy import sparse
 
 from corpora import data_folder
 
-__all__ = ["Model", "Parts", "Question", "decide", "picture", "read", "report", "save", "show"]
+__all__ = ["Matrices", "Model", "Parts", "Question", "decide", "picture", "read", "report", "save", "show"]
 
 Settings = Mapping[str, Any]
-Features = Callable[..., tuple[sparse.csr_matrix, sparse.csr_matrix]]  # (rows, y, held-out rows, **settings)
+Matrices = tuple[sparse.csr_matrix, sparse.csr_matrix]  # of the rows and of the held-out rows
+Features = Callable[..., Matrices]  # (rows, y, held-out rows, **settings)
 
 
 @dataclass(frozen=True)

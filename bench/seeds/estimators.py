@@ -23,11 +23,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-import pp_attachment
-from corpora import load
+import corpora
 from fastlin import LogisticRegression
-from pp_attachment import indicators
-from quadruples import words
+from quadruples import DEFAULT_CUTOFF, indicators, load, words
 
 SOLVERS = ("auto", "newton", "lbfgs", "cg", "gd", "iis", "gis", "sgd", "adagrad")
 MALOUF = ("lbfgs", "cg", "gd", "iis", "gis")
@@ -48,14 +46,14 @@ class Problem:
 
 def attachment() -> Problem:
     """PP attachment: at most 15 features a row and all of them 1, as GIS and IIS like it."""
-    rows, y = pp_attachment.load("train")
-    X, _ = indicators([words], rows, y, rows[:1], cutoff=pp_attachment.DEFAULT_CUTOFF)
+    rows, y = load("train")
+    X, _ = indicators([words], rows, y, rows[:1], cutoff=DEFAULT_CUTOFF)
     return Problem("PP attachment", X, y, C=1.0)
 
 
 def newsgroups() -> Problem:
     """20 Newsgroups, tf-idf: 20 labels, values that are no counts."""
-    corpus = load("newsgroups")
+    corpus = corpora.load("newsgroups")
     return Problem("20 Newsgroups", corpus.X, corpus.y, C=10.0)
 
 

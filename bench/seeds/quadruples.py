@@ -14,16 +14,21 @@ to the noun, more than their preposition does anyway.
 
 from __future__ import annotations
 
+from common import Matrices, read  # before numpy: it sets the threads
+
+# isort: split
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
 
 Quadruple = Sequence[str]
 View = Callable[[Quadruple], list[str]]
 
+DEFAULT_CUTOFF = 5  # Ratnaparkhi's
 SLOTS = ("v", "n1", "p", "n2")
 SUBSETS = [chosen for size in range(1, 5) for chosen in combinations(range(4), size)]
 PREPOSITION = SUBSETS.index((2,))
@@ -78,6 +83,12 @@ IRREGULAR = {
     }.items()
     for form in forms.split()
 }
+
+
+def load(part: str) -> tuple[list[list[str]], np.ndarray]:
+    """Quadruples, and 1 where the phrase belongs to the noun."""
+    lines = read("ppattach", f"{part}.tsv.gz")
+    return [line[1:] for line in lines], np.array([int(line[0] == "N") for line in lines])
 
 
 def verb_stem(verb: str) -> str:
@@ -150,6 +161,18 @@ def subsets(view: View, quadruple: Quadruple) -> list[str]:
     """The 15 features of a view: ``v=join``, ``v=join p=as``, …"""
     pairs = [f"{slot}={word}" for slot, word in zip(SLOTS, view(quadruple), strict=True)]
     return [" ".join(pairs[slot] for slot in chosen) for chosen in SUBSETS]
+
+
+def indicators(
+    views: Sequence[View], rows: Sequence[Quadruple], _y: np.ndarray, held_out: Sequence[Quadruple], cutoff: int = 1
+) -> Matrices:
+    """A column for every subset of the views that is seen in at least ``cutoff`` training rows."""
+
+    def analyse(row: Quadruple) -> list[str]:
+        return [feature for view in views for feature in subsets(view, row)]
+
+    vectoriser = CountVectorizer(analyzer=analyse, min_df=cutoff, binary=True, dtype=np.float64)
+    return vectoriser.fit_transform(rows), vectoriser.transform(held_out)
 
 
 def backed_off(
