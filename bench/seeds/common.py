@@ -26,7 +26,19 @@ from scipy import sparse
 
 from corpora import data_folder
 
-__all__ = ["Matrices", "Model", "Parts", "Question", "decide", "picture", "read", "report", "save", "show"]
+__all__ = [
+    "Matrices",
+    "Model",
+    "Parts",
+    "Question",
+    "decide",
+    "draw_curve",
+    "picture",
+    "read",
+    "report",
+    "save",
+    "show",
+]
 
 Settings = Mapping[str, Any]
 Matrices = tuple[sparse.csr_matrix, sparse.csr_matrix]  # of the rows and of the held-out rows
@@ -124,6 +136,23 @@ def report(title: str, results: Sequence[Mapping[str, Any]]) -> None:
         for found in results
     ]
     show(title, columns, rows)
+
+
+def draw_curve(name: str, question: Question, settings: Settings, selector: Any, dev: Parts) -> list[dict[str, float]]:
+    """Log-likelihood of the rows and accuracy on dev against the number of features, a point a round."""
+    X, X_held_out = question.features(dev.rows, dev.y, dev.held_out, **settings)
+    selector.fit(X, dev.y, X_val=X_held_out, y_val=dev.y_held_out)
+    keys = ("n_features", "log_likelihood", "validation_score", "seconds")
+    curve = [{key: float(record[key]) for key in keys} for record in selector.history_]
+    numbers, likelihoods, scores, _ = (np.array([point[key] for point in curve]) for key in keys)
+    with picture(name) as axes:
+        if axes is not None:
+            axes.plot(numbers, 100.0 * scores, color="tab:blue")
+            axes.set(title=question.name, xlabel="features", ylabel="accuracy on dev, per cent (blue)")
+            beside = axes.twinx()
+            beside.plot(numbers, likelihoods / len(dev.y), color="tab:orange")
+            beside.set_ylabel("log-likelihood of a training row (orange)")
+    return curve
 
 
 def read(*path: str) -> list[list[str]]:

@@ -6,7 +6,7 @@ Ratnaparkhi's table of maximum entropy models of prepositional phrase attachment
 
 from __future__ import annotations
 
-from common import Matrices, Parts, Question, decide, report, save  # before numpy: it sets the threads
+from common import Matrices, Parts, Question, decide, draw_curve, report, save  # before numpy: it sets the threads
 
 # isort: split
 from collections import Counter
@@ -58,9 +58,13 @@ def maxent(C: float, **options: Any) -> LogisticRegression:
     return LogisticRegression(C=C, random_state=0, **options)
 
 
-def selected(C: float) -> Any:
-    """Greedy induction of `SELECTED` features, then a model of these alone."""
-    return make_pipeline(SelectFeatures(SELECTED, C=1.0), maxent(C))
+def selector(method: str = "greedy") -> SelectFeatures:
+    return SelectFeatures(SELECTED, method=method, C=1.0)
+
+
+def selected(C: float, method: str = "greedy") -> Any:
+    """A model of `SELECTED` features alone: those of greedy induction, or the best by a score of their own."""
+    return make_pipeline(selector(method), maxent(C))
 
 
 QUESTIONS = (
@@ -89,7 +93,15 @@ QUESTIONS = (
         Cs=(0.01, 0.03, 0.1, 0.3),
     ),
     Question(
-        "selected: lemmas, shapes",
+        "selected: by information gain",
+        partial(indicators, [lemmas, shapes]),
+        partial(selected, method="information_gain"),
+        "",
+        feature_settings=[{"cutoff": DEFAULT_CUTOFF}],
+        Cs=(0.3, 1.0, 3.0),
+    ),
+    Question(
+        "selected: greedy",
         partial(indicators, [lemmas, shapes]),
         selected,
         "80.5 % (387 features, 30 h)",
@@ -128,7 +140,8 @@ def main() -> None:
     dev, test = parts()
     results = [baseline(dev, test), *(decide(question, dev, test) for question in QUESTIONS)]
     report("PP attachment: 20,801 quadruples, chosen on dev, judged once on test", results)
-    save("pp_attachment", results)
+    curve = draw_curve("pp_attachment-selection", QUESTIONS[-1], {"cutoff": DEFAULT_CUTOFF}, selector(), dev)
+    save("pp_attachment", {"models": results, "selection": curve})
 
 
 if __name__ == "__main__":
