@@ -70,10 +70,11 @@ class Road:
     iterations: int
     converged: bool
 
-    def first_below(self, objective: float) -> int | None:
-        """The first iteration whose objective is no higher."""
-        below = np.flatnonzero(self.objectives <= objective)
-        return int(below[0]) if len(below) else None
+    def settles_below(self, objective: float) -> int | None:
+        """The iteration from which on the objective is never higher: a lucky epoch of SGD does not count."""
+        above = np.flatnonzero(self.objectives > objective)
+        first = int(above[-1]) + 1 if len(above) else 0
+        return first if first < len(self.objectives) else None
 
 
 def travel(problem: Problem, solver: str, max_iter: int, limit: float) -> Road:
@@ -99,7 +100,7 @@ def cells(road: Road, best: float) -> list[Any]:
     """Iterations and seconds in all, the final gap, then seconds and passes to every gap of `GAPS`."""
     found: list[Any] = [road.iterations, road.whole, f"{road.objectives[-1] / best - 1.0:.1e}"]
     for gap in GAPS:
-        i = road.first_below(best * (1.0 + gap))
+        i = road.settles_below(best * (1.0 + gap))
         found += ["–", "–"] if i is None else [float(road.seconds[i]), int(road.passes[i])]
     return found
 
@@ -109,7 +110,7 @@ def order(roads: dict[str, Road], best: float, names: Sequence[str]) -> list[str
 
     def rank(name: str) -> tuple[int, float]:
         road = roads[name]
-        reached = [i for gap in GAPS if (i := road.first_below(best * (1.0 + gap))) is not None]
+        reached = [i for gap in GAPS if (i := road.settles_below(best * (1.0 + gap))) is not None]
         return -len(reached), float(road.seconds[reached[-1]] if reached else road.objectives[-1])
 
     return sorted(names, key=rank)
@@ -120,9 +121,9 @@ def draw(problem: Problem, roads: dict[str, Road], best: float) -> None:
     with picture(f"estimators-{problem.name.lower().replace(' ', '-')}") as axes:
         if axes is None:
             return
-        for name, road in roads.items():
+        for name, road in reversed(roads.items()):  # the quick ones on top
             gap = np.maximum(road.objectives / best - 1.0, 1e-13)
-            axes.loglog(road.seconds, gap, label=name)
+            axes.loglog(road.seconds, gap, label=name, linewidth=1.0)
         axes.set(title=problem.name, xlabel="seconds", ylabel="objective above the optimum, as a share of it")
         axes.legend()
 
@@ -152,7 +153,7 @@ def compare(problem: Problem, max_iter: int, limit: float) -> dict[str, Any]:
                 "seconds": road.whole,
                 "converged": road.converged,
                 "gap": road.objectives[-1] / best - 1.0,
-                "to": {f"{gap:g}": road.first_below(best * (1.0 + gap)) for gap in GAPS},
+                "to": {f"{gap:g}": road.settles_below(best * (1.0 + gap)) for gap in GAPS},
                 "history": {
                     "seconds": road.seconds.tolist(),
                     "passes": road.passes.tolist(),
