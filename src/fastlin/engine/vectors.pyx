@@ -7,6 +7,7 @@ a stretch that is still in cache, which memory hides.
 """
 
 from libc.math cimport fabs
+from libc.stdint cimport int64_t
 
 from fastlin.engine.csr cimport real
 
@@ -141,28 +142,29 @@ def redirect(double beta, const real[::1] r, const real[::1] inverse, real[::1] 
 # L-BFGS: the pairs are the rows of B
 
 
-def products(const real[:, ::1] B, const real[::1] v, double[::1] out):
-    """out[r] = B[r] · v, reading v once."""
-    cdef Py_ssize_t r, start = 0, stop, n = v.shape[0]
+def products(const real[:, ::1] B, const int64_t[::1] rows, const int64_t[::1] some, double[:, ::1] out):
+    """out[r, c] = B[rows[r]] · B[some[c]], reading every row once."""
+    cdef Py_ssize_t r, c, start = 0, stop, n = B.shape[1]
     with nogil:
-        for r in range(B.shape[0]):
-            out[r] = 0
+        for r in range(rows.shape[0]):
+            for c in range(some.shape[0]):
+                out[r, c] = 0
         while start < n:
             stop = stretch_end(start, n)
-            for r in range(B.shape[0]):
-                out[r] += inner(&B[r, start], &v[start], stop - start)
+            for r in range(rows.shape[0]):
+                for c in range(some.shape[0]):
+                    out[r, c] += inner(&B[rows[r], start], &B[some[c], start], stop - start)
             start = stop
 
 
-def combine(const real[:, ::1] B, const double[::1] c, const real[::1] v, double of_v, const double[::1] scale,
-            double[::1] out):
-    """out = scale ∘ (Σ_r c_r B[r] + of_v · v)."""
-    cdef Py_ssize_t r, i, start = 0, stop, n = v.shape[0]
+def combine(const real[:, ::1] B, const double[::1] c, const double[::1] scale, double[::1] out):
+    """out = scale ∘ Σ_r c_r B[r]."""
+    cdef Py_ssize_t r, i, start = 0, stop, n = B.shape[1]
     with nogil:
         while start < n:
             stop = stretch_end(start, n)
             for i in range(start, stop):
-                out[i] = of_v * v[i]
+                out[i] = 0
             for r in range(B.shape[0]):
                 if c[r] != 0:
                     for i in range(start, stop):

@@ -48,7 +48,7 @@ class LogisticRegression(MaxentClassifier):
         Stop when max |∂ objective| ≤ tol · Σ w.
     fit_intercept : bool
         Learn b, unpenalised.
-    intercept_scaling, dual
+    intercept_scaling, dual : float, bool
         Accepted for scikit-learn's sake; the optimum does not depend on them.
     class_weight : dict, "balanced" or None
         Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.

@@ -43,7 +43,8 @@ class LogisticRegressionCV(LogisticRegression):
     prior_mean : float or array, optional
     tol : float
     fit_intercept : bool
-    intercept_scaling, dual
+    intercept_scaling : float
+    dual : bool
     class_weight : dict, "balanced" or None
     random_state : int, RandomState, Generator or None
     solver : str

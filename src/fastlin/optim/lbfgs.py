@@ -26,58 +26,61 @@ Vector = NDArray[Any]
 
 
 class Memory:
-    """The last steps s and changes of gradient y, scaled to z = M^½ θ, and all their inner products."""
+    """The last steps s and changes of gradient y, and the gradient, scaled to z = M^½ θ, with their inner products."""
 
     def __init__(self, size: int, scale: NDArray[np.float64], dtype: Any) -> None:
         self.scale = scale  # M^−½
-        self.rows = memory.zeros((2 * (LENGTH + 1), size), dtype)  # s in row 2i, y in row 2i + 1
+        self.rows = memory.zeros((2 * LENGTH + 3, size), dtype)  # s in row 2i, y in row 2i + 1, the gradient last
         self.products = np.zeros((len(self.rows), len(self.rows)))
         self.held: list[int] = []  # i, oldest first
         self.free = list(range(LENGTH + 1))
 
     def add(self, step: Vector, change: Vector) -> None:
-        """Take a pair in, for the oldest if need be; one without curvature is left out."""
-        place = self.free[-1]
-        s, y = 2 * place, 2 * place + 1
-        np.divide(step, self.scale, out=self.rows[s], casting="same_kind")
-        np.multiply(change, self.scale, out=self.rows[y], casting="same_kind")
-        for row in (s, y):
-            vectors.products(self.rows, self.rows[row], self.products[row])
-            self.products[:, row] = self.products[row]
-        if self.products[s, y] > np.finfo(self.rows.dtype).eps * self.products[y, y]:
-            self.held.append(self.free.pop())
-            if not self.free:
-                self.free.append(self.held.pop(0))
+        """Take a pair in, for the oldest if need be."""
+        place = self.free.pop()
+        np.divide(step, self.scale, out=self.rows[2 * place], casting="same_kind")
+        np.multiply(change, self.scale, out=self.rows[2 * place + 1], casting="same_kind")
+        self.held.append(place)
+        if not self.free:
+            self.free.append(self.held.pop(0))
 
     def clear(self) -> None:
         self.free += self.held
         self.held = []
 
     def direction(self, gradient: Vector) -> NDArray[np.float64]:
-        """−H · gradient: the two-loop recursion, on coefficients c of the rows and of the gradient."""
-        scaled = (gradient * self.scale).astype(self.rows.dtype)
-        with_gradient = np.empty(len(self.rows))
-        vectors.products(self.rows, scaled, with_gradient)
-        c, of_gradient = np.zeros(len(self.rows)), -1.0
-        alphas: dict[int, float] = {}
-
-        def dot(row: int) -> float:
-            return float(self.products[row] @ c + of_gradient * with_gradient[row])
-
+        """−H · gradient: the two-loop recursion, on coefficients c of the rows."""
+        last = len(self.rows) - 1
+        np.multiply(gradient, self.scale, out=self.rows[last], casting="same_kind")
+        self._multiply()
+        if self.held:  # a pair without curvature is none
+            s, y = 2 * self.held[-1], 2 * self.held[-1] + 1
+            if not self.products[s, y] > np.finfo(self.rows.dtype).eps * self.products[y, y]:
+                self.free.append(self.held.pop())
+        c, alphas = np.zeros(len(self.rows)), {}
+        c[last] = -1.0
         for place in reversed(self.held):
             s, y = 2 * place, 2 * place + 1
-            alphas[place] = dot(s) / self.products[s, y]
+            alphas[place] = self.products[s] @ c / self.products[s, y]
             c[y] -= alphas[place]
         if self.held:
             s, y = 2 * self.held[-1], 2 * self.held[-1] + 1
             c *= self.products[s, y] / self.products[y, y]
-            of_gradient *= self.products[s, y] / self.products[y, y]
         for place in self.held:
             s, y = 2 * place, 2 * place + 1
-            c[s] += alphas[place] - dot(y) / self.products[s, y]
+            c[s] += alphas[place] - self.products[y] @ c / self.products[s, y]
         direction = np.empty(len(gradient))
-        vectors.combine(self.rows, c, scaled, of_gradient, self.scale, direction)
+        vectors.combine(self.rows, c, self.scale, direction)
         return direction
+
+    def _multiply(self) -> None:
+        """The inner products of the newest pair and of the gradient with every row, in one pass over the rows."""
+        rows = np.array([row for place in self.held for row in (2 * place, 2 * place + 1)] + [len(self.rows) - 1])
+        some = rows[-3:]
+        products = np.empty((len(rows), len(some)))
+        vectors.products(self.rows, rows, some, products)
+        self.products[np.ix_(rows, some)] = products
+        self.products[np.ix_(some, rows)] = products.T
 
 
 def minimise(
