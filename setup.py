@@ -16,7 +16,10 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
 ENGINE = Path("src/fastlin/engine")
-KERNELS = ("ascent", "check", "dual", "layout", "likelihood", "online", "pairs", "passes", "rows", "scaling", "vectors")
+KERNELS = (
+    "ascent", "candidates", "check", "dual", "layout", "likelihood", "online", "pairs", "passes", "rows", "scaling",
+    "vectors",
+)  # fmt: skip
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from fastlin import losses as losses
+    from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
     from fastlin.linear.logistic import LogisticRegression as MaxEnt
     from fastlin.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fastlin.linear.svm import LinearSVC as LinearSVC
 
 __all__ = [
+    "CandidateClassifier",
     "LinearSVC",
     "LogisticRegression",
     "LogisticRegressionCV",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CandidateClassifier": "fastlin.linear.candidates",
     "LinearSVC": "fastlin.linear.svm",
     "LogisticRegression": "fastlin.linear.logistic",
     "LogisticRegressionCV": "fastlin.linear.logistic_cv",

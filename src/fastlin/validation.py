@@ -295,7 +295,51 @@ def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[n
     return np.array(ordered, dtype=y.dtype), np.fromiter((place[value] for value in values), np.int64, len(values))
 
 
-def as_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64] | None:
+def as_groups(group_sizes: Any, n_rows: int) -> NDArray[np.int64]:
+    """Where the group of each instance starts among n rows, and n: from the number of rows of each group."""
+    sizes = _whole_vector(group_sizes, "group_sizes")
+    wrong = (sizes < 1) | (sizes > n_rows)
+    if wrong.any():
+        group = int(np.argmax(wrong))
+        needed = "a group has at least one row" if sizes[group] < 1 else f"X has {n_rows} rows"
+        raise ValueError(f"group_sizes holds {sizes[group]} for group {group}; {needed}")
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes.astype(np.int64), out=starts[1:])
+    if starts[-1] != n_rows:
+        raise ValueError(f"the {len(sizes)} group_sizes add up to {starts[-1]}, but X has {n_rows} rows")
+    return starts
+
+
+def as_positions(y: Any, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of the right row within each group."""
+    places, sizes = _whole_vector(y, "y"), np.diff(starts)
+    if len(places) != len(sizes):
+        raise ValueError(f"y has {len(places)} entries, group_sizes has {len(sizes)}: one position for each group")
+    wrong = (places < 0) | (places >= sizes)
+    if wrong.any():
+        group = int(np.argmax(wrong))
+        raise ValueError(f"y holds {places[group]} for group {group}, which has the positions 0 to {sizes[group] - 1}")
+    return places.astype(np.int64)
+
+
+def _whole_vector(values: Any, name: str) -> NDArray[Any]:
+    """A vector of integers of any width."""
+    if sp.issparse(values):
+        raise TypeError(f"{name} must be a vector of whole numbers, got a sparse matrix")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a vector of whole numbers: {error}") from error
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector of whole numbers, got shape {array.shape}: {type(values).__name__}")
+    if len(array) and array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold whole numbers, got {array.dtype} {array.tolist()[0]!r}, …")
+    return array
+
+
+def as_weights(
+    sample_weight: Any, n_rows: int, name: str = "sample_weight", unit: str = "row"
+) -> NDArray[np.float64] | None:
     """Non-negative finite weights, one a row; None stands for ones."""
     if sample_weight is None:
         return None
@@ -303,13 +347,13 @@ def as_weights(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> 
         sample_weight = np.full(n_rows, sample_weight)
     weights = as_vector(sample_weight, name)
     if len(weights) != n_rows:
-        raise ValueError(f"{name} has {len(weights)} entries, X has {n_rows} rows")
+        raise ValueError(f"{name} has {len(weights)} entries, X has {n_rows} {unit}s")
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise ValueError(f"{name} must not be negative: {weights[row]:g} at row {row}")
+        raise ValueError(f"{name} must not be negative: {weights[row]:g} at {unit} {row}")
     if (weights > 1e100).any():
         row = int(np.argmax(weights > 1e100))
-        raise ValueError(f"{name} holds {weights[row]:g} at row {row}; at most 1e100 is supported")
+        raise ValueError(f"{name} holds {weights[row]:g} at {unit} {row}; at most 1e100 is supported")
     return weights
 
 

@@ -41,6 +41,7 @@ def _load(module: str) -> ModuleType:
 
 ISA = _choose()
 ascent = _load("ascent")
+candidates = _load("candidates")
 check = _load("check")
 dual = _load("dual")
 layout = _load("layout")

@@ -1,4 +1,5 @@
 from fastlin.engine import ascent as ascent
+from fastlin.engine import candidates as candidates
 from fastlin.engine import check as check
 from fastlin.engine import cpu as cpu
 from fastlin.engine import dual as dual

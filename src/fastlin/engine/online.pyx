@@ -15,45 +15,16 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.averaging cimport Lazy, settle, settle_row
-from fastlin.engine.csr cimport add_row, move_row, prefetch, prefetch_range, real, score_row, squared_norm
+from fastlin.engine.batch cimport (
+    DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step,
+    start_generation)
+from fastlin.engine.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
 from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
 from fastlin.engine.steps cimport (
-    ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, adagrad_bias, adagrad_step, aggressive_step, mira_step, rate,
-    shrinkage)
+    ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage)
 
-cdef enum Status:
-    DONE = 0             # the epoch or the budget is used up
-    OVERFLOW = 1         # the next step would leave the numbers
-    FULL = 2             # no room to start another generation
-
-cdef double FLOOR = 1e-9             # of the scale
 cdef double LARGEST_SCORE = 1e150
 cdef double LARGEST_GRADIENT = 1e140  # whose square Adagrad sums
-cdef enum:
-    NOTHING = -2         # `rival` of a row without a gradient
-    EVERY_LABEL = -1     # … of a row whose gradient touches all labels
-
-cdef struct Rows:
-    const int64_t* indptr
-    const int32_t* indices
-    const void* values
-    const int32_t* labels
-    const double* weights    # NULL: all 1
-    double largest           # max |x|, at least 1
-
-cdef struct Batch:
-    Py_ssize_t size
-    int64_t* row
-    int64_t* rival
-    double* direction        # [batch, lanes]
-    double* scores           # [lanes]
-    double* spare            # [lanes]
-    void* change             # [lanes] of the weights' type
-
-cdef struct Bias:
-    double* value            # [lanes]
-    double* squares          # [lanes]; Adagrad
-    double* total            # [lanes]; average
 
 
 cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
@@ -117,54 +88,6 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
     return fabs(slope)
 
 
-cdef inline void start_generation(Clock* clock, Generation* past) noexcept nogil:
-    past[clock.generation].scale = clock.scale
-    past[clock.generation].mass = clock.mass
-    past[clock.generation].debt = clock.debt
-    clock.norm *= clock.scale * clock.scale
-    clock.generation += 1
-    clock.scale = 1
-    clock.mass = 0
-    clock.debt = 0
-
-
-cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, real* W, Py_ssize_t K,
-                           Py_ssize_t lanes, double inverse, const Bias* bias, double* residual,
-                           bint fit_intercept) noexcept nogil:
-    """W += x dᵀ/A, b += d, and the row's share of the average; inverse = 1/A."""
-    cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
-    cdef Py_ssize_t m = rows.indptr[i + 1] - start, y = rows.labels[i], k
-    cdef const int32_t* indices = rows.indices + start
-    cdef const real* values = <const real*>rows.values + start
-    cdef real* change = <real*>batch.change
-    cdef double* direction = batch.direction + b * lanes
-    cdef double share = clock.mass * inverse
-    if rival == NOTHING:
-        return
-    if rival >= 0:
-        move_row(W, K, indices, values, m, y, rival, <real>(direction[0] * inverse))
-        if fit_intercept:
-            bias.value[y] += direction[0]
-            bias.value[rival] -= direction[0]
-        if residual != NULL:
-            residual[i * K + y] -= share * direction[0]
-            residual[i * K + rival] += share * direction[0]
-        return
-    if K == 1:
-        change[0] = <real>(direction[0] * inverse)
-        bias.value[0] += direction[0] * fit_intercept
-    else:
-        for k in range(lanes // 8 * 8):
-            change[k] = <real>(direction[k] * inverse)
-        if fit_intercept:
-            for k in range(lanes // 8 * 8):
-                bias.value[k] += direction[k]
-    add_row(W, K, indices, values, m, change)
-    if residual != NULL:
-        for k in range(K):
-            residual[i * K + k] -= share * direction[k]
-
-
 cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, const real* W,
                                Py_ssize_t K, Py_ssize_t lanes) noexcept nogil:
     """‖W + x dᵀ/A‖² − ‖W‖², from the present W: mini-batches touch a feature more than once."""
@@ -188,59 +111,6 @@ cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batc
         dot += c * scores[k]
         square += c * c
     return 2 * dot + square * squared_norm(values, m)
-
-
-cdef inline void add_weights(double* total, const real* w, Py_ssize_t K) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(K):
-        total[k] += w[k]
-
-
-cdef void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
-                        real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias) noexcept nogil:
-    """One step. Of several rows the gradients are summed first, since h takes the square of the sum.
-
-    clock.steps counts this step already: a feature whose `touched` equals it has had its step.
-    """
-    cdef Py_ssize_t b, k
-    cdef int64_t i, p, j
-    cdef double* direction = batch.direction
-    cdef const real* values = <const real*>rows.values
-    cdef real* w
-    if batch.size > 1:
-        for k in range(K):
-            batch.spare[k] = 0
-        for b in range(batch.size):
-            direction = batch.direction + b * lanes
-            if batch.rival[b] == NOTHING:
-                continue
-            i = batch.row[b]
-            for p in range(rows.indptr[i], rows.indptr[i + 1]):
-                for k in range(K):
-                    lazy.pending[rows.indices[p] * K + k] += direction[k] * values[p]
-            for k in range(K):
-                batch.spare[k] += direction[k]
-        direction = batch.spare
-    elif batch.rival[0] == NOTHING:
-        return
-    if rule.fit_intercept:
-        adagrad_bias(rule, bias.value, bias.squares, direction, K)
-    for b in range(batch.size):
-        i = batch.row[b]
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            j = rows.indices[p]
-            if lazy.touched[j] == clock.steps:
-                continue
-            lazy.touched[j] = clock.steps
-            w = W + j * K
-            if batch.size == 1:
-                adagrad_step(rule, w, lazy.squares + j * K, direction, values[p], K)
-            else:
-                adagrad_step(rule, w, lazy.squares + j * K, lazy.pending + j * K, 1.0, K)
-                for k in range(K):
-                    lazy.pending[j * K + k] = 0
-            if lazy.total != NULL and clock.averaged > 0:
-                add_weights(lazy.total + j * K, w, K)
 
 
 cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy,
@@ -340,11 +210,9 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
         if rule.l1 > 0 and not adagrad:
             clock.debt += eta * rule.l1 / clock.scale
         if clock.averaged > 0:
-            clock.mass += clock.scale
             for k in range(lanes):
                 bias.total[k] += bias.value[k]
-        if clock.scale < FLOOR or clock.mass > rule.cancellation * clock.averaged * clock.scale:
-            start_generation(clock, past)
+        end_step(rule, clock, past)
     status[0] = DONE
     return position
 

@@ -14,7 +14,7 @@ from fastlin.engine import memory
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Labelled, forward_sparse, probabilities
 from fastlin.linear.labels import columns
-from fastlin.linear.maxent import MaxentClassifier, spread_out
+from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.optim.design import Design
 from fastlin.optim.inferences import Labels
 from fastlin.optim.layouts import Dense, Layout, Pairs
@@ -22,7 +22,6 @@ from fastlin.optim.problem import Problem
 from fastlin.validation import Rows, one_of
 
 WEIGHTS = ("dense", "observed")
-COUNTS = ("gis", "iis")  # solvers that scale counts: features must not be negative
 
 
 class LogisticRegression(MaxentClassifier):

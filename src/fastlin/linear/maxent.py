@@ -21,6 +21,7 @@ from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
 from fastlin.validation import one_of, real_number, whole_number
 
 PENALTIES = ("elasticnet", "l2", "l1", None)
+COUNTS = ("gis", "iis")  # solvers that scale counts: features must not be negative
 
 
 class MaxentClassifier(SparseClassifier):
@@ -151,12 +152,8 @@ class MaxentClassifier(SparseClassifier):
             if evaluate is not None:
                 record["validation_score"] = evaluate()
             if self.verbose:
-                score = f"  validation {record['validation_score']:.4f}" if evaluate else ""
-                print(  # noqa: T201 - verbose asks for it
-                    f"{type(self).__name__}  iteration {record['iteration']}  {record['seconds']:.2f} s  "
-                    f"objective {record['objective']:.8g}  gradient {record['gradient_norm']:.3g}{score}",
-                    flush=True,
-                )
+                fields = "  ".join(f"{name.replace('_', ' ')} {value:.7g}" for name, value in record.items())
+                print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
             return self.callback is not None and self.callback(self, record)
 
         return report

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from fastlin.validation import Rows
 FULL, OVERFLOW = 2, 1
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
 SLOWEST = 1e-6  # the learning rate at which "adaptive" stops
+
+Kernel = Callable[[int], tuple[int, int]]  # from a position in the order to (position, status)
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,15 @@ class Stopping:
 
 @dataclass(frozen=True)
 class Data:
-    """Proved rows and what belongs to them; `members` are the rows to learn from."""
+    """Proved rows and what belongs to them; `members` are the rows to learn from, a `unit` each."""
 
     rows: Rows
-    labels: NDArray[np.int32]
+    labels: NDArray[Any]  # int32
     weights: NDArray[np.float64]  # of length 0 for all ones
     members: NDArray[np.int64]
     sampling: str
     generator: np.random.Generator
+    unit: ClassVar[str] = "row"
 
     def order(self) -> NDArray[np.int64]:
         """The rows of one epoch."""
@@ -46,6 +49,21 @@ class Data:
         if self.sampling == "replace":
             return self.members[self.generator.integers(0, len(self.members), len(self.members))]
         return self.members
+
+    def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
+        """A bounded piece of an epoch, with memory of its own."""
+        rows, lanes = self.rows, state.bias.shape[1]
+        size = min(int(state.rule["batch_size"][0]), len(order))
+        batch_rows = np.empty((2, size), np.int64)
+        numbers = np.zeros((2 + size, lanes))
+        change = np.zeros(lanes, state.weights.dtype)
+        return lambda position: online.run(
+            state.rule, state.clock, state.past,
+            rows.indptr, rows.indices, rows.values, rows.largest, self.labels, self.weights, order, position, BUDGET,
+            state.weights, state.bias, state.total, state.squares, state.pending,
+            state.debt, state.generation, state.touched, residual,
+            batch_rows, numbers, change,
+        )  # fmt: skip
 
 
 class Overflow(ValueError):
@@ -66,12 +84,12 @@ def train(
     `evaluate` scores the model, higher is better; with `score_decides` the score and not the loss says when to stop.
     `report` sees the record of each epoch and may end the run by returning something true.
     """
-    residual = np.zeros((len(data.rows), state.weights.shape[1]) if len(state.total) else (0, 0))
+    residual = residuals(state, data.rows)
     history: list[dict[str, Any]] = []
     best, stale, started = -np.inf, 0, time.perf_counter()
     try:
         for epoch in range(1, stopping.max_iter + 1):
-            _one_epoch(state, data, residual)
+            one_epoch(state, data, residual)
             record: dict[str, Any] = {
                 "epoch": epoch,
                 "loss": float(state.clock["loss"][0]) / len(data.members),
@@ -80,7 +98,7 @@ def train(
             }
             gain, tolerance = -record["loss"], stopping.tol
             if evaluate or report:
-                _flush(state, data.rows, residual, n_jobs)
+                flush(state, data.rows, residual, n_jobs)
             if evaluate:
                 record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain
@@ -99,35 +117,32 @@ def train(
                 stale = 0
         return history, tolerance is None
     finally:
-        _flush(state, data.rows, residual, n_jobs)
+        flush(state, data.rows, residual, n_jobs)
 
 
-def _one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> None:
-    rows, order, position = data.rows, data.order(), 0
-    lanes, size = state.bias.shape[1], min(int(state.rule["batch_size"][0]), len(order))
-    batch_rows = np.empty((2, size), np.int64)
-    numbers = np.zeros((2 + size, lanes))
-    change = np.zeros(lanes, state.weights.dtype)
+def one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> None:
+    """Learn from everything once, in the data's order; `clock` has the epoch's loss and updates."""
+    order, position = data.order(), 0
+    advance = data.kernel(state, order, residual)
     state.clock["loss"], state.clock["updates"] = 0, 0
     state.changed()
     while position < len(order):
-        position, status = online.run(
-            state.rule, state.clock, state.past,
-            rows.indptr, rows.indices, rows.values, rows.largest, data.labels, data.weights, order, position, BUDGET,
-            state.weights, state.bias, state.total, state.squares, state.pending,
-            state.debt, state.generation, state.touched, residual,
-            batch_rows, numbers, change,
-        )  # fmt: skip
+        position, status = advance(position)
         if status == FULL:
             state.more_room()
         elif status == OVERFLOW:
             raise Overflow(
-                f"the step of row {order[position]} would overflow the weights: scale the features, "
+                f"the step of {data.unit} {order[position]} would overflow the weights: scale the features, "
                 "or lower the learning rate"
             )
 
 
-def _flush(state: OnlineState, rows: Rows, residual: NDArray[np.float64], n_jobs: int | None) -> None:
+def residuals(state: OnlineState, rows: Rows) -> NDArray[np.float64]:
+    """Zeros for what the rows' steps owe an average that is kept by scale; empty where nothing is."""
+    return np.zeros((len(rows), state.weights.shape[1]) if len(state.total) else (0, 0))
+
+
+def flush(state: OnlineState, rows: Rows, residual: NDArray[np.float64], n_jobs: int | None) -> None:
     """Take the residuals of the average into its total: one backward pass, which an interrupt does not cut in two."""
     if not len(residual):
         return

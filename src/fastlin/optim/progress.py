@@ -20,15 +20,13 @@ class Progress:
 
     def record(self, objective: float, gradient_norm: float, **more: Any) -> bool:
         """Note where the fit stands after an iteration, or before the first; says whether to stop."""
-        record = {
-            "iteration": self.iterations,
-            "seconds": time.perf_counter() - self._started,
-            "objective": objective,
-            "gradient_norm": gradient_norm,
-            **more,
-        }
+        return self.note(gradient_norm, objective=objective, gradient_norm=gradient_norm, **more)
+
+    def note(self, distance: float, **fields: Any) -> bool:
+        """The same for any measure of the distance to the optimum."""
+        record = {"iteration": self.iterations, "seconds": time.perf_counter() - self._started, **fields}
         self.history.append(record)
-        self.converged = gradient_norm <= self.enough
+        self.converged = distance <= self.enough
         self.stopped = bool(self.report and self.report(record))
         return self.finished
 

@@ -1,0 +1,367 @@
+"""Instances that bring their own candidates: maximum entropy, perceptron, PA and SVM over any f(x, y)."""
+
+import copy
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from fastlin import run, validation
+from fastlin.engine import memory
+from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
+from fastlin.losses import CODES
+from fastlin.optim import candidates
+from fastlin.optim.design import Design
+from fastlin.optim.epochs import Stopping, train
+from fastlin.optim.inferences import Groups
+from fastlin.optim.layouts import Dense
+from fastlin.optim.problem import Problem
+from fastlin.optim.progress import Progress
+from fastlin.optim.solvers import SOLVERS, Solver
+from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState
+from fastlin.validation import Rows, one_of, real_number, whole_number
+
+LOSSES = ("log_loss", "perceptron", "hinge", "pa")
+PATIENCE = 5  # epochs without progress that end an online fit
+
+
+def _probabilistic(model: "CandidateClassifier") -> bool:
+    if model.loss != "log_loss":
+        raise AttributeError(f"probabilities need loss='log_loss', not {model.loss!r}")
+    return True
+
+
+class CandidateClassifier(MaxentClassifier):
+    """Chooses among the candidates that each instance brings, by a linear score of any features f(x, y) of theirs.
+
+    A row of X is a candidate; `group_sizes` says how many in turn belong to each instance, and y which of them is right.
+    Over the instances g, with the scores s_r = θ·f_r of the rows of a group, y the right one and ŷ the best of the others
+    (the lowest of equals):
+
+    * "log_loss", maximum entropy: min Σ_g w_g (log Σ_r e^{s_r} − s_y) + ½ Σ_j (θ_j − m_j)²/σ_j²;
+    * "hinge", the SVM: min Σ_g w_g max(0, 1 − s_y + s_ŷ) + ½‖θ‖²/C, by dual ascent;
+    * "perceptron": where s_y ≤ s_ŷ, θ ← θ + w(f_y − f_ŷ);
+    * "pa", passive-aggressive: θ ← θ + τ(f_y − f_ŷ), τ = min(wC, ℓ/‖f_y − f_ŷ‖²), ℓ = max(0, 1 − s_y + s_ŷ).
+
+    There is no intercept: what all candidates of an instance share cancels in every difference of scores.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "perceptron", "hinge", "pa"}
+        What an instance costs.
+    C : float
+        σ², the variance of the prior of "log_loss" (`inf` is the plain maximum-likelihood model), the C of "hinge", and
+        the largest step of "pa".
+    penalty : {"elasticnet", "l2", "l1", None}
+        For "log_loss": "elasticnet" is (1/C)(r‖θ‖₁ + (1 − r)/2 ‖θ‖²) with r = `l1_ratio`, the Gaussian prior with its
+        default 0; "l1" is r = 1; None is C = inf.
+    l1_ratio : float
+        r, the share of the L1 norm; by the solvers "auto", "newton" and "lbfgs".
+    prior_variance : float or array of shape (n_features,), optional
+        For "log_loss", σ_j² for each feature in the place of C; `inf` leaves a feature unpenalised.
+    prior_mean : float or array of shape (n_features,) or (1, n_features), optional
+        For "log_loss", m, where the prior pulls the weights to.
+    tol : float or None
+        "log_loss" stops when max |∂ objective| ≤ tol · Σ w, "hinge" when the duality gap is; "perceptron" and "pa" when
+        the mean loss of an epoch has not fallen by `tol` for 5 epochs, with None after `max_iter` of them.
+    random_state : int, RandomState, Generator or None
+        The seed of the orders of the instances.
+    solver : str
+        For "log_loss": "auto", "newton" (truncated, with Hessian products), "lbfgs", "cg" (Polak–Ribière), "gd" (steepest
+        descent), "gis" and "iis" (generalised and improved iterative scaling), "sgd" (averaged) and "adagrad", which
+        approach the optimum; scikit-learn's names are understood.
+    max_iter : int
+        Iterations at most; epochs for all that visits instance by instance.
+    average : bool or int
+        For "perceptron" and "pa": the mean of the weights over all steps, θ̄ = (1/T) Σ_t θ_t; an int starts the mean at
+        that instance.
+    shuffle : bool
+        For "perceptron" and "pa": a new order every epoch; False takes the instances as they lie.
+    verbose : int
+        1 prints a line a record of `history_`.
+    warm_start : bool
+        `fit` starts from the present weights; "hinge", whose dual cannot, starts anew.
+    n_jobs : int or None
+        Threads; they never change a bit of the model.
+    dtype : {None, "float32", "float64"}
+        Of `coef_`; None follows X.
+    callback : callable or None
+        `callback(model, record)` after every record; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        θ.
+    objective_ : float
+        What was minimised, at the end; for "perceptron" and "pa" the last epoch's Σ w ℓ, each loss before its step.
+    certificate_ : dict
+        "log_loss": objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count;
+        entropy, Σ w H(p); with a Gaussian prior on every weight duality_gap, a bound of how far the objective is from its
+        minimum. "hinge": objective and duality_gap. The others have none: {}.
+    history_ : list of dict
+        One record an iteration: seconds, objective and, by loss: iteration, gradient_norm, passes over the data so far;
+        iteration, duality_gap (where it was measured); epoch, loss, updates.
+    converged_ : bool
+        Whether `tol` was reached, or all epochs were wanted.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin import CandidateClassifier
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0], [0, 1], [0, 0], [0, 2], [1, 1]])  # two candidates, then three
+    >>> model = CandidateClassifier(C=10).fit(X, [0, 2], group_sizes=[2, 3])
+    >>> model.predict(X, [2, 3]).tolist(), model.rank(X, [2, 3]).tolist()
+    ([0, 2], [0, 1, 1, 2, 0])
+    >>> model.predict_proba(X, [2, 3]).round(2).tolist()
+    [0.99, 0.01, 0.08, 0.0, 0.92]
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "log_loss",
+        C: float = 1.0,
+        penalty: str | None = "elasticnet",
+        l1_ratio: float = 0.0,
+        prior_variance: Any = None,
+        prior_mean: Any = None,
+        tol: float | None = 1e-4,
+        random_state: Any = None,
+        solver: str = "auto",
+        max_iter: int = 100,
+        average: bool | int = False,
+        shuffle: bool = True,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        dtype: Any = None,
+        callback: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.C = C
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.prior_variance = prior_variance
+        self.prior_mean = prior_mean
+        self.tol = tol
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.average = average
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.dtype = dtype
+        self.callback = callback
+
+    coef_: NDArray[Any]
+
+    _solvers: ClassVar[dict[str, Solver]] = {**SOLVERS, "sgd": candidates.sgd, "adagrad": candidates.adagrad}
+
+    def fit(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None) -> Self:
+        """Learn to choose.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_candidates, n_features)
+            One row a candidate, the candidates of an instance in turn; dense or sparse.
+        y : array of shape (n_instances,)
+            The place of the right candidate within its group, from 0.
+        group_sizes : array of shape (n_instances,)
+            How many candidates each instance has, at least one.
+        sample_weight : array of shape (n_instances,), optional
+            w; instances of weight 0 are left out.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        solver = self._check_parameters()
+        model = copy.copy(self)
+        rows, groups = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
+        if self.loss == "log_loss":
+            progress = model._maximise_entropy(rows, groups, solver)
+        elif self.loss == "hinge":
+            progress = model._maximise_margin(rows, groups)
+        else:
+            progress = model._learn_online(rows, groups)
+        self._become(model)
+        if self.loss == "log_loss":
+            self._warn(progress)
+        elif not (progress.converged or progress.stopped):
+            warnings.warn(
+                f"The fit did not converge: max_iter={self.max_iter} epochs were not enough for tol={self.tol}. Raise "
+                "max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    # What was learnt
+
+    def decision_function(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
+        """The score of each row; `group_sizes`, if given, is checked."""
+        self._check_fitted()
+        rows = validation.as_rows(X, dtype=self.coef_.dtype)
+        self._check_width(X, rows, reset=False)
+        if group_sizes is not None:
+            validation.as_groups(group_sizes, len(rows))
+        return run.scores(rows, np.ascontiguousarray(self.coef_.T), np.zeros(1), self.n_jobs)[:, 0]
+
+    def predict(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:
+        """The place of the best candidate within each group; the first among equals."""
+        scores, starts = self._scored(X, group_sizes)
+        top = np.maximum.reduceat(scores, starts[:-1])
+        best = np.flatnonzero(scores == np.repeat(top, np.diff(starts)))
+        return best[np.searchsorted(best, starts[:-1])] - starts[:-1]
+
+    def rank(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:
+        """The rank of each row within its group, 0 for the best; of equals the first is the better."""
+        scores, starts = self._scored(X, group_sizes)
+        sizes = np.diff(starts)
+        order = np.lexsort((-scores, np.repeat(np.arange(len(sizes)), sizes)))
+        ranks = np.empty(len(scores), np.int64)
+        ranks[order] = np.arange(len(scores)) - np.repeat(starts[:-1], sizes)
+        return ranks
+
+    @available_if(_probabilistic)
+    def predict_proba(self, X: Any, group_sizes: Any) -> NDArray[np.float64]:
+        """p of each row within its group; only with loss="log_loss"."""
+        return np.exp(self.predict_log_proba(X, group_sizes))
+
+    @available_if(_probabilistic)
+    def predict_log_proba(self, X: Any, group_sizes: Any) -> NDArray[np.float64]:
+        """log p of each row within its group; only with loss="log_loss"."""
+        scores, starts = self._scored(X, group_sizes)
+        sizes = np.diff(starts)
+        scores -= np.repeat(np.maximum.reduceat(scores, starts[:-1]), sizes)
+        return scores - np.repeat(np.log(np.add.reduceat(np.exp(scores), starts[:-1])), sizes)
+
+    def score(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None) -> float:
+        """The share of the instances whose right candidate is predicted."""
+        chosen = self.predict(X, group_sizes)
+        gold = validation.as_positions(y, np.concatenate([[0], np.cumsum(group_sizes)]))
+        weights = validation.as_weights(sample_weight, len(gold), unit="group")
+        return float(np.average(chosen == gold, weights=weights))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    # Parts
+
+    def _check_parameters(self) -> str:
+        one_of("loss", self.loss, LOSSES)
+        whole_number("average", int(self.average) if isinstance(self.average, bool | np.bool_) else self.average, 0)
+        if self.loss == "log_loss":
+            return super()._check_parameters()
+        model = copy.copy(self)
+        if self.loss != "hinge" and self.tol is None:
+            model.tol = 0.0
+        solver = super(CandidateClassifier, model)._check_parameters()
+        if solver != "auto":
+            raise ValueError(f"solver={self.solver!r} belongs to loss='log_loss'; loss={self.loss!r} takes 'auto'")
+        if self.prior_variance is not None or self.prior_mean is not None or self._strengths()[0] > 0:
+            raise ValueError(f"prior_variance, prior_mean and an L1 norm belong to loss='log_loss', not {self.loss!r}")
+        if self.loss == "hinge" and (self.penalty is None or self.C == np.inf):
+            raise ValueError("loss='hinge' needs a finite C and a penalty: separable data have no largest margin else")
+        return solver
+
+    def _checked(
+        self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool
+    ) -> tuple[Rows, Groups]:
+        """The rows and groups to learn from; groups of weight 0 are gone."""
+        known = getattr(self, "n_features_in_", None)
+        rows = validation.as_rows(X, dtype=validation.as_dtype(self.dtype), nonnegative=nonnegative)
+        self._check_width(X, rows, reset=True)
+        if self.warm_start and hasattr(self, "coef_") and known != rows.n_columns:
+            raise ValueError(f"warm_start goes on with the same features: {known}, but X has {rows.n_columns}")
+        starts = validation.as_groups(group_sizes, len(rows))
+        gold = validation.as_positions(y, starts)
+        weights = validation.as_weights(sample_weight, len(gold), unit="group")
+        if weights is None:
+            return rows, Groups(starts, gold, np.empty(0))
+        if not weights.all():
+            kept, sizes = weights > 0, np.diff(starts)
+            if not kept.any():
+                raise ValueError("sample_weight is zero for every group: nothing to learn from")
+            rows = rows.take(np.flatnonzero(np.repeat(kept, sizes)))
+            starts = np.concatenate([[0], np.cumsum(sizes[kept])])
+            gold, weights = gold[kept], weights[kept]
+        return rows, Groups(starts, gold, weights)
+
+    def _maximise_entropy(self, rows: Rows, groups: Groups, solver: str) -> Progress:
+        design = Design.of(rows)
+        layout, dtype, means = Dense(design, 1), self._type(rows), self._means(rows.n_columns, 1)
+        theta = memory.zeros((design.n_features,))
+        with run.Workers(self.n_jobs) as workers:
+            problem = Problem(layout, groups, self._prior(layout, rows.n_columns, 1), False, workers)
+            if self.warm_start and hasattr(self, "coef_"):
+                theta[:] = self.coef_[0, design.features]
+            elif len(problem.prior.mean):
+                theta[:] = problem.prior.mean
+
+            def install() -> None:
+                self.coef_ = spread_out(design, theta[:, np.newaxis], means, dtype).T
+
+            progress = self._optimise(problem, theta, solver, self._reporter(self, install, None))
+            install()
+        return progress
+
+    def _maximise_margin(self, rows: Rows, groups: Groups) -> Progress:
+        generator, dtype = validation.as_generator(self.random_state), self._type(rows)
+        with run.Workers(self.n_jobs) as workers:
+            dual = candidates.HingeDual(rows, groups, float(self.C), workers)
+
+            def install() -> None:
+                self.coef_ = dual.theta.astype(dtype)[np.newaxis]
+
+            progress = Progress(self.tol, self.max_iter, groups.total_weight, self._reporter(self, install, None))
+            dual.ascend(progress, generator)
+        install()
+        return self._finish(progress, {name: progress.history[-1][name] for name in ("objective", "duality_gap")})
+
+    def _learn_online(self, rows: Rows, groups: Groups) -> Progress:
+        rows = rows.astype(self._type(rows))
+        step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
+        if self.loss == "pa":
+            step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": real_number("C", self.C, above=0)}
+        rule = candidates.rule_of(rows.values.dtype, average_from=int(self.average), **step)
+        state = OnlineState(rule, rows.n_columns, 1, rows.values.dtype)
+        if self.warm_start and hasattr(self, "coef_"):
+            state.start_from(self.coef_, None)
+
+        def install() -> None:
+            self.coef_ = state.coef().T.copy()
+
+        progress = Progress(self.tol or 0.0, self.max_iter, groups.total_weight)
+        progress.history, progress.converged = train(
+            state,
+            candidates.instances(rows, groups, self.shuffle, validation.as_generator(self.random_state)),
+            Stopping(self.max_iter, self.tol, PATIENCE),
+            report=self._reporter(self, install, None),
+            n_jobs=self.n_jobs,
+        )
+        progress.iterations = len(progress.history)
+        install()
+        return self._finish(progress, {})
+
+    def _finish(self, progress: Progress, certificate: dict[str, float]) -> Progress:
+        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
+        self.objective_, self.certificate_ = progress.history[-1]["objective"], certificate
+        return progress
+
+    def _type(self, rows: Rows) -> Any:
+        return validation.as_dtype(self.dtype) or rows.values.dtype
+
+    def _scored(self, X: Any, group_sizes: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        scores = self.decision_function(X)
+        return scores, validation.as_groups(group_sizes, len(scores))
