@@ -331,7 +331,8 @@ def _whole_vector(values: Any, name: str) -> NDArray[Any]:
     except ValueError as error:
         raise ValueError(f"{name} must be a vector of whole numbers: {error}") from error
     if array.ndim != 1:
-        raise ValueError(f"{name} must be a vector of whole numbers, got shape {array.shape}: {type(values).__name__}")
+        found = f"shape {array.shape}" if array.ndim else repr(values)
+        raise ValueError(f"{name} must be a vector of whole numbers, got {found}")
     if len(array) and array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold whole numbers, got {array.dtype} {array.tolist()[0]!r}, …")
     return array

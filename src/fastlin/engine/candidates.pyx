@@ -3,7 +3,7 @@
 `run` is one online epoch of any loss with any step. A group is a mini-batch in one column, whose rows share a loss:
 
     for a group:  s = A·Xw                         forward
-                  d = step·∂ℓ(s)                   infer: log loss touches every row, a margin the right one and its rival
+                  d = step·∂ℓ(s)                   infer: of every row, or of the right one and its rival
                   A ← A(1 − ηλ₂);  w ← w + Xᵀd/A
 
 `ascend` is one epoch of dual ascent on the hinge loss. With B_g = w_g C the dual has a mass B_g to share out among the
@@ -52,7 +52,7 @@ cdef double distance(const int64_t* indptr, const int32_t* indices, const real* 
 
 cdef double infer(const Rule* rule, const Rows* rows, const real* values, int64_t first, Py_ssize_t gold, double weight,
                   double step, Batch* batch, double* loss) noexcept nogil:
-    """Fill the directions of a group of at least two rows; returns Σ|direction|, infinite where scores left the numbers.
+    """Fill the directions of a group of at least two rows; returns a bound of Σ|direction|, infinite where scores are.
 
     `step` is −η for gradients (1 for Adagrad, which has its own rates), unused by the margin step.
     """
@@ -177,7 +177,7 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     cdef Lazy lazy
     cdef Rows rows
     cdef Batch batch
-    if position >= end:
+    if W.shape[0] == 0 or position >= end:
         return end, status
     lazy.K = 1
     lazy.total = &total[0, 0] if total.shape[0] else NULL
@@ -207,7 +207,7 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
 
 
 cdef double climb(const int64_t* indptr, const int32_t* indices, const real* values, int64_t first, Py_ssize_t n,
-                  Py_ssize_t gold, double* alpha, double* s, double* theta, int64_t* work) noexcept nogil:
+                  double* alpha, const double* s, double* theta, int64_t* work) noexcept nogil:
     """One pair of a group whose ℓ are in s; returns the group's part of the duality gap before it."""
     cdef Py_ssize_t r, up = 0, down = -1
     cdef double top = -HUGE_VAL, bottom = HUGE_VAL, gap = 0, norm, move
@@ -248,9 +248,9 @@ def ascend(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1
     """
     cdef Py_ssize_t end = order.shape[0], b, n
     cdef int64_t g, i, last, ahead, soon, start, m, work = 0
+    cdef const int32_t* columns = &indices[0] if indices.shape[0] else NULL
+    cdef const real* numbers = &values[0] if values.shape[0] else NULL
     cdef double gap = 0
-    if indices.shape[0] == 0:
-        return end, gap
     with nogil:
         while position < end and work < budget:
             g = order[position]
@@ -263,11 +263,10 @@ def ascend(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1
                 start = indptr[i]
                 m = indptr[i + 1] - start
                 work += 8 * (m + 1)
-                score_row(&scores[b], &theta[0], 1, &indices[0] + start, &values[0] + start, m,
-                          &indices[0] + indptr[ahead], indptr[ahead + 1] - indptr[ahead])
+                score_row(&scores[b], &theta[0], 1, columns + start, numbers + start, m, columns + indptr[ahead],
+                          indptr[ahead + 1] - indptr[ahead])
             for b in range(n):
                 scores[b] += b != gold[g]
-            gap += climb(&indptr[0], &indices[0], &values[0], starts[g], n, gold[g], &alpha[starts[g]], &scores[0],
-                         &theta[0], &work)
+            gap += climb(&indptr[0], columns, numbers, starts[g], n, &alpha[starts[g]], &scores[0], &theta[0], &work)
             position += 1
     return position, gap

@@ -37,9 +37,9 @@ def _probabilistic(model: "CandidateClassifier") -> bool:
 class CandidateClassifier(MaxentClassifier):
     """Chooses among the candidates that each instance brings, by a linear score of any features f(x, y) of theirs.
 
-    A row of X is a candidate; `group_sizes` says how many in turn belong to each instance, and y which of them is right.
-    Over the instances g, with the scores s_r = θ·f_r of the rows of a group, y the right one and ŷ the best of the others
-    (the lowest of equals):
+    A row of X is a candidate; `group_sizes` says how many rows in turn belong to each instance, and y which of them is
+    right. Over the instances g, with the scores s_r = θ·f_r of the rows of a group, y the right one and ŷ the best of
+    the others (the first of equals):
 
     * "log_loss", maximum entropy: min Σ_g w_g (log Σ_r e^{s_r} − s_y) + ½ Σ_j (θ_j − m_j)²/σ_j²;
     * "hinge", the SVM: min Σ_g w_g max(0, 1 − s_y + s_ŷ) + ½‖θ‖²/C, by dual ascent;
@@ -70,9 +70,9 @@ class CandidateClassifier(MaxentClassifier):
     random_state : int, RandomState, Generator or None
         The seed of the orders of the instances.
     solver : str
-        For "log_loss": "auto", "newton" (truncated, with Hessian products), "lbfgs", "cg" (Polak–Ribière), "gd" (steepest
-        descent), "gis" and "iis" (generalised and improved iterative scaling), "sgd" (averaged) and "adagrad", which
-        approach the optimum; scikit-learn's names are understood.
+        For "log_loss": "auto", "newton" (truncated, with Hessian products), "lbfgs", "cg" (Polak–Ribière), "gd"
+        (steepest descent), "gis" and "iis" (generalised and improved iterative scaling), "sgd" (averaged) and
+        "adagrad", which approach the optimum; scikit-learn's names are understood.
     max_iter : int
         Iterations at most; epochs for all that visits instance by instance.
     average : bool or int
@@ -98,9 +98,9 @@ class CandidateClassifier(MaxentClassifier):
     objective_ : float
         What was minimised, at the end; for "perceptron" and "pa" the last epoch's Σ w ℓ, each loss before its step.
     certificate_ : dict
-        "log_loss": objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count;
-        entropy, Σ w H(p); with a Gaussian prior on every weight duality_gap, a bound of how far the objective is from its
-        minimum. "hinge": objective and duality_gap. The others have none: {}.
+        "log_loss": objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected|
+        count; entropy, Σ w H(p); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the
+        objective is from its minimum. "hinge": objective and duality_gap. The others have none: {}.
     history_ : list of dict
         One record an iteration: seconds, objective and, by loss: iteration, gradient_norm, passes over the data so far;
         iteration, duality_gap (where it was measured); epoch, loss, updates.
@@ -271,13 +271,11 @@ class CandidateClassifier(MaxentClassifier):
             raise ValueError(f"solver={self.solver!r} belongs to loss='log_loss'; loss={self.loss!r} takes 'auto'")
         if self.prior_variance is not None or self.prior_mean is not None or self._strengths()[0] > 0:
             raise ValueError(f"prior_variance, prior_mean and an L1 norm belong to loss='log_loss', not {self.loss!r}")
-        if self.loss == "hinge" and (self.penalty is None or self.C == np.inf):
+        if self.loss == "hinge" and (self.penalty is None or np.isinf(self.C)):
             raise ValueError("loss='hinge' needs a finite C and a penalty: separable data have no largest margin else")
         return solver
 
-    def _checked(
-        self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool
-    ) -> tuple[Rows, Groups]:
+    def _checked(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool) -> tuple[Rows, Groups]:
         """The rows and groups to learn from; groups of weight 0 are gone."""
         known = getattr(self, "n_features_in_", None)
         rows = validation.as_rows(X, dtype=validation.as_dtype(self.dtype), nonnegative=nonnegative)

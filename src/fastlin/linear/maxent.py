@@ -32,7 +32,7 @@ class MaxentClassifier(SparseClassifier):
     l1_ratio: float
     prior_variance: Any
     prior_mean: Any
-    tol: float
+    tol: Any
     fit_intercept: bool
     random_state: Any
     solver: str

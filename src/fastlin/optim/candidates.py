@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.engine import candidates, vectors
 from fastlin.engine.memory import zeros
-from fastlin.losses import CODES
 from fastlin.optim.epochs import BUDGET, Data, Kernel, flush, one_epoch, residuals
 from fastlin.optim.inferences import Groups
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
-from fastlin.optim.state import ADAGRAD, CANCELLATION, GRADIENT, REACH, RULE, SCHEDULES, OnlineState
+from fastlin.optim.state import ADAGRAD, CANCELLATION, GRADIENT, LOG_LOSS, REACH, RULE, SCHEDULES, OnlineState
 from fastlin.validation import Rows
 
 
@@ -55,10 +54,10 @@ def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
 
 def sgd(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
     """Averaged SGD on the log loss, with η₀/(1 + η₀λt); the average begins with the second epoch."""
-    groups, n = _groups(problem), problem.inference.total_weight
-    squares = vectors.dot(problem.design.values, problem.design.values) / max(1, problem.design.n_rows)
-    rate = 1 / max(squares * n / len(groups.gold), np.finfo(np.float32).tiny)
-    step = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": rate, "average_from": len(groups.gold) + 1}
+    n, values = len(_groups(problem).gold), problem.design.values
+    size = vectors.dot(values, values) / problem.design.n_rows * problem.inference.total_weight / n  # mean of w ‖f‖²
+    rate = 1 / size if size > 0 else 1.0
+    step = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": rate, "average_from": n + 1}
     _descend(problem, theta, progress, generator, step)
 
 
@@ -91,7 +90,7 @@ def _descend(
     largest = float(np.abs(values).max(initial=0))
     rows = Rows(design.indptr, design.indices, values, design.n_features, False, False, largest)
     decay = float(precision[:1].sum()) / len(groups.gold)  # of each step, so that an epoch adds up to f
-    rule = rule_of(values.dtype, loss=CODES["log_loss"], alpha=decay, l2=decay, **step)
+    rule = rule_of(values.dtype, loss=LOG_LOSS, alpha=decay, l2=decay, **step)
     state = OnlineState(rule, design.n_features, 1, values.dtype)
     state.start_from(theta[np.newaxis], None)
     data, residual, gradient = instances(rows, groups, True, generator), residuals(state, rows), np.empty(problem.size)
@@ -145,6 +144,6 @@ class HingeDual:
         losses = run.scores(self.rows, self.theta[:, np.newaxis], np.zeros(1), self.threads)[:, 0] + 1
         losses[self.right] -= 1
         top = np.maximum.reduceat(losses, starts[:-1])
-        gap = self.alpha @ (np.repeat(top, np.diff(starts)) - losses)
-        excess = self.box @ (top - losses[self.right])
-        return (excess + 0.5 * float(self.theta @ self.theta)) / self.C, float(gap) / self.C
+        gap = vectors.dot(self.alpha, np.repeat(top, np.diff(starts)) - losses)
+        excess = vectors.dot(self.box, top - losses[self.right])
+        return (excess + 0.5 * vectors.dot(self.theta, self.theta)) / self.C, gap / self.C

@@ -23,6 +23,7 @@ CLOCK = np.dtype(
 GENERATION = np.dtype([(name, np.float64) for name in ("scale", "mass", "debt")])
 
 GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD = range(5)
+LOG_LOSS = 4  # of engine/losses.pxd
 CONSTANT, OPTIMAL, INVSCALING, INVERSE, PEGASOS = range(5)
 SCHEDULES = {
     "constant": CONSTANT,
