@@ -91,15 +91,16 @@ def test_online_learning_equals_the_twin(data, loss, average, C):
 
 @pytest.mark.filterwarnings("ignore:The fit did not converge")
 @settings(max_examples=60, deadline=None)
-@given(grouped(), st.sampled_from(["sgd", "adagrad"]), st.sampled_from([1e-3, 0.1, 10.0, np.inf]))
+@given(grouped(values=("normal",)), st.sampled_from(["sgd", "adagrad"]), st.sampled_from([1e-3, 0.1, 10.0, np.inf]))
 def test_descent_on_the_log_loss_equals_the_twin(data, solver, C):
+    """No counts: where those of equal candidates cancel, Adagrad would make 1e-17 of rounding a step of 1e-7."""
     X, y, sizes, weights = data
     weights[weights == 0] = 1
     model = CandidateClassifier(solver=solver, C=C, max_iter=6, tol=0.0, random_state=5)
     model.fit(X, y, sizes, sample_weight=weights)
     n = len(sizes)
     size = np.square(X.toarray()).sum() / X.shape[0] * weights.sum() / n
-    rate = {"eta0": 1 / size if size > 0 else 1.0, "average_from": n + 1} if solver == "sgd" else {}
+    rate = {"eta0": 2 / size if size > 0 else 1.0, "average_from": n + 1} if solver == "sgd" else {}
     twin, generator = Online(solver, X.shape[1], decay=1 / C / n, **rate), np.random.default_rng(5)
     for _ in range(model.n_iter_):
         twin.epoch(split(X, sizes), y, weights, generator.permutation(n))

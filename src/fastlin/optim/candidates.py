@@ -53,10 +53,13 @@ def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
 
 
 def sgd(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
-    """Averaged SGD on the log loss, with η₀/(1 + η₀λt); the average begins with the second epoch."""
+    """Averaged SGD on the log loss, η = η₀/(1 + η₀λt); the average begins with the second epoch.
+
+    η₀ = 2/mean(w‖f‖²): of the powers of 2 around it the best on text and on short dense groups, C from 0.1 to 100.
+    """
     n, values = len(_groups(problem).gold), problem.design.values
     size = vectors.dot(values, values) / problem.design.n_rows * problem.inference.total_weight / n  # mean of w ‖f‖²
-    rate = 1 / size if size > 0 else 1.0
+    rate = 2 / size if size > 0 else 1.0
     step = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": rate, "average_from": n + 1}
     _descend(problem, theta, progress, generator, step)
 
