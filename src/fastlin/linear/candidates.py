@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
-from fastlin.optim.solvers import SOLVERS, Solver
-from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState
+from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState, rule_of
 from fastlin.validation import Rows, one_of, real_number, whole_number
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
@@ -164,8 +163,6 @@ class CandidateClassifier(MaxentClassifier):
 
     coef_: NDArray[Any]
 
-    _solvers: ClassVar[dict[str, Solver]] = {**SOLVERS, "sgd": candidates.sgd, "adagrad": candidates.adagrad}
-
     def fit(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None) -> Self:
         """Learn to choose.
 
@@ -189,15 +186,15 @@ class CandidateClassifier(MaxentClassifier):
         model = copy.copy(self)
         rows, groups = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
         if self.loss == "log_loss":
-            progress = model._maximise_entropy(rows, groups, solver)
+            model._maximise_entropy(rows, groups, solver)
         elif self.loss == "hinge":
-            progress = model._maximise_margin(rows, groups)
+            model._maximise_margin(rows, groups)
         else:
-            progress = model._learn_online(rows, groups)
+            model._learn_online(rows, groups)
         self._become(model)
         if self.loss == "log_loss":
-            self._warn(progress)
-        elif not (progress.converged or progress.stopped):
+            self._warn()
+        elif not (self.converged_ or self._stopped):
             warnings.warn(
                 f"The fit did not converge: max_iter={self.max_iter} epochs were not enough for tol={self.tol}. Raise "
                 "max_iter or tol.",
@@ -296,7 +293,7 @@ class CandidateClassifier(MaxentClassifier):
             gold, weights = gold[kept], weights[kept]
         return rows, Groups(starts, gold, weights)
 
-    def _maximise_entropy(self, rows: Rows, groups: Groups, solver: str) -> Progress:
+    def _maximise_entropy(self, rows: Rows, groups: Groups, solver: str) -> None:
         design = Design.of(rows)
         layout, dtype, means = Dense(design, 1), self._type(rows), self._means(rows.n_columns, 1)
         theta = memory.zeros((design.n_features,))
@@ -310,11 +307,10 @@ class CandidateClassifier(MaxentClassifier):
             def install() -> None:
                 self.coef_ = spread_out(design, theta[:, np.newaxis], means, dtype).T
 
-            progress = self._optimise(problem, theta, solver, self._reporter(self, install, None))
+            self._optimise(problem, theta, solver, self._reporter(install, None))
             install()
-        return progress
 
-    def _maximise_margin(self, rows: Rows, groups: Groups) -> Progress:
+    def _maximise_margin(self, rows: Rows, groups: Groups) -> None:
         generator, dtype = validation.as_generator(self.random_state), self._type(rows)
         with run.Workers(self.n_jobs) as workers:
             dual = candidates.HingeDual(rows, groups, float(self.C), workers)
@@ -322,17 +318,17 @@ class CandidateClassifier(MaxentClassifier):
             def install() -> None:
                 self.coef_ = dual.theta.astype(dtype)[np.newaxis]
 
-            progress = Progress(self.tol, self.max_iter, groups.total_weight, self._reporter(self, install, None))
+            progress = Progress(self.tol, self.max_iter, groups.total_weight, self._reporter(install, None))
             dual.ascend(progress, generator)
         install()
-        return self._finish(progress, {name: progress.history[-1][name] for name in ("objective", "duality_gap")})
+        self._finish(progress, {name: progress.history[-1][name] for name in ("objective", "duality_gap")})
 
-    def _learn_online(self, rows: Rows, groups: Groups) -> Progress:
+    def _learn_online(self, rows: Rows, groups: Groups) -> None:
         rows = rows.astype(self._type(rows))
         step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
         if self.loss == "pa":
             step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": real_number("C", self.C, above=0)}
-        rule = candidates.rule_of(rows.values.dtype, average_from=int(self.average), **step)
+        rule = rule_of(rows.values.dtype, average_from=int(self.average), **step)
         state = OnlineState(rule, rows.n_columns, 1, rows.values.dtype)
         if self.warm_start and hasattr(self, "coef_"):
             state.start_from(self.coef_, None)
@@ -345,17 +341,18 @@ class CandidateClassifier(MaxentClassifier):
             state,
             candidates.instances(rows, groups, self.shuffle, validation.as_generator(self.random_state)),
             Stopping(self.max_iter, self.tol, PATIENCE),
-            report=self._reporter(self, install, None),
+            report=self._reporter(install, None),
             n_jobs=self.n_jobs,
         )
         progress.iterations = len(progress.history)
         install()
-        return self._finish(progress, {})
+        self._finish(progress, {})
 
-    def _finish(self, progress: Progress, certificate: dict[str, float]) -> Progress:
+    def _finish(self, progress: Progress, certificate: dict[str, float]) -> None:
+        """What has been learnt of the fit itself."""
         self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
+        self._stopped = progress.stopped
         self.objective_, self.certificate_ = progress.history[-1]["objective"], certificate
-        return progress
 
     def _type(self, rows: Rows) -> Any:
         return validation.as_dtype(self.dtype) or rows.values.dtype

@@ -10,7 +10,8 @@ from sklearn.model_selection import check_cv
 
 from fastlin import run
 from fastlin.linear.labels import columns
-from fastlin.linear.logistic import COUNTS, LogisticRegression
+from fastlin.linear.logistic import LogisticRegression
+from fastlin.linear.maxent import COUNTS
 from fastlin.optim.design import Design
 from fastlin.optim.inferences import Labels
 from fastlin.validation import Rows, one_of, real_number, whole_number

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.engine import online
 from fastlin.optim.epochs import Stopping
-from fastlin.optim.state import CANCELLATION, GRADIENT, PEGASOS, REACH, RULE
+from fastlin.optim.state import GRADIENT, PEGASOS, rule_of
 from fastlin.validation import LIMITS, real_number, whole_number
 
 
@@ -34,11 +34,7 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
         whole_number("verbose", model.verbose, 0)
     validation.as_callback(model.callback)
     validation.as_jobs(model.n_jobs)
-    rule = np.zeros(1, RULE)
-    rule["batch_size"], rule["fit_intercept"], rule["average_from"] = 1, bool(model.fit_intercept), int(average)
-    rule["cancellation"], rule["reach"] = CANCELLATION, REACH[dtype]
-    for field, value in fields.items():
-        rule[field] = value
+    rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
     if average and rule["l1"] > 0:
         raise ValueError(
             "average together with an L1 penalty has no exact lazy form; use penalty='l2', or average=False"

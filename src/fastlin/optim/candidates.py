@@ -1,7 +1,7 @@
-"""Drivers for instances that bring their own candidates: online epochs, and dual ascent on the hinge loss."""
+"""Instances that bring their own candidates: the data of online epochs, and dual ascent on the hinge loss."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.engine import candidates, vectors
 from fastlin.engine.memory import zeros
-from fastlin.optim.epochs import BUDGET, Data, Kernel, flush, one_epoch, residuals
+from fastlin.optim.epochs import BUDGET, Data, Kernel
 from fastlin.optim.inferences import Groups
-from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
-from fastlin.optim.state import ADAGRAD, CANCELLATION, GRADIENT, LOG_LOSS, REACH, RULE, SCHEDULES, OnlineState
+from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
 
 
@@ -40,69 +39,6 @@ class Instances(Data):
 def instances(rows: Rows, groups: Groups, shuffle: bool, generator: np.random.Generator) -> Instances:
     members, sampling = np.arange(len(groups.gold)), "shuffle" if shuffle else "order"
     return Instances(rows, groups.gold, groups.weights, members, sampling, generator, groups.starts)
-
-
-def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
-    """The Rule of a learner of one column without an intercept."""
-    rule = np.zeros(1, RULE)
-    rule["batch_size"], rule["schedule"] = 1, SCHEDULES["constant"]
-    rule["cancellation"], rule["reach"] = CANCELLATION, REACH[dtype]
-    for field, value in fields.items():
-        rule[field] = value
-    return rule
-
-
-def sgd(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
-    """Averaged SGD on the log loss, η = η₀/(1 + η₀λt); the average begins with the second epoch.
-
-    η₀ = 2/mean(w‖f‖²): of the powers of 2 around it the best on text and on short dense groups, C from 0.1 to 100.
-    """
-    n, values = len(_groups(problem).gold), problem.design.values
-    size = vectors.dot(values, values) / problem.design.n_rows * problem.inference.total_weight / n  # mean of w ‖f‖²
-    rate = 2 / size if size > 0 else 1.0
-    step = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": rate, "average_from": n + 1}
-    _descend(problem, theta, progress, generator, step)
-
-
-def adagrad(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
-    """Adagrad on the log loss, with η₀ = 1."""
-    step = {"step": ADAGRAD, "eta0": 1.0, "average_from": 0, "batch_size": 2}  # groups are mini-batches: room for sums
-    _descend(problem, theta, progress, generator, step)
-
-
-def _groups(problem: Problem) -> Groups:
-    assert isinstance(problem.inference, Groups)
-    return problem.inference
-
-
-def _descend(
-    problem: Problem,
-    theta: NDArray[np.float64],
-    progress: Progress,
-    generator: np.random.Generator,
-    step: dict[str, Any],
-) -> None:
-    """Epochs of steps, each followed by a look at f and its gradient."""
-    design, groups, jobs = problem.design, _groups(problem), problem.workers.threads
-    precision = problem.precision
-    if len(problem.prior.mean) or (precision != precision[:1]).any():
-        raise ValueError(
-            "solver 'sgd' and 'adagrad' take one prior variance and no prior_mean: use solver='auto' for others"
-        )
-    values = design.values
-    largest = float(np.abs(values).max(initial=0))
-    rows = Rows(design.indptr, design.indices, values, design.n_features, False, False, largest)
-    decay = float(precision[:1].sum()) / len(groups.gold)  # of each step, so that an epoch adds up to f
-    rule = rule_of(values.dtype, loss=LOG_LOSS, alpha=decay, l2=decay, **step)
-    state = OnlineState(rule, design.n_features, 1, values.dtype)
-    state.start_from(theta[np.newaxis], None)
-    data, residual, gradient = instances(rows, groups, True, generator), residuals(state, rows), np.empty(problem.size)
-    while not progress.record(problem.value(theta, gradient), vectors.largest(gradient), passes=problem.passes):
-        progress.iterations += 1
-        one_epoch(state, data, residual)
-        flush(state, rows, residual, jobs)
-        problem.passes += 1
-        theta[:] = state.coef()[:, 0]
 
 
 class HingeDual:

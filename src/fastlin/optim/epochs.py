@@ -84,12 +84,12 @@ def train(
     `evaluate` scores the model, higher is better; with `score_decides` the score and not the loss says when to stop.
     `report` sees the record of each epoch and may end the run by returning something true.
     """
-    residual = residuals(state, data.rows)
+    residual = np.zeros((len(data.rows), state.weights.shape[1]) if len(state.total) else (0, 0))
     history: list[dict[str, Any]] = []
     best, stale, started = -np.inf, 0, time.perf_counter()
     try:
         for epoch in range(1, stopping.max_iter + 1):
-            one_epoch(state, data, residual)
+            _one_epoch(state, data, residual)
             record: dict[str, Any] = {
                 "epoch": epoch,
                 "loss": float(state.clock["loss"][0]) / len(data.members),
@@ -98,7 +98,7 @@ def train(
             }
             gain, tolerance = -record["loss"], stopping.tol
             if evaluate or report:
-                flush(state, data.rows, residual, n_jobs)
+                _flush(state, data.rows, residual, n_jobs)
             if evaluate:
                 record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain
@@ -117,10 +117,10 @@ def train(
                 stale = 0
         return history, tolerance is None
     finally:
-        flush(state, data.rows, residual, n_jobs)
+        _flush(state, data.rows, residual, n_jobs)
 
 
-def one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> None:
+def _one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> None:
     """Learn from everything once, in the data's order; `clock` has the epoch's loss and updates."""
     order, position = data.order(), 0
     advance = data.kernel(state, order, residual)
@@ -137,12 +137,7 @@ def one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> 
             )
 
 
-def residuals(state: OnlineState, rows: Rows) -> NDArray[np.float64]:
-    """Zeros for what the rows' steps owe an average that is kept by scale; empty where nothing is."""
-    return np.zeros((len(rows), state.weights.shape[1]) if len(state.total) else (0, 0))
-
-
-def flush(state: OnlineState, rows: Rows, residual: NDArray[np.float64], n_jobs: int | None) -> None:
+def _flush(state: OnlineState, rows: Rows, residual: NDArray[np.float64], n_jobs: int | None) -> None:
     """Take the residuals of the average into its total: one backward pass, which an interrupt does not cut in two."""
     if not len(residual):
         return

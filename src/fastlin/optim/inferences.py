@@ -27,6 +27,10 @@ class Labels:
     width: int
 
     @property
+    def n_instances(self) -> int:
+        return len(self.codes)
+
+    @property
     def total_weight(self) -> float:
         return _total(self.weights, len(self.codes))
 
@@ -110,6 +114,10 @@ class Groups:
     gold: NDArray[np.int64]
     weights: NDArray[np.float64]  # one a group, or empty for all ones
     width: int = 1
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.gold)
 
     @property
     def total_weight(self) -> float:

@@ -23,7 +23,6 @@ CLOCK = np.dtype(
 GENERATION = np.dtype([(name, np.float64) for name in ("scale", "mass", "debt")])
 
 GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD = range(5)
-LOG_LOSS = 4  # of engine/losses.pxd
 CONSTANT, OPTIMAL, INVSCALING, INVERSE, PEGASOS = range(5)
 SCHEDULES = {
     "constant": CONSTANT,
@@ -51,6 +50,15 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
     "touched": ("V", np.int64),
 }
 _EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name != "pending"))
+
+
+def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
+    """A Rule with these fields; the others are 0, or what every run of weights of this type has."""
+    rule = np.zeros(1, RULE)
+    common = {"batch_size": 1, "cancellation": CANCELLATION, "reach": REACH[dtype]}
+    for field, value in (common | fields).items():
+        rule[field] = value
+    return rule
 
 
 def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
