@@ -1,8 +1,19 @@
 """The naive twin of CandidateClassifier: dense candidates, eager steps, averages as sums of all the weights so far."""
 
 import numpy as np
+from scipy import sparse
 
 from reference import label_loss
+
+
+def made(n_groups=120, n_features=25, seed=0, dtype=np.float64):
+    """Groups of 1 to 6 candidates, of which the right one tends to score best."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, size=n_groups)
+    X = sparse.random_array((sizes.sum(), n_features), density=0.3, rng=rng, data_sampler=rng.normal, format="csr")
+    scores = X @ rng.normal(size=n_features) + 0.5 * rng.normal(size=len(X.indptr) - 1)
+    y = np.array([np.argmax(part) for part in np.split(scores, np.cumsum(sizes)[:-1])])
+    return X.astype(dtype), y, sizes
 
 
 def split(X, sizes):
