@@ -17,9 +17,18 @@ from setuptools.errors import CompileError
 
 ENGINE = Path("src/fastlin/engine")
 KERNELS = (
-    "ascent", "candidates", "check", "dual", "layout", "likelihood", "online", "pairs", "passes", "rows", "scaling",
+    "ascent",
+    "check",
+    "gains",
+    "layout",
+    "likelihood",
+    "online",
+    "pairs",
+    "passes",
+    "rows",
+    "scaling",
     "vectors",
-)  # fmt: skip
+)
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 

@@ -20,13 +20,14 @@ PACKAGE = Path(fastlin.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUILDS = engine._usable()
 KERNELS = ("candidates", "check", "cpu", "dual", "online", "passes", "rows")
+KERNELS = ("check", "cpu", "gains", "online", "passes", "rows")
 ESTIMATORS = [name for name in fastlin.__all__ if isinstance(getattr(fastlin, name), type)]
 LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
 SOLVED = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "certificate_")
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 # from the top: a module may import from its own room and from those below it
-LAYERS = ["demo", "__init__", "linear", "optim", "losses", "store", "run", "validation", "engine"]
+LAYERS = ["demo", "__init__", "select", "linear", "optim", "losses", "store", "run", "validation", "engine"]
 MODELS = """
 import sys
 import numpy as np

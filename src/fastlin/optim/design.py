@@ -1,6 +1,6 @@
 """A matrix laid out for learners that read it many times: features that occur, most frequent first, and both ways."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,23 @@ class Design:
         """The same for a block of columns, with `values` in the place of the columns' own."""
         block = slice(self.column_indptr[low], self.column_indptr[high])
         return self.column_indptr, self.column_rows[block], values[block]
+
+    def restricted(self, chosen: NDArray[np.int64]) -> "Design":
+        """The same rows with some of the features only, in the order given; costs their non-zeros."""
+        sizes = np.diff(self.column_indptr)[chosen]
+        column_indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        nnz = int(column_indptr[-1])
+        places = np.arange(nnz) + np.repeat(self.column_indptr[chosen] - column_indptr[:-1], sizes)
+        column_rows, column_values = self.column_rows[places], self.column_values[places]
+        indptr = np.zeros(self.n_rows + 1, np.int64)
+        layout.tally(column_rows, nnz, indptr[1:])
+        np.cumsum(indptr, out=indptr)
+        indices, values = np.empty(nnz, np.int32), np.empty(nnz, column_values.dtype)
+        layout.transpose(column_indptr, column_rows, column_values, indptr[:-1].copy(), indices, values)
+        return replace(
+            self, features=self.features[chosen], indptr=indptr, indices=indices, values=values,
+            column_indptr=column_indptr, column_rows=column_rows, column_values=column_values,
+        )  # fmt: skip
 
     @classmethod
     def of(cls, rows: Rows) -> "Design":

@@ -1,0 +1,76 @@
+"""Count cut-offs: features seen too seldom are noise, and most of the columns."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fastlin import validation
+from fastlin.validation import real_number, whole_number
+
+
+class CountCutoff(SelectorMixin, BaseEstimator):
+    """Keeps the features that at least `min_rows` rows have and whose values add up to at least `min_count`.
+
+    Parameters
+    ----------
+    min_rows : int
+        How many rows must have the feature (a value other than zero).
+    min_count : float
+        How much the values of the feature must add up to.
+
+    Attributes
+    ----------
+    row_counts_ : array of shape (n_features_in_,)
+        How many rows have each feature.
+    counts_ : array of shape (n_features_in_,)
+        The sums of the columns.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin.select import CountCutoff
+    >>> cutoff = CountCutoff(min_rows=2).fit([[1, 0, 3], [2, 0, 0], [1, 1, 0]])
+    >>> cutoff.row_counts_.tolist(), cutoff.counts_.tolist(), cutoff.get_support().tolist()
+    ([3, 1, 1], [4.0, 1.0, 3.0], [True, False, False])
+    """
+
+    def __init__(self, min_rows: int = 1, min_count: float = 0) -> None:
+        self.min_rows = min_rows
+        self.min_count = min_count
+
+    row_counts_: NDArray[np.int64]
+    counts_: NDArray[np.float64]
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
+        """Count.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Counts, dense or sparse: not negative.
+        y : ignored
+        """
+        whole_number("min_rows", self.min_rows, 0)
+        real_number("min_count", self.min_count, at_least=0)
+        rows = validation.as_rows(X, nonnegative=True)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
+        self.counts_ = np.bincount(indices, weights=values, minlength=rows.n_columns)
+        self.row_counts_ = np.bincount(indices[values != 0], minlength=rows.n_columns)
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return (self.row_counts_ >= self.min_rows) & (self.counts_ >= self.min_count)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags

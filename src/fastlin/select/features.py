@@ -1,0 +1,311 @@
+"""The estimator that selects: greedy induction of features, or the best by a score of their own."""
+
+import copy
+import time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fastlin import run, validation
+from fastlin.linear.labels import check_kind, columns, places
+from fastlin.linear.logistic import COUNTS, LogisticRegression
+from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
+from fastlin.optim.solvers import ALIASES, SOLVERS
+from fastlin.select.induction import Induction
+from fastlin.select.labelled import Labelled
+from fastlin.select.rounds import Rounds, Validation
+from fastlin.select.scores import chi_squared, gains_of_presence
+from fastlin.validation import one_of, real_number, whole_number
+
+METHODS = ("greedy", "information_gain", "chi2", "count")
+
+
+class SelectFeatures(SelectorMixin, BaseEstimator):
+    """Keeps the features that a maximum-entropy model gains most from, or those of the highest score.
+
+    method="greedy" grows a model from nothing. In every round, the gain of a feature f is what its best weight alone
+    would take off the objective Σ_i w_i (−log p(y_i | x_i)) + ‖θ‖²/2C of the model so far,
+
+        gain(f) = max_α Σ_i w_i (log p_αf(y_i | x_i) − log p(y_i | x_i)) − α²/2C,
+
+    computed for all inactive features at once; the best are added and the whole model is fitted again. With more than two
+    labels a feature's gain is that of its best label, and all its weights enter the model.
+
+    Parameters
+    ----------
+    n_features : int or None
+        How many to keep; fewer if another rule stops before. None: all that gain more than `min_gain`.
+    method : {"greedy", "information_gain", "chi2", "count"}
+        What features are ranked by; "count" is the number of rows that have the feature.
+    C : float
+        σ², the variance of the Gaussian prior; `inf` for none.
+    fit_intercept : bool
+        Begin with an intercept, unpenalised.
+    step : int or float
+        How many features to add in a round, at most: a number, or a share of those active (at least 1). 1 is the exact
+        greedy algorithm. Of features whose rows largely coincide, a round adds only the best.
+    min_gain : float
+        A feature that gains no more (by another method: scores no more) is not added.
+    patience : int or None
+        End when the accuracy on X_val has not risen for so many rounds, and keep the features of the best round.
+    solver, tol, max_iter
+        How the model is fitted, as in `LogisticRegression`; "auto" is Newton's method between the rounds.
+    random_state : int, RandomState, Generator or None
+        For solvers that visit rows in random order.
+    n_jobs : int or None
+        Threads; they never change a bit.
+    verbose : int
+        1 prints a line a round.
+    callback : callable or None
+        `callback(model, record)` after every round; a true answer ends the fit.
+
+    Attributes
+    ----------
+    order_ : array of int
+        The columns kept, in the order of their addition.
+    gains_ : array of shape of `order_`
+        What each gained when it was added; its score, by another method.
+    support_ : array of bool, shape (n_features_in_,)
+        Which columns are kept.
+    estimator_ : LogisticRegression
+        The model of the columns kept: `estimator_.predict(selector.transform(X))`.
+    history_ : list of dict
+        One record a round: n_features, objective, log_likelihood, gain (the highest of the features just added), seconds
+        and, where there is validation data, validation_score.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin.select import SelectFeatures
+    >>> X = [[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 1]] * 5
+    >>> selector = SelectFeatures(n_features=1).fit(X, ["a", "a", "b", "b"] * 5)
+    >>> selector.get_support().tolist(), selector.gains_.round(2).tolist()
+    ([True, False, False], [4.17])
+    >>> selector.estimator_.predict(selector.transform([[1, 0, 0], [0, 0, 0]])).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        method: str = "greedy",
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        step: float = 0.1,
+        min_gain: float = 0.0,
+        patience: int | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.method = method
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.step = step
+        self.min_gain = min_gain
+        self.patience = patience
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    order_: NDArray[np.int64]
+    gains_: NDArray[np.float64]
+    support_: NDArray[np.bool_]
+    estimator_: LogisticRegression
+    history_: list[dict[str, Any]]
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+        """Choose the features.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Dense or sparse; counts (not negative) unless method="greedy".
+        y : array of shape (n_samples,)
+            Labels: strings or integers, at least two kinds.
+        sample_weight : array of shape (n_samples,), optional
+            w; rows of weight 0 are left out.
+        X_val, y_val : optional
+            Validation data, whose accuracy is recorded in `history_`.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        began = time.perf_counter()
+        solver = self._check_parameters()
+        counts = self.method != "greedy" or solver in COUNTS
+        data = Labelled.checked(X, y, sample_weight, name=type(self).__name__, nonnegative=counts)
+        model = copy.copy(self)
+        validate_data(model, X, reset=True, skip_check_array=True)
+        if self.n_features is not None and self.n_features > data.rows.n_columns:
+            raise ValueError(f"n_features={self.n_features} is more than the {data.rows.n_columns} columns of X")
+        held = None
+        if X_val is not None or y_val is not None:
+            held = model._checked_validation(X_val, y_val, data)
+        elif self.patience is not None:
+            raise ValueError("patience looks at the accuracy on validation data: give X_val and y_val to fit")
+        if self.method == "greedy":
+            model._induce(data, held, solver, began)
+        else:
+            model._rank(data, held, began)
+        self.__dict__ = dict(model.__dict__)
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    # Parts
+
+    def _check_parameters(self) -> str:
+        """Check what does not depend on the data; returns the solver of the rounds."""
+        one_of("method", self.method, METHODS)
+        one_of("solver", self.solver, [*SOLVERS, *ALIASES])
+        if self.n_features is not None:
+            whole_number("n_features", self.n_features, 1)
+        real_number("C", self.C, above=0)
+        if isinstance(self.step, float | np.floating):
+            real_number("step", self.step, above=0, below=1)
+        else:
+            whole_number("step", self.step, 1)
+        real_number("min_gain", self.min_gain, at_least=0)
+        if self.patience is not None:
+            whole_number("patience", self.patience, 1)
+            if self.method != "greedy":
+                raise ValueError(f"patience belongs to method='greedy'; method={self.method!r} has no rounds")
+        real_number("tol", self.tol, at_least=0)
+        whole_number("max_iter", self.max_iter, 1)
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, 0)
+        validation.as_jobs(self.n_jobs)
+        validation.as_callback(self.callback)
+        solver = ALIASES.get(self.solver, self.solver)
+        return "newton" if solver == "auto" else solver
+
+    def _checked_validation(self, X: Any, y: Any, data: Labelled) -> Validation:
+        if X is None or y is None:
+            raise ValueError("X_val and y_val must be given together")
+        rows = validation.as_rows(X, name="X_val")
+        if rows.n_columns != data.rows.n_columns:
+            raise ValueError(f"X_val has {rows.n_columns} features, X has {data.rows.n_columns}")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
+        check_kind(data.classes, seen)
+        return Validation(rows, places(data.classes, seen)[codes], columns(len(data)))
+
+    def _induce(self, data: Labelled, held: Validation | None, solver: str, began: float) -> None:
+        """Grow a model."""
+        design = Design.of(data.rows)
+        labels = Labels(data.codes, data.weights, columns(len(data)))
+        generator = validation.as_generator(self.random_state)
+        with run.Workers(self.n_jobs) as workers:
+            induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
+            rounds = Rounds(induction, held, began)
+
+            def refit() -> float:
+                return induction.refit(SOLVERS[solver], self.tol, self.max_iter, generator)
+
+            def report(record: dict[str, Any]) -> bool:
+                self._say(record)
+                if self.callback is None:
+                    return False
+                self._install(data, rounds)
+                return bool(self.callback(self, record))
+
+            most = design.n_features if self.n_features is None else self.n_features
+            rounds.run(most, self.step, float(self.min_gain), self.patience, refit, report)
+        self._install(data, rounds)
+        self._finish(data)
+
+    def _install(self, data: Labelled, rounds: Rounds) -> None:
+        """What the rounds so far have come to."""
+        induction = rounds.induction
+        self.order_ = induction.design.features[induction.active]
+        self.gains_ = np.array(rounds.gains)
+        self.history_ = rounds.history
+        self._support(data)
+        self.estimator_.coef_ = np.ascontiguousarray(induction.weights[np.argsort(self.order_)].T)
+        self.estimator_.intercept_ = induction.intercept
+
+    def _rank(self, data: Labelled, held: Validation | None, began: float) -> None:
+        """Choose by a score of each feature alone."""
+        if self.method == "count":
+            scores = data.counts((data.rows.values != 0).astype(np.float64), self.n_jobs).sum(axis=1)
+        elif self.method == "chi2":
+            scores = np.nan_to_num(chi_squared(data, self.n_jobs)[0], nan=0.0)
+        else:
+            scores = gains_of_presence(data, self.n_jobs)
+        order = np.argsort(-scores, kind="stable")
+        order = order[scores[order] > self.min_gain][: self.n_features]
+        self.order_, self.gains_ = order, scores[order]
+        self._support(data)
+        width = columns(len(data))
+        self.estimator_.coef_, self.estimator_.intercept_ = np.zeros((width, len(order))), np.zeros(width)
+        self._finish(data)
+        objective = self.estimator_.objective_
+        penalty = 0.5 / self.C * float(np.square(self.estimator_.coef_).sum())
+        record = {"n_features": len(order), "objective": objective, "log_likelihood": penalty - objective}
+        record |= {"gain": float(self.gains_[0]), "seconds": time.perf_counter() - began}
+        if held is not None:
+            kept = np.flatnonzero(self.support_)
+            record["validation_score"] = held.accuracy(kept, self.estimator_.coef_.T, self.estimator_.intercept_)
+        self.history_ = [record]
+        self._say(record)
+        if self.callback is not None:
+            self.callback(self, record)
+
+    def _support(self, data: Labelled) -> None:
+        """The mask of `order_`, and a model of those columns without weights."""
+        self.support_ = np.zeros(data.rows.n_columns, bool)
+        self.support_[self.order_] = True
+        self.estimator_ = LogisticRegression(
+            C=self.C, fit_intercept=self.fit_intercept, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
+            random_state=self.random_state, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        self.estimator_.classes_, self.estimator_.n_features_in_ = data.classes, len(self.order_)
+
+    def _finish(self, data: Labelled) -> None:
+        """Fit the model of the columns kept, from the weights it has."""
+        if not len(self.order_):
+            gain = f"min_gain={self.min_gain:g}"
+            raise ValueError(f"no feature gains more than {gain} by method={self.method!r}: nothing to select")
+        chosen = data.columns(np.flatnonzero(self.support_))
+        weights = data.weights if len(data.weights) else None
+        self.estimator_.set_params(warm_start=True).fit(chosen, data.classes[data.codes], weights)
+        self.estimator_.set_params(warm_start=False)
+
+    def _say(self, record: dict[str, Any]) -> None:
+        if self.verbose:
+            score = f"  validation {record['validation_score']:.4f}" if "validation_score" in record else ""
+            print(  # noqa: T201 - verbose asks for it
+                f"{type(self).__name__}  {record['n_features']} features  {record['seconds']:.2f} s  "
+                f"objective {record['objective']:.8g}  gain {record['gain']:.4g}{score}",
+                flush=True,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.method != "greedy"
+        tags.target_tags.required = True
+        return tags
