@@ -1,4 +1,4 @@
-"""The naive twins of `fastlin.select`: one feature at a time, one optimiser call a gain, every model fitted from nothing."""
+"""The naive twins of `fastlin.select`: a feature at a time, an optimiser a gain, every model from nothing."""
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar

@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fastlin import losses as losses
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
+    from fastlin import select as select
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
     from fastlin.linear.logistic import LogisticRegression as MaxEnt
     from fastlin.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
@@ -31,6 +32,7 @@ __all__ = [
     "SGDClassifier",
     "__version__",
     "losses",
+    "select",
 ]
 
 _HOMES = {
@@ -46,6 +48,8 @@ _HOMES = {
     "SGDClassifier": "fastlin.linear.sgd",
 }
 
+_ROOMS = ("losses", "select")
+
 _ALIASES = {"MaxEnt": "LogisticRegression"}
 
 
@@ -53,8 +57,8 @@ def __getattr__(name: str) -> Any:
     """Import an estimator when it is first asked for: scikit-learn, its base, takes over a second."""
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), _ALIASES.get(name, name))
-    if name == "losses":
-        return importlib.import_module("fastlin.losses")
+    if name in _ROOMS:
+        return importlib.import_module(f"fastlin.{name}")
     raise AttributeError(f"module 'fastlin' has no attribute {name!r}")
 
 

@@ -33,13 +33,13 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
 
         gain(f) = max_α Σ_i w_i (log p_αf(y_i | x_i) − log p(y_i | x_i)) − α²/2C,
 
-    computed for all inactive features at once; the best are added and the whole model is fitted again. With more than two
-    labels a feature's gain is that of its best label, and all its weights enter the model.
+    computed for all inactive features at once; the best are added and the whole model is fitted again. With more than
+    two labels a feature's gain is that of its best label, and all its weights enter the model.
 
     Parameters
     ----------
     n_features : int or None
-        How many to keep; fewer if another rule stops before. None: all that gain more than `min_gain`.
+        How many to keep; fewer if another rule stops before. None: all that gain `min_gain`.
     method : {"greedy", "information_gain", "chi2", "count"}
         What features are ranked by; "count" is the number of rows that have the feature.
     C : float
@@ -50,7 +50,8 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         How many features to add in a round, at most: a number, or a share of those active (at least 1). 1 is the exact
         greedy algorithm. Of features whose rows largely coincide, a round adds only the best.
     min_gain : float
-        A feature that gains no more (by another method: scores no more) is not added.
+        A feature that gains less (by another method: scores less) is not added, nor one that the model gains nothing
+        from.
     patience : int or None
         End when the accuracy on X_val has not risen for so many rounds, and keep the features of the best round.
     solver, tol, max_iter
@@ -75,8 +76,10 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
     estimator_ : LogisticRegression
         The model of the columns kept: `estimator_.predict(selector.transform(X))`.
     history_ : list of dict
-        One record a round: n_features, objective, log_likelihood, gain (the highest of the features just added), seconds
-        and, where there is validation data, validation_score.
+        One record a round: n_features, objective, log_likelihood, gain (the highest of the features just added),
+        seconds and, where there is validation data, validation_score.
+    n_iter_ : int
+        The number of rounds.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Where X has names for its columns.
@@ -87,7 +90,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
     >>> X = [[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 1]] * 5
     >>> selector = SelectFeatures(n_features=1).fit(X, ["a", "a", "b", "b"] * 5)
     >>> selector.get_support().tolist(), selector.gains_.round(2).tolist()
-    ([True, False, False], [4.17])
+    ([True, False, False], [3.81])
     >>> selector.estimator_.predict(selector.transform([[1, 0, 0], [0, 0, 0]])).tolist()
     ['a', 'b']
     """
@@ -130,6 +133,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
     support_: NDArray[np.bool_]
     estimator_: LogisticRegression
     history_: list[dict[str, Any]]
+    n_iter_: int
     n_features_in_: int
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
@@ -242,7 +246,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         induction = rounds.induction
         self.order_ = induction.design.features[induction.active]
         self.gains_ = np.array(rounds.gains)
-        self.history_ = rounds.history
+        self.history_, self.n_iter_ = rounds.history, len(rounds.history)
         self._support(data)
         self.estimator_.coef_ = np.ascontiguousarray(induction.weights[np.argsort(self.order_)].T)
         self.estimator_.intercept_ = induction.intercept
@@ -256,7 +260,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         else:
             scores = gains_of_presence(data, self.n_jobs)
         order = np.argsort(-scores, kind="stable")
-        order = order[scores[order] > self.min_gain][: self.n_features]
+        order = order[scores[order] >= self.min_gain][: self.n_features]
         self.order_, self.gains_ = order, scores[order]
         self._support(data)
         width = columns(len(data))
@@ -269,7 +273,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         if held is not None:
             kept = np.flatnonzero(self.support_)
             record["validation_score"] = held.accuracy(kept, self.estimator_.coef_.T, self.estimator_.intercept_)
-        self.history_ = [record]
+        self.history_, self.n_iter_ = [record], 1
         self._say(record)
         if self.callback is not None:
             self.callback(self, record)
@@ -288,7 +292,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         """Fit the model of the columns kept, from the weights it has."""
         if not len(self.order_):
             gain = f"min_gain={self.min_gain:g}"
-            raise ValueError(f"no feature gains more than {gain} by method={self.method!r}: nothing to select")
+            raise ValueError(f"nothing to select: no feature gains {gain} or more by method={self.method!r}")
         chosen = data.columns(np.flatnonzero(self.support_))
         weights = data.weights if len(data.weights) else None
         self.estimator_.set_params(warm_start=True).fit(chosen, data.classes[data.codes], weights)

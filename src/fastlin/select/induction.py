@@ -11,7 +11,6 @@ among the best are maximised. All of a round's best are found: should fewer than
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +39,9 @@ class Candidates:
     labels: Places
     alphas: Floats
     gains: Floats
+
+    def take(self, chosen: list[int]) -> "Candidates":
+        return Candidates(self.places[chosen], self.labels[chosen], self.alphas[chosen], self.gains[chosen])
 
 
 class Induction:

@@ -93,8 +93,7 @@ class Rounds:
                     covered[rows] = True
                 if len(chosen) == size:
                     break
-        columns = (found.places, found.labels, found.alphas, found.gains)
-        return Candidates(*(column[chosen] for column in columns))
+        return found.take(chosen)
 
     def _record(self, objective: float, gain: float) -> dict[str, Any]:
         induction = self.induction

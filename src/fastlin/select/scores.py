@@ -36,13 +36,11 @@ def information_gain(X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int |
     >>> information_gain([[1, 1, 0], [2, 1, 1], [0, 1, 0], [0, 1, 0]], ["a", "a", "b", "b"]).round(3).tolist()
     [0.693, 0.0, 0.216]
     """
-    return gains_of_presence(
-        Labelled.checked(X, y, sample_weight, name="information_gain", nonnegative=True), n_jobs
-    )
+    return gains_of_presence(Labelled.checked(X, y, sample_weight, name="information_gain", nonnegative=True), n_jobs)
 
 
 def chi2(X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int | None = None) -> tuple[Floats, Floats]:
-    """Pearson's χ² = Σ_k (c_kj − e_kj)²/e_kj of each feature's counts under the labels, e_kj = c_j P(k), and its p-value.
+    """χ² = Σ_k (c_kj − e_kj)²/e_kj of each feature's counts under the labels, e_kj = c_j P(k), and its p-value.
 
     The numbers are those of `sklearn.feature_selection.chi2`; NaN for a feature without counts.
 
