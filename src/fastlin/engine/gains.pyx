@@ -3,15 +3,15 @@
     g(α) = Σ_i w_i ([y_i = k] α x_i − log(q_i + p_i e^{α x_i})) − ½ λ α²        p_i = p(k | x_i) now, q_i = 1 − p_i
 
 The sum runs over the rows that have the feature, and g is concave: Newton's method on g′ inside a bracket. With two
-labels in one column k is the second. Exponents are never positive, and q is given beside p, so nothing overflows or cancels. A
-row is one line of `rows`, p q w and w[y = k], so that a non-zero costs one visit to memory; logarithms are taken once.
-Features that are there or not have one value a column, and all rows share its e^{αx}.
+labels in one column k is the second. Exponents are never positive, and q is given beside p, so nothing overflows or
+cancels. A row is one line of a table, p q w and w[y = k], so that a non-zero costs one visit to memory. Features that
+are there or not have one value a column, and all rows share its e^{αx}.
 """
 
 from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport value
+from fastlin.engine.csr cimport number
 from fastlin.engine.mathx cimport exponential, logarithm
 
 
@@ -30,7 +30,7 @@ cdef struct Column:
     double common
 
 
-cdef inline Column describe(const int32_t* rows, const value* x, Py_ssize_t size, const double* table) noexcept nogil:
+cdef inline Column describe(const int32_t* rows, const number* x, Py_ssize_t size, const double* table) noexcept nogil:
     cdef Column column
     cdef Py_ssize_t p
     column.rows = rows
@@ -45,7 +45,7 @@ cdef inline Column describe(const int32_t* rows, const value* x, Py_ssize_t size
     return column
 
 
-cdef inline void derive(Column* column, const value* x, double alpha, double* slope, double* bend) noexcept nogil:
+cdef inline void derive(Column* column, const number* x, double alpha, double* slope, double* bend) noexcept nogil:
     """g′(α) and −g″(α) without the prior's part."""
     cdef double first = 0, second = 0, t, e, a, b, d, share
     cdef const double* row
@@ -80,7 +80,7 @@ cdef inline void derive(Column* column, const value* x, double alpha, double* sl
     bend[0] = second
 
 
-cdef inline double add_up(Column* column, const value* x, double alpha) noexcept nogil:
+cdef inline double add_up(Column* column, const number* x, double alpha) noexcept nogil:
     """g(α) without the prior's part."""
     cdef double total = 0, t, e
     cdef const double* row
@@ -97,7 +97,7 @@ cdef inline double add_up(Column* column, const value* x, double alpha) noexcept
     return total
 
 
-cdef inline double climb(Column* column, const value* x, double precision) noexcept nogil:
+cdef inline double climb(Column* column, const number* x, double precision) noexcept nogil:
     """The α where g is highest."""
     cdef double alpha = 0, low = 0, high = 0, slope = 0, bend = 0, enough = 0, step, limit
     cdef bint from_below = False, from_above = False
@@ -129,7 +129,7 @@ cdef inline double climb(Column* column, const value* x, double precision) noexc
     return alpha
 
 
-def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const value[::1] values, const int64_t[::1] columns,
+def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, const int64_t[::1] columns,
           const double[:, ::1] table, double precision, double[::1] weights, double[::1] out):
     """For each of some columns the best weight α, and g(α): no less than 0, what α = 0 gives."""
     cdef Py_ssize_t c

@@ -61,8 +61,8 @@ class CountCutoff(SelectorMixin, BaseEstimator):
         rows = validation.as_rows(X, nonnegative=True)
         validate_data(self, X, reset=True, skip_check_array=True)
         indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
-        self.counts_ = np.bincount(indices, weights=values, minlength=rows.n_columns)
-        self.row_counts_ = np.bincount(indices[values != 0], minlength=rows.n_columns)
+        self.counts_ = np.bincount(indices, weights=values, minlength=rows.n_columns).astype(np.float64)
+        self.row_counts_ = np.bincount(indices[values != 0], minlength=rows.n_columns).astype(np.int64)
         return self
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

@@ -31,8 +31,8 @@ class Labelled:
             kept = np.flatnonzero(weights)
             if not len(kept):
                 raise ValueError("sample_weight is zero for every row: nothing to learn from")
-            present, codes = np.unique(codes[kept], return_inverse=True)
-            rows, weights, classes, codes = rows.take(kept), weights[kept], classes[present], codes.astype(np.int32)
+            present, places = np.unique(codes[kept], return_inverse=True)
+            rows, weights, classes, codes = rows.take(kept), weights[kept], classes[present], places.astype(np.int32)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         return cls(rows, codes, weights, classes)
