@@ -11,6 +11,7 @@ from fastlin.engine import pairs, passes
 from fastlin.optim.design import Design
 
 Vector = NDArray[Any]
+FEW = 1 << 12  # weights of one column that the first-level cache holds: nothing to prefetch
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Dense:
     def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
         """The scores of a block of rows."""
         indptr, indices, values = self.design.rows(start, stop)
+        if self.width == 1 and len(weights) <= FEW:
+            scores = np.empty((stop - start, 1))
+            passes.dots(indptr, indices, values, start, stop, weights, scores[:, 0])
+            scores += bias
+            return scores
         scores, spare = np.empty((stop - start, self.width)), np.empty(self.width, weights.dtype)
         passes.forward(indptr, indices, values, start, stop, weights.reshape(-1, self.width), bias, spare, scores)
         return scores
