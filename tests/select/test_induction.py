@@ -79,7 +79,7 @@ def test_gains_are_finite_whatever_the_data(data, C, seed):
     columns = np.arange(design.n_features)
     alphas, gains = np.empty(len(columns)), np.empty(len(columns))
     arrays = design.column_indptr, design.column_rows, design.column_values
-    kernels.gains(*arrays, columns, table, 1 / C, alphas, gains)
+    kernels.gains(*arrays, columns, table, 1 / C, 0.0, alphas, gains)
     assert np.isfinite(alphas).all()
     assert np.isfinite(gains).all()
     assert (gains >= 0).all()

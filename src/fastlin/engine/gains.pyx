@@ -97,13 +97,21 @@ cdef inline double add_up(Column* column, const number* x, double alpha) noexcep
     return total
 
 
-cdef inline double climb(Column* column, const number* x, double precision) noexcept nogil:
-    """The α where g is highest."""
+cdef inline bint hopeless(double slope, double bend, double reach, double bar) noexcept nogil:
+    """Whether no α reaches the bar: −g″ falls no faster than e^{−|α| max |x|}, so a curve of known top is above g."""
+    cdef double u = fabs(slope) * reach / bend
+    return u < 1 and bend / (reach * reach) * (u + (1 - u) * logarithm(1 - u)) < bar
+
+
+cdef inline double climb(Column* column, const number* x, double precision, double bar) noexcept nogil:
+    """The α where g is highest; 0 where it cannot rise above the bar."""
     cdef double alpha = 0, low = 0, high = 0, slope = 0, bend = 0, enough = 0, step, limit
     cdef bint from_below = False, from_above = False
     cdef int trial
     for trial in range(MOST):
         derive(column, x, alpha, &slope, &bend)
+        if trial == 0 and hopeless(slope, bend, column.reach, bar):
+            return 0
         slope -= precision * alpha
         bend += precision
         if slope > 0:
@@ -130,8 +138,8 @@ cdef inline double climb(Column* column, const number* x, double precision) noex
 
 
 def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, const int64_t[::1] columns,
-          const double[:, ::1] table, double precision, double[::1] weights, double[::1] out):
-    """For each of some columns the best weight α, and g(α): no less than 0, what α = 0 gives."""
+          const double[:, ::1] table, double precision, double bar, double[::1] weights, double[::1] out):
+    """For each of some columns the best weight α and g(α) ≥ 0; both are 0 where g(α) is found to be below the bar."""
     cdef Py_ssize_t c
     cdef int64_t start, size
     cdef double gain
@@ -147,6 +155,8 @@ def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] 
             column = describe(&rows[start], &values[start], size, &table[0, 0])
             if column.reach == 0:
                 continue
-            weights[c] = climb(&column, &values[start], precision)
+            weights[c] = climb(&column, &values[start], precision, bar)
+            if weights[c] == 0:
+                continue
             gain = add_up(&column, &values[start], weights[c]) - 0.5 * precision * weights[c] * weights[c]
             out[c] = gain if gain > 0 else 0.0

@@ -6,7 +6,8 @@ max_α g(α), the objective saved by its best weight while all other weights sta
     gain ≤ g′(0)²/(2λ)        and        gain ≤ Σ_i −w_i log p(y_i | x_i)    over the rows that have the feature
 
 where g′(0) is one entry of Xᵀ R. One backward pass over the data thus bounds all candidates, and only those that may be
-among the best are maximised. All of a round's best are found: should fewer than asked for reach the bar, it is lowered.
+among the best are maximised; those that g″(0) rules out, for no more than a look at their column. All of a round's best
+are found: should fewer than asked for reach the bar, it is lowered.
 """
 
 from collections.abc import Callable
@@ -151,7 +152,7 @@ class Induction:
         labels = np.zeros(n, np.int64)
         for k in range(width):
             places = np.flatnonzero(bounds[:, k] > bar)
-            weights, of_label = self._maxima(places, k)
+            weights, of_label = self._maxima(places, k, bar)
             better = of_label > gains[places]
             places = places[better]
             gains[places], alphas[places], labels[places] = of_label[better], weights[better], k
@@ -160,8 +161,8 @@ class Induction:
         found = found[order]
         return Candidates(found, labels[found], alphas[found], gains[found])
 
-    def _maxima(self, places: Places, k: int) -> tuple[Floats, Floats]:
-        """(α, gain) of some features with one label."""
+    def _maxima(self, places: Places, k: int, bar: float) -> tuple[Floats, Floats]:
+        """(α, gain) of some features with one label; zeros for those that do not reach the bar."""
         design = self.design
         table = memory.zeros((design.n_rows, 4))
         table[:, 0], table[:, 1] = self.p[:, k], self.q[:, k]
@@ -173,8 +174,8 @@ class Induction:
         def work(low: int, high: int) -> None:
             span = slice(low, high)
             kernels.gains(
-                design.column_indptr, design.column_rows, design.column_values, places[span], table, self.precision,
-                alphas[span], gains[span],
+                design.column_indptr, design.column_rows, design.column_values, places[span], table,
+                self.precision, bar, alphas[span], gains[span],
             )  # fmt: skip
 
         self.workers.map(work, run.cuts(ends, COST))
