@@ -18,7 +18,9 @@ from setuptools.errors import CompileError
 ENGINE = Path("src/fastlin/engine")
 KERNELS = (
     "ascent",
+    "candidates",
     "check",
+    "dual",
     "gains",
     "layout",
     "likelihood",

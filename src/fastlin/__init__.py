@@ -7,8 +7,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from fastlin import losses as losses
-    from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
     from fastlin import select as select
+    from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
     from fastlin.linear.logistic import LogisticRegression as MaxEnt
     from fastlin.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV

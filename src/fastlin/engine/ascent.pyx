@@ -10,8 +10,8 @@ One row at a time, a_i moves to its optimum given the others: with s = θᵀx + 
 
 which Newton's method solves in log a, where it is all but linear; no learning rate is needed. The unpenalised
 intercept is the multiplier of Σ_i w_i (e_{y_i} − a_i) = 0: it moves by 1/ρ times the violation, at every row and once
-more after an epoch (the method of multipliers). What a row adds to the duality gap, w KL(a' ‖ softmax s), is known when it
-is visited: rows that add little may rest.
+more after an epoch (the method of multipliers). What a row adds to the duality gap, w KL(a' ‖ softmax s), is known
+when it is visited: rows that add little may rest.
 """
 
 from libc.math cimport exp, fabs

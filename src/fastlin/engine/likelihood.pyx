@@ -57,20 +57,12 @@ def softmax_curvature(const double[:, ::1] u, const float[:, ::1] shares, const 
 
 def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const double[::1] weights,
                  double[:, ::1] residual, float[:, ::1] shares):
-    """The loss of two labels in one column. One exponential a row serves loss, residual and share; the loop vectorises."""
+    """The loss of two labels in one column: one exponential a row serves all, and the loop vectorises."""
     cdef Py_ssize_t i, start = 0, n = scores.shape[0], size
     cdef double loss = 0, w, margin, e, u, wrong
     cdef double losses[STRETCH]
     cdef bint weighted = weights.shape[0] > 0
     with nogil:
-        for i in range(scores.shape[0]):
-            if weights.shape[0]:
-                w = weights[i]
-            sign = 1.0 if labels[i] == 1 else -1.0
-            loss += w * log1pexp(-sign * scores[i, 0])
-            wrong = sigmoid(-sign * scores[i, 0])
-            residual[i, 0] = -sign * w * wrong
-            shares[i, 0] = <float>(wrong * sigmoid(sign * scores[i, 0]))
         while start < n:
             size = STRETCH if n - start > STRETCH else n - start
             for i in range(size):
@@ -81,7 +73,7 @@ def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const d
                 wrong = (e if margin > 0 else 1.0) / u
                 losses[i] = w * ((0.0 if margin > 0 else -margin) + (logarithm(u) + (e - (u - 1.0)) / u))
                 residual[start + i, 0] = -w * wrong if labels[start + i] == 1 else w * wrong
-                shares[start + i, 0] = <float>(w * (e / u) / u)
+                shares[start + i, 0] = <float>((e / u) / u)
             loss += add_up(losses, size)
             start += size
     return loss

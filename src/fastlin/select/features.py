@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import run, validation
 from fastlin.linear.labels import check_kind, columns, places
-from fastlin.linear.logistic import COUNTS, LogisticRegression
+from fastlin.linear.logistic import LogisticRegression
+from fastlin.linear.maxent import COUNTS
 from fastlin.optim.design import Design
 from fastlin.optim.inferences import Labels
 from fastlin.optim.solvers import ALIASES, SOLVERS
