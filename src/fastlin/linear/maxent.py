@@ -111,9 +111,9 @@ class MaxentClassifier(SparseClassifier):
     def _record(self, problem: Problem, theta: NDArray[np.float64], progress: Progress) -> None:
         """History and certificate."""
         gradient = np.empty(problem.size)
-        smooth = problem.value(theta, gradient)
-        counts, n, prior = problem.counts(theta, gradient), problem.n_weights, problem.prior
         loss = problem.loss(theta)
+        smooth = loss + problem.gather(theta, gradient)
+        counts, n, prior = problem.counts(theta, gradient), problem.n_weights, problem.prior
         steepest = orthant.pseudo_gradient(problem, theta, gradient)
         self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
         self._stopped = progress.stopped
@@ -166,12 +166,13 @@ def duality_gap(problem: Problem, theta: NDArray[np.float64]) -> float:
     rows that gives every label the mass it has.
     """
     n, gap = problem.n_weights, 0.0
-    problem.loss(theta)
     if isinstance(problem.inference, Labels) and problem.size > n:
-        gap = problem.inference.balance(problem.residual)
+        gap = problem.inference.balance(problem.scores(theta), problem.residual)
+    else:
+        problem.loss(theta)
     gradient = np.empty(problem.size)
     problem.gather(theta, gradient)
-    return gap + 0.5 * float(np.square(gradient[:n]) @ np.repeat(1 / problem.precision, problem.layout.step))
+    return gap + 0.5 * float(np.square(gradient[:n]) @ problem.of_weights(1 / problem.precision))
 
 
 def spread_out(design: Design, of_design: NDArray[np.float64], fill: NDArray[np.float64], dtype: Any) -> NDArray[Any]:

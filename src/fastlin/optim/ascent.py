@@ -77,7 +77,7 @@ class Dual:
         self.inference.distances(self.state[:, self.state.shape[1] // 2 :], problem.residual)
         theta, counts = np.zeros(problem.size), np.empty(problem.size)
         problem.gather(theta, counts)
-        n, precision = problem.n_weights, np.repeat(problem.precision, problem.layout.step)
+        n, precision = problem.n_weights, problem.of_weights(problem.precision)
         counts[:n] /= -precision
         if len(problem.prior.mean):
             counts[:n] += problem.prior.mean

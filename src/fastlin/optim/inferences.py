@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine import likelihood
+from fastlin.engine import rows as row_kernels
 from fastlin.optim.design import Design
 
 Scores = NDArray[np.float64]
@@ -89,16 +90,25 @@ class Labels:
         if len(self.weights):
             residual *= self.weights[:, np.newaxis]
 
-    def balance(self, residual: Block) -> float:
-        """Turn w (p − e_y) into w (a − e_y) with Σ w (a − e_y) = 0, a a mixture of p and q; returns Σ w KL(a ‖ p)."""
-        mass, wp = self.mass(), self.expected(residual)
-        held = np.bincount(self.codes, mass[:, 0], minlength=wp.shape[1])
-        kept = min(1.0, float((held / wp.sum(axis=0)).min()))
-        wa = kept * wp + mass / mass.sum() * (held - kept * wp.sum(axis=0))
-        residual += (wa - wp)[:, -self.width :]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            divergence = np.where(wa > 0, wa * np.log(wa / wp), 0.0) - wa + wp
+    def balance(self, scores: Scores, residual: Block) -> float:
+        """w (a − e_y) with Σ w (a − e_y) = 0, a a mixture of p and one q for all rows; returns Σ w KL(a ‖ p)."""
+        mass, logs = self.mass(), self.logarithms(scores)
+        wp = mass * np.exp(logs)
+        total, held = wp.sum(axis=0), np.bincount(self.codes, mass[:, 0], minlength=wp.shape[1])
+        kept = min(1.0, float((held / total).min()))
+        wa = kept * wp + mass * ((held - kept * total) / mass.sum())
+        self.distances((wa / mass)[:, -self.width :], residual)
+        divergence = wa * (np.log(wa / mass, where=wa > 0, out=logs.copy()) - logs) - wa + wp
         return float(np.maximum(divergence, 0).sum())
+
+    def logarithms(self, scores: Scores) -> NDArray[np.float64]:
+        """log p of every label, two where they share a column; the scores may be overwritten."""
+        if self.width > 1:
+            row_kernels.normalise(scores, True)
+            return scores
+        both = np.empty((len(scores), 2))
+        row_kernels.sigmoids(scores[:, 0], both, True)
+        return both
 
     def spread(self, a: Block) -> float:
         """Σ w a (1 − a), the curvature of an intercept, on average over the columns."""

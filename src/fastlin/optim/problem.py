@@ -132,7 +132,7 @@ class Problem:
             self.layout.columns(squares, variances, low, high, diagonal[self.layout.span(low, high)])
 
         self.workers.map(backward, self.column_cuts)
-        diagonal[: self.n_weights] += np.repeat(self.precision, self.layout.step)
+        diagonal[: self.n_weights] += self.of_weights(self.precision)
         diagonal[self.n_weights :] = variances.sum(axis=0)[: self.size - self.n_weights]
         self.passes += 1
         return diagonal
@@ -141,8 +141,12 @@ class Problem:
         """Expected less observed counts, Xᵀ R: the gradient of `value` without the prior's part."""
         counts = gradient.copy()
         shift = theta[: self.n_weights] - (self.prior.mean if len(self.prior.mean) else 0.0)
-        counts[: self.n_weights] -= np.repeat(self.precision, self.layout.step) * shift
+        counts[: self.n_weights] -= self.of_weights(self.precision) * shift
         return counts
+
+    def of_weights(self, of_priors: NDArray[Any]) -> NDArray[Any]:
+        """One number for each entry of the prior, as one for each weight (numpy's `repeat` takes ten times as long)."""
+        return np.broadcast_to(of_priors[:, np.newaxis], (len(of_priors), self.layout.step)).reshape(-1)
 
     def pull(self, theta: Vector, direction: Vector) -> tuple[float, float]:
         """The first two derivatives of the prior's part of f along a direction, at α = 0."""
