@@ -22,6 +22,8 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from fastlin import (
+    LinearSVC,
+    LogisticRegression,
     MIRAClassifier,
     MultinomialNB,
     PassiveAggressiveClassifier,
@@ -104,6 +106,8 @@ LEARNERS = [
     Learner("SGD, log loss", SGDClassifier, LOG_LOSS, RATE),
     Learner("SGD, hinge", SGDClassifier, {**ONLINE, "loss": "hinge"}, RATE),
     Learner("Adagrad, log loss", SGDClassifier, ADAGRAD, RATE),
+    Learner("logistic regression", LogisticRegression, {}, {"C": [1.0, 10.0, 100.0]}),
+    Learner("linear SVM", LinearSVC, {}, {"C": [0.1, 1.0, 10.0]}),
 ]
 
 
