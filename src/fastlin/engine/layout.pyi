@@ -3,12 +3,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def tally(indices: NDArray[np.int32], nnz: int, counts: NDArray[np.int64]) -> None: ...
-def renumber(indices: NDArray[np.int32], nnz: int, rank: NDArray[np.int32], renamed: NDArray[np.int32]) -> None: ...
+def tally(indices: NDArray[np.int32], counts: NDArray[np.int64]) -> None: ...
+def renumber(indices: NDArray[np.int32], rank: NDArray[np.int32], renamed: NDArray[np.int32]) -> None: ...
 def transpose(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],
+    start: int,
+    stop: int,
     cursor: NDArray[np.int64],
     rows: NDArray[np.int32],
     columns: NDArray[Any],
