@@ -3,7 +3,7 @@
 A contender's price is a whole fit at the loosest of its settings whose finished model is within `GAP`
 of the optimum, as a share of it. The setting is searched before the clock starts. It is a tolerance;
 for stochastic solvers, whose tolerances measure steps, a number of epochs. The optimum is what our
-Newton's method reaches when rounding stops it; its certificate bounds how far that can be from the truth.
+Newton's method reaches at a tolerance that hardly leaves it anything: its certificate bounds what is left.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from math import inf
+from math import inf, log
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from rivals import Liblinear
+from rivals import LOGISTIC_DUAL, LOGISTIC_PRIMAL, Liblinear
 from timing import seconds
 
 GAP = 1e-6
-TOLERANCES = tuple(10.0 ** (-power / 2) for power in range(4, 21))  # 1e-2 … 1e-10
+TOLERANCES = tuple(10.0 ** (-power / 2) for power in range(21))  # 1 … 1e-10
 EPOCHS = tuple(round(4 * 2 ** (power / 2)) for power in range(20))
+GUESSES = {LOGISTIC_PRIMAL: 1e-4, LOGISTIC_DUAL: 0.1}
 ENOUGH = 100_000  # iterations: the tolerance decides
 
 Weights = tuple[np.ndarray, np.ndarray]  # a row a label (one row for two labels), and the intercepts
@@ -50,7 +50,7 @@ class Objective:
         squares = float(np.sum(coef**2)) + self.bias_penalised * float(np.sum(intercept**2))
         return float(losses.sum()) + 0.5 * squares / self.C
 
-    def optimum(self, tol: float = 1e-12) -> tuple[float, float]:
+    def optimum(self, tol: float = 1e-10) -> tuple[float, float]:
         """The lowest value, and a bound of its distance from the true minimum, as a share of it."""
         objective, X = self, self.X
         if self.bias_penalised:  # a column of ones is an intercept with a prior
@@ -69,8 +69,8 @@ class Contender:
     fit: Callable[[float | None], Any]
     weights: Callable[[Any], Weights]
     settings: Sequence[float] = TOLERANCES  # loosest first
+    guess: float = 3e-5  # where to look first
     unit: str = "tol"
-    in_time: bool = False  # leave it out when it takes too long
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def ours(objective: Objective, solver: str = "auto", name: str = "", max_iter: i
     return Contender(name or f"ours {solver}", fit, _learnt)
 
 
-def scikit_learn(objective: Objective, solver: str, name: str = "") -> Contender:
-    """scikit-learn's LogisticRegression; sag and saga by epochs, and only while they are in time."""
+def scikit_learn(objective: Objective, solver: str, guess: float = 1e-6, name: str = "") -> Contender:
+    """scikit-learn's LogisticRegression; sag and saga by epochs."""
     from sklearn.linear_model import LogisticRegression
 
     stochastic = solver in ("sag", "saga")
@@ -120,8 +120,8 @@ def scikit_learn(objective: Objective, solver: str, name: str = "") -> Contender
         settings = {"C": objective.C, "fit_intercept": objective.fit_intercept, "random_state": 0} | strict
         return LogisticRegression(solver=solver, **settings).fit(objective.X, objective.y)
 
-    contender = Contender(name or f"scikit-learn {solver}", fit, _learnt)
-    return replace(contender, settings=EPOCHS, unit="epochs", in_time=True) if stochastic else contender
+    contender = Contender(name or f"scikit-learn {solver}", fit, _learnt, guess=guess)
+    return replace(contender, settings=EPOCHS, unit="epochs") if stochastic else contender
 
 
 def liblinear(objective: Objective, solver: int) -> Contender:
@@ -132,33 +132,32 @@ def liblinear(objective: Objective, solver: int) -> Contender:
         flat = problem.weights(model)[None, :]
         return (flat[:, :-1], flat[:, -1]) if objective.fit_intercept else (flat, np.zeros(1))
 
-    return Contender(f"LIBLINEAR -s {solver}", problem.train, weights, unit="-e")
+    return Contender(f"LIBLINEAR -s {solver}", problem.train, weights, guess=GUESSES[solver], unit="-e")
 
 
 def loosest(contender: Contender, objective: Objective, best: float, limit: float = inf) -> Price:
-    """The first setting that reaches `GAP`: by steps that double, then by halves.
+    """The first setting that reaches `GAP`, in steps from the guess: looser while it is reached, else tighter.
 
-    Where none does, or where a contender that must be in time is not, what the last fit paid and did not reach.
+    Where none does, or a fit took longer than the limit: what the last fit took, and its gap.
     """
-    tried: dict[int, Price] = {}
 
     def attempt(place: int) -> Price:
         models: list[Any] = []
         spent = quietly(lambda: seconds(lambda: models.append(contender.fit(contender.settings[place]))))
         gap = objective.value(contender.weights(models[0])) / best - 1.0
-        tried[place] = Price(contender.settings[place], gap, spent)
-        return tried[place]
+        return Price(contender.settings[place], gap, spent)
 
-    below, last = -1, len(contender.settings) - 1
-    for place in chain((0, 2, 4, 7, 10, 13), (last,)):
-        price = attempt(min(place, last))
-        if price.reached:
+    place = min(range(len(contender.settings)), key=lambda i: abs(log(contender.settings[i] / contender.guess)))
+    price = attempt(place)
+    while price.reached and place > 0:
+        place -= 1
+        looser = attempt(place)
+        if not looser.reached:
             break
-        if place >= last or (contender.in_time and price.seconds > limit):
-            return price
-        below = place
-    above = place
-    while above - below > 1:
-        middle = (above + below) // 2
-        below, above = (below, middle) if attempt(middle).reached else (middle, above)
-    return tried[above]
+        price = looser
+    while not price.reached and place + 1 < len(contender.settings):
+        if price.seconds > limit:
+            break
+        place += 1
+        price = attempt(place)
+    return price

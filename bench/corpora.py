@@ -6,8 +6,10 @@ newsgroups  20 Newsgroups, complete posts: ``TfidfVectorizer()`` with its defaul
 imdb        Large Movie Review data: ``CountVectorizer(ngram_range=(1, 2))``, words and pairs of
             words, counts (not binary), every feature kept; 2 labels
 zipf        generated: 100,000 x 500,000 with about 6.6 million non-zeros, 20 learnable labels
-openings    the first 40 words of 4,500 posts of 20 Newsgroups, counts of words seen in two posts or
+openings    the first 12 words of 4,500 posts of 20 Newsgroups, counts of words seen in two posts or
             more: a medium problem, whose small feature sums suit iterative scaling; 20 labels
+attachment  Ratnaparkhi's 20,801 training quadruples; indicators of the subsets of their words that
+            five rows or more have; 2 labels
 ==========  ====================================================================================
 
 The texts come from the folder that ``FASTLIN_DATA`` names. The matrices are float64 CSR with int32
@@ -25,10 +27,12 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 FORMAT = 1  # raise it when the meaning of a cached matrix changes
@@ -84,7 +88,7 @@ def _read(path: Path) -> tuple[list[str], list[str]]:
     return [label for label, _ in pairs], [text for _, text in pairs]
 
 
-def _canonical(X: sparse.spmatrix) -> sparse.csr_matrix:
+def canonical(X: sparse.spmatrix) -> sparse.csr_matrix:
     """What scikit-learn's kernels like best, so that no contender converts anything."""
     X = sparse.csr_matrix(X, dtype=np.float64)
     X.indices = X.indices.astype(np.int32, copy=False)
@@ -100,9 +104,9 @@ def _from_text(name: str, folder: str, vectoriser: CountVectorizer) -> Corpus:
     dev = np.array([zlib.crc32(text.encode()) % DEV_SHARE == 0 for text in texts])
     return Corpus(
         name,
-        _canonical(vectoriser.fit_transform(texts)),
+        canonical(vectoriser.fit_transform(texts)),
         np.searchsorted(classes, labels),
-        _canonical(vectoriser.transform(test_texts)),
+        canonical(vectoriser.transform(test_texts)),
         np.searchsorted(classes, test_labels),
         dev,
     )
@@ -116,7 +120,7 @@ def imdb() -> Corpus:
     return _from_text("imdb", "imdb", CountVectorizer(ngram_range=(1, 2)))
 
 
-def openings(rows: int = 4_500, words: int = 40) -> Corpus:
+def openings(rows: int = 4_500, words: int = 12) -> Corpus:
     word = re.compile(r"(?u)\b\w\w+\b")  # CountVectorizer's own
     parts = {}
     for part in ("train", "test"):
@@ -127,18 +131,32 @@ def openings(rows: int = 4_500, words: int = 40) -> Corpus:
     (y, texts), (y_test, test_texts) = parts["train"], parts["test"]
     return Corpus(
         "openings",
-        _canonical(vectoriser.fit_transform(texts)),
+        canonical(vectoriser.fit_transform(texts)),
         np.searchsorted(classes, y),
-        _canonical(vectoriser.transform(test_texts)),
+        canonical(vectoriser.transform(test_texts)),
         np.searchsorted(classes, y_test),
         np.arange(len(y)) % DEV_SHARE == 0,
     )
 
 
-def quadruples() -> tuple[list[str], list[list[str]]]:
-    """Ratnaparkhi's training rows: where the phrase belongs, V or N; verb, noun, preposition, noun."""
+def quadruples() -> tuple[list[str], list[dict[str, str]]]:
+    """Ratnaparkhi's training rows: V or N, where the phrase belongs; and the 15 subsets of its four words."""
     labels, texts = _read(data_folder() / "ppattach" / "train.tsv.gz")
-    return labels, [text.split("\t") for text in texts]
+    subsets = [chosen for size in range(1, 5) for chosen in combinations(range(4), size)]
+    quadruple = [text.split("\t") for text in texts]
+    return labels, [
+        {" ".join(map(str, chosen)): " ".join(words[place] for place in chosen) for chosen in subsets}
+        for words in quadruple
+    ]
+
+
+def attachment(cutoff: int = 5) -> Corpus:
+    labels, dictionaries = quadruples()
+    X = canonical(DictVectorizer().fit_transform(dictionaries))
+    X = canonical(X[:, np.bincount(X.indices, minlength=X.shape[1]) >= cutoff])
+    y = np.unique(labels, return_inverse=True)[1]
+    dev = np.arange(len(y)) % DEV_SHARE == 0
+    return Corpus("attachment", X, y, X[:0], y[:0], dev)
 
 
 def zipf(
@@ -165,7 +183,7 @@ def zipf(
     words = column_of_rank[ranks]
     owners = np.repeat(np.arange(total), lengths)
     counts = sparse.coo_matrix((np.ones(len(words)), (owners, words)), shape=(total, columns))
-    X = _canonical(counts.tocsr())
+    X = canonical(counts.tocsr())
     X.data = 1.0 + np.log(X.data)
     norms = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
     X.data /= np.repeat(norms, np.diff(X.indptr))
@@ -183,6 +201,7 @@ MAKERS: dict[str, Callable[[], Corpus]] = {
     "imdb": imdb,
     "zipf": zipf,
     "openings": openings,
+    "attachment": attachment,
 }
 
 

@@ -108,7 +108,8 @@ class Liblinear:
         from liblinear.liblinearutil import parameter, train
 
         stop = "" if tolerance is None else f"-e {tolerance} "
-        return train(self.problem, parameter(f"-s {self.solver} -c {self.C} {stop}-q"))
+        options = f"-s {self.solver} -c {self.C} -B {self.bias} {stop}-q"  # a parameter's -B overrules the problem's
+        return train(self.problem, parameter(options))
 
     def weights(self, model: Any) -> np.ndarray:
         """A vector for label 1 against label 0, or a row for every label; the bias last, where there is one."""

@@ -15,7 +15,6 @@ from timing import interleave, show  # before numpy: it sets the threads
 
 # isort: split
 from functools import partial
-from itertools import combinations
 from statistics import median
 from typing import Any
 
@@ -23,17 +22,12 @@ import numpy as np
 from sklearn.feature_extraction import DictVectorizer
 
 from contenders import quietly
-from corpora import quadruples
+from corpora import canonical, quadruples
 
-SUBSETS = [chosen for size in range(1, 5) for chosen in combinations(range(4), size)]
 MORE = {"ours": 20, "NLTK": 1}  # further iterations
 ASKED = (200, 1000)
 
 Rows = list[tuple[dict[str, str], str]]
-
-
-def features(words: list[str]) -> dict[str, str]:
-    return {" ".join(map(str, chosen)): " ".join(words[place] for place in chosen) for chosen in SUBSETS}
 
 
 def ours(algorithm: str, X: Any, y: np.ndarray, iterations: int) -> Any:
@@ -61,11 +55,9 @@ def difference(vectoriser: DictVectorizer, X: Any, y: np.ndarray, rows: Rows) ->
 
 def compare(repeat: int) -> dict[str, Any]:
     """Print a table; the same figures."""
-    labels, quadruple = quadruples()
-    dictionaries = [features(words) for words in quadruple]
+    labels, dictionaries = quadruples()
     vectoriser = DictVectorizer()
-    X, y = vectoriser.fit_transform(dictionaries), np.array(labels)
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X, y = canonical(vectoriser.fit_transform(dictionaries)), np.array(labels)
     rows = list(zip(dictionaries, labels, strict=True))
     results: dict[str, Any] = {"rows": X.shape[0], "columns": X.shape[1]}
     table = []

@@ -44,8 +44,8 @@ cdef inline int64_t look_ahead(const Rows* rows, const number* values, Py_ssize_
         return rows.indptr[rows.order[position]]
     prefetch(&rows.indptr[rows.order[position + 4]])
     row = rows.order[position + 2]
-    prefetch_range(&rows.indices[rows.indptr[row]], &rows.indices[rows.indptr[row + 1]])
-    prefetch_range(&values[rows.indptr[row]], &values[rows.indptr[row + 1]])
+    prefetch_range(rows.indices + rows.indptr[row], rows.indices + rows.indptr[row + 1])
+    prefetch_range(values + rows.indptr[row], values + rows.indptr[row + 1])
     prefetch_range(dual + row * width, dual + (row + 1) * width)
     row = rows.order[position + 1]
     m_ahead[0] = rows.indptr[row + 1] - rows.indptr[row]
@@ -86,6 +86,7 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
     gaps[i] is what row i added to the duality gap.
     """
     cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
+    cdef const number* x = &values[0]
     cdef Py_ssize_t position
     cdef int64_t i, start, ahead, m_ahead
     cdef double eta, change, s, z, old, w = 1
@@ -93,8 +94,8 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
         for position in range(rows.end):
             i = order[position]
             start = indptr[i]
-            ahead = look_ahead(&rows, &values[0], position, &dual[0, 0], 2, &m_ahead)
-            score_row(&s, &W[0, 0], 1, &indices[start], &values[start], indptr[i + 1] - start, &indices[ahead],
+            ahead = look_ahead(&rows, x, position, &dual[0, 0], 2, &m_ahead)
+            score_row(&s, &W[0, 0], 1, rows.indices + start, x + start, indptr[i + 1] - start, rows.indices + ahead,
                       m_ahead)
             s += bias[0]
             if weights.shape[0]:
@@ -108,7 +109,7 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
             bias[0] += step * change
             change *= C
             if change != 0:
-                add_row(&W[0, 0], 1, &indices[start], &values[start], indptr[i + 1] - start, &change)
+                add_row(&W[0, 0], 1, rows.indices + start, x + start, indptr[i + 1] - start, &change)
 
 
 cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double* v, double* a,
@@ -155,6 +156,7 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
     gaps[i] is what row i added to the duality gap.
     """
     cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
+    cdef const number* x = &values[0]
     cdef Py_ssize_t position, K = W.shape[1], k
     cdef int64_t i, start, ahead, m_ahead
     cdef double eta, top, total, w = 1, local
@@ -168,8 +170,9 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             start = indptr[i]
             logs = &dual[i, 0]
             a = &dual[i, K]
-            ahead = look_ahead(&rows, &values[0], position, &dual[0, 0], 2 * K, &m_ahead)
-            score_row(s, &W[0, 0], K, &indices[start], &values[start], indptr[i + 1] - start, &indices[ahead], m_ahead)
+            ahead = look_ahead(&rows, x, position, &dual[0, 0], 2 * K, &m_ahead)
+            score_row(s, &W[0, 0], K, rows.indices + start, x + start, indptr[i + 1] - start, rows.indices + ahead,
+                      m_ahead)
             if weights.shape[0]:
                 w = weights[i]
             eta = w * (C * norms[i] + step)
@@ -189,4 +192,4 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
                 a[k] = new[k]
                 bias[k] += step * s[k]
                 s[k] *= C
-            add_row(&W[0, 0], K, &indices[start], &values[start], indptr[i + 1] - start, s)
+            add_row(&W[0, 0], K, rows.indices + start, x + start, indptr[i + 1] - start, s)

@@ -31,6 +31,8 @@ cdef double solve(const double* a, const double* f, Py_ssize_t m, double H, doub
         least = f[i] if f[i] < least else least
     if total <= 0:
         return room / rho if rho > 0 else 0.0
+    if m == 1 and rho == 0:
+        return log(room / total) / least
     if room > total:                                   # the root is positive, and every term grows by e^{least·δ}
         high = log(room / total) / least
     for turn in range(MOST):
@@ -102,8 +104,10 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
                         a[t] = values[first + t] * p[rows[first + t], k]
                         f[t] = levels[one]
                 one = 0
-                for t in range(m):                     # only terms that are there
-                    if a[t] > 0:
+                for t in range(m):                     # only terms that are there, neighbours with one sum as one
+                    if a[t] > 0 and one > 0 and f[t] == f[one - 1]:
+                        a[one - 1] += a[t]
+                    elif a[t] > 0:
                         a[one] = a[t]
                         f[one] = f[t]
                         one += 1

@@ -24,6 +24,7 @@ PATIENCE = 8  # epochs over which the rate is measured
 TOO_MANY = 150  # epochs still to go at that rate
 LITTLE = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
 LONGEST = 3  # epochs of rest
+FINE = 1e-3  # times tol: the share of f that the gaps met must come down to before the first look
 NOTHING = 1e-13  # of f: a gap lost in rounding
 
 
@@ -123,7 +124,7 @@ def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.
     if progress.record(value, vectors.largest(gradient), passes=problem.passes, epochs=0):
         return
     gaps: list[float] = []
-    target = progress.enough / problem.inference.total_weight * 0.1 * value
+    target = FINE * progress.enough / problem.inference.total_weight * value
     while True:
         gaps.append(dual.epoch(generator))
         problem.passes += 2
