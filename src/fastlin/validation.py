@@ -383,17 +383,17 @@ def as_finite(values: Any, name: str, ndim: int) -> NDArray[np.float64]:
 
 
 def as_positive(values: Any, name: str, n: int) -> NDArray[np.float64]:
-    """A positive number for each of n features, from one for all or one each; infinity is allowed."""
+    """A variance for each of n features, from one for all or one each."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold real numbers") from error
     if array.shape not in ((), (n,)):
         raise ValueError(f"{name} must be a number or an array of shape ({n},), got shape {array.shape}")
-    wrong = ~(array > 0)
+    wrong = ~((array >= 1e-100) & ((array <= 1e100) | (array == np.inf)))
     if wrong.any():
         place = f" at {int(np.argmax(wrong))}" if array.ndim else ""
-        raise ValueError(f"{name} must be positive, got {array[wrong].flat[0]:g}{place}")
+        raise ValueError(f"{name} must lie between 1e-100 and 1e100 or be inf, got {array[wrong].flat[0]:g}{place}")
     return np.ascontiguousarray(np.broadcast_to(array, n))
 
 
@@ -462,6 +462,11 @@ def as_dtype(dtype: Any) -> np.dtype[Any] | None:
     if kind not in LIMITS:
         raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
     return kind
+
+
+def as_real(array: Any) -> np.dtype[Any]:
+    """The type in which the kernels take weights of a user's: float32 stays, all else is float64."""
+    return np.dtype(np.float32 if getattr(array, "dtype", None) == np.float32 else np.float64)
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

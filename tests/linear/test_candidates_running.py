@@ -229,7 +229,7 @@ def test_groups_that_are_none_are_refused_before_anything_changes(sizes, y, matc
     [
         ({"loss": "logloss"}, "did you mean 'log_loss'"),
         ({"solver": "newtom"}, "did you mean 'newton'"),
-        ({"C": 0.0}, "C must be > 0"),
+        ({"C": 0.0}, "C must be >= 1e-100"),
         ({"tol": None}, "tol must be a number"),
         ({"max_iter": 0}, "max_iter must be at least 1"),
         ({"average": -1}, "average must be at least 0"),

@@ -79,3 +79,24 @@ def test_paths_that_cannot_be_are_refused(data, options, match):
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def test_without_a_refit_the_model_is_the_mean_of_the_folds(data):
+    X, y, _ = data
+    folds = list(StratifiedKFold(3).split(X, y))
+    model = LogisticRegressionCV(Cs=[0.5], cv=folds, refit=False, tol=1e-9).fit(X, y)
+    each = [LogisticRegression(C=0.5, tol=1e-9).fit(X[train], y[train]).coef_ for train, _ in folds]
+    np.testing.assert_allclose(model.coef_, np.mean(each, axis=0), atol=1e-6)
+
+
+def test_a_search_that_a_callback_ends_chooses_among_what_it_has_measured(data):
+    X, y, _ = data
+    seen = []
+
+    def callback(model, record):
+        seen.append(model.score(X, y))
+        return len(seen) == 3
+
+    model = LogisticRegressionCV(Cs=CS, cv=2, callback=callback).fit(X, y)
+    assert len(model.path_) == 3
+    assert model.Cs_[np.nanargmax(model.scores_[0, 0])] == model.C_

@@ -260,7 +260,7 @@ def test_more_features_than_rows():
     assert model.score(X, y) == 1.0
 
 
-@pytest.mark.parametrize("C", [1e-100, 1e-12, 1e12, 1e300])
+@pytest.mark.parametrize("C", [1e-100, 1e-12, 1e12, 1e100])
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "iis"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -324,3 +324,20 @@ def test_weights_have_the_type_that_is_asked_for(dtype):
     assert model.coef_.dtype == dtype
     np.testing.assert_allclose(model.coef_, tight().fit(X, y).coef_, atol=1e-5)
     assert tight(tol=1e-5).fit(X.astype(np.float32), y).coef_.dtype == np.float32
+
+
+def test_weights_that_a_user_sets_are_checked_before_a_kernel_reads_them():
+    X, y, _ = counts(3)
+    model = LogisticRegression().fit(X, y)
+    model.coef_ = np.zeros(model.coef_.shape, int)  # other kinds of numbers are fine
+    assert model.decision_function(X).shape == (len(y), 3)
+    model.coef_ = model.coef_[:, :-1]
+    with pytest.raises(ValueError, match="does not fit"):
+        model.predict(X)
+
+
+def test_an_empty_last_row_is_none_to_any_solver():
+    X = sparse.csr_array(np.array([[1.0, 0], [0, 1], [1, 1], [0, 0]]))
+    for solver in ("auto", "newton", "lbfgs", "gis"):
+        model = LogisticRegression(solver=solver, tol=1e-8, max_iter=5000).fit(X, [0, 1, 2, 0])
+        assert model.converged_

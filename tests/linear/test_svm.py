@@ -372,7 +372,7 @@ def test_predictions_check_their_rows_and_weights():
     with pytest.raises(ValueError, match="30 features"):
         model.predict(X[:, :-1])
     model.coef_ = model.coef_[:, :-1]
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="does not fit"):
         model.predict(X)
 
 

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 def observe(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
-    values: NDArray[Any],
     codes: NDArray[np.int32],
     cutoff: NDArray[np.int64],
     seen: NDArray[np.int64],

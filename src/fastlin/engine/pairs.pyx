@@ -11,30 +11,45 @@ from libc.stdint cimport int32_t, int64_t
 from fastlin.engine.csr cimport prefetch, real, number
 
 cdef enum:
+    SHORT = 64               # labels
     AHEAD = 16               # non-zeros
 
 
-def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, const int32_t[::1] codes,
-            const int64_t[::1] cutoff, int64_t[::1] seen, int64_t[::1] starts, int32_t[::1] labels):
+def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const int32_t[::1] codes, const int64_t[::1] cutoff,
+            int64_t[::1] seen, int64_t[::1] starts, int32_t[::1] labels):
     """Fill `starts` with the pairs seen in at least cutoff[j] rows and, where there is room, their labels.
 
-    `seen` [K] is for counting. Called twice: to learn how much room is needed, and to fill it.
+    `seen` [K], zeros, is for counting. Called twice: to learn how much room is needed, and to fill it. A column with
+    few labels looks at these only, in order; another at all.
     """
-    cdef Py_ssize_t j, k, K = seen.shape[0]
+    cdef Py_ssize_t j, k, i, m, K = seen.shape[0]
     cdef int64_t p, q = 0
+    cdef int32_t code
+    cdef int32_t met[SHORT]
     cdef bint fill = labels.shape[0] > 0
     with nogil:
         starts[0] = 0
         for j in range(indptr.shape[0] - 1):
-            for k in range(K):
-                seen[k] = 0
+            m = 0
             for p in range(indptr[j], indptr[j + 1]):
-                seen[codes[rows[p]]] += values[p] != 0
-            for k in range(K):
+                code = codes[rows[p]]
+                if seen[code] == 0 and m < SHORT:
+                    i = m
+                    while i > 0 and met[i - 1] > code:
+                        met[i] = met[i - 1]
+                        i -= 1
+                    met[i] = code
+                    m += 1
+                seen[code] += 1
+            if m == SHORT:
+                m = K
+            for i in range(m):
+                k = i if m == K else met[i]
                 if seen[k] >= cutoff[j] and seen[k] > 0:
                     if fill:
                         labels[q] = <int32_t>k
                     q += 1
+                seen[k] = 0
             starts[j + 1] = q
 
 

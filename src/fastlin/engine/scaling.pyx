@@ -5,7 +5,7 @@
 
 H and E are observed and expected counts, F the feature sums f#, ρ the inverse variance of a Gaussian prior, θ the
 weight less its mean. Both are Σ_m a_m e^{f_m δ} + ρ(θ + δ) = H, whose left side is convex and grows with δ: Newton's
-method in a bracket. Rows with the same f# are one term.
+method in a bracket. Where a column has more rows than there are sums f#, rows with the same one are one term.
 """
 
 from libc.math cimport HUGE_VAL, fabs, log
@@ -77,7 +77,7 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
     """δ of the weights of the features [low, high): feature j has starts[j] …, one for each of `labels`.
 
     p is w p(k|x), level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label);
-    `spare` [2, ·] has room for the longer of a column and the levels.
+    `spare` [2, ·] has room for the longest column; if a column has more rows than there are levels, these are summed.
     """
     cdef Py_ssize_t j, k, m, one, M = levels.shape[0]
     cdef int64_t q, n, first, t

@@ -35,5 +35,19 @@ def advance(
     r: NDArray[Any],
 ) -> float: ...
 def redirect(beta: float, r: NDArray[Any], inverse: NDArray[Any], p: NDArray[Any]) -> None: ...
-def products(B: NDArray[Any], rows: NDArray[np.int64], some: NDArray[np.int64], out: NDArray[np.float64]) -> None: ...
-def combine(B: NDArray[Any], c: NDArray[np.float64], scale: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+def products(
+    B: NDArray[Any],
+    start: int,
+    end: int,
+    rows: NDArray[np.int64],
+    some: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None: ...
+def combine(
+    B: NDArray[Any],
+    start: int,
+    end: int,
+    c: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None: ...

@@ -142,27 +142,29 @@ def redirect(double beta, const real[::1] r, const real[::1] inverse, real[::1] 
 # L-BFGS: the pairs are the rows of B
 
 
-def products(const real[:, ::1] B, const int64_t[::1] rows, const int64_t[::1] some, double[:, ::1] out):
-    """out[r, c] = B[rows[r]] · B[some[c]], reading every row once."""
-    cdef Py_ssize_t r, c, start = 0, stop, n = B.shape[1]
+def products(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] rows,
+             const int64_t[::1] some, double[:, ::1] out):
+    """out[r, c] = B[rows[r]] · B[some[c]] over the columns [start, end), reading every row once."""
+    cdef Py_ssize_t r, c, stop
     with nogil:
         for r in range(rows.shape[0]):
             for c in range(some.shape[0]):
                 out[r, c] = 0
-        while start < n:
-            stop = stretch_end(start, n)
+        while start < end:
+            stop = stretch_end(start, end)
             for r in range(rows.shape[0]):
                 for c in range(some.shape[0]):
                     out[r, c] += inner(&B[rows[r], start], &B[some[c], start], stop - start)
             start = stop
 
 
-def combine(const real[:, ::1] B, const double[::1] c, const double[::1] scale, double[::1] out):
-    """out = scale ∘ Σ_r c_r B[r]."""
-    cdef Py_ssize_t r, i, start = 0, stop, n = B.shape[1]
+def combine(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const double[::1] c, const double[::1] scale,
+            double[::1] out):
+    """out = scale ∘ Σ_r c_r B[r] in the columns [start, end)."""
+    cdef Py_ssize_t r, i, stop
     with nogil:
-        while start < n:
-            stop = stretch_end(start, n)
+        while start < end:
+            stop = stretch_end(start, end)
             for i in range(start, stop):
                 out[i] = 0
             for r in range(B.shape[0]):

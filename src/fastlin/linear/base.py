@@ -22,6 +22,7 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that is fitted once it knows its labels."""
 
     n_features_in_: int
+    coef_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -51,6 +52,15 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
         check_kind(classes, seen)
         return rows, places(classes, seen)[codes]
 
+    def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
+        """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""
+        weights = np.require(np.asarray(self.coef_).T, dtype, ["C", "A"])
+        intercept = getattr(self, "intercept_", None)
+        if weights.shape != (n_features, width) or (intercept is not None and np.shape(intercept) != (width,)):
+            shapes = f"coef_ of shape {weights.T.shape}" + ("" if intercept is None else f", {np.shape(intercept)}")
+            raise ValueError(f"{shapes} does not fit {width} column(s) of weights and {n_features} features")
+        return weights
+
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first")
@@ -65,11 +75,12 @@ def forward_sparse(
     rows: Rows, coef: Any, intercept: NDArray[np.float64], infer: Callable[[NDArray[np.float64], int, int], None]
 ) -> None:
     """`run.forward` for weights that are a CSR in scikit-learn's shape."""
+    columns = coef.T.tocsr()
     for start, stop in run.blocks(rows, len(intercept)):
         indices, values = run.part(rows, start, stop, np.float64)
         indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
         block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
-        infer((block @ coef.T).toarray() + intercept, start, stop)
+        infer((block @ columns).toarray() + intercept, start, stop)
 
 
 def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:

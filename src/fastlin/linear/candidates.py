@@ -208,11 +208,13 @@ class CandidateClassifier(MaxentClassifier):
     def decision_function(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """The score of each row; `group_sizes`, if given, is checked."""
         self._check_fitted()
-        rows = validation.as_rows(X, dtype=self.coef_.dtype)
+        dtype = validation.as_real(self.coef_)
+        rows = validation.as_rows(X, dtype=dtype)
         self._check_width(X, rows, reset=False)
+        weights = self._dense_weights(rows.n_columns, 1, dtype)
         if group_sizes is not None:
             validation.as_groups(group_sizes, len(rows))
-        return run.scores(rows, np.ascontiguousarray(self.coef_.T), np.zeros(1), self.n_jobs)[:, 0]
+        return run.scores(rows, weights, np.zeros(1), self.n_jobs)[:, 0]
 
     def predict(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:
         """The place of the best candidate within each group; the first among equals."""
@@ -305,7 +307,7 @@ class CandidateClassifier(MaxentClassifier):
                 theta[:] = problem.prior.mean
 
             def install() -> None:
-                self.coef_ = spread_out(design, theta[:, np.newaxis], means, dtype).T
+                self.coef_ = spread_out(design, rows.n_columns, theta[:, np.newaxis], means, dtype).T
 
             self._optimise(problem, theta, solver, self._reporter(install, None))
             install()

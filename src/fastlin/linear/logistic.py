@@ -203,9 +203,8 @@ class LogisticRegression(MaxentClassifier):
         """Find the optimum for rows that are proved and laid out."""
         solver, layout = self._check_parameters(), self._layout(design, labels.codes, rows.n_columns, len(classes))
         dtype = rows.values.dtype if self.dtype is None else validation.as_dtype(self.dtype)
-        rest = self._means(rows.n_columns, layout.width)  # the weights of columns that no row has
-        if self.weights == "observed":
-            rest = np.zeros_like(rest)
+        kept = self.prior_mean is not None and self.weights == "dense"
+        rest = self._means(rows.n_columns, layout.width) if kept else None  # the weights of columns that no row has
         with run.Workers(self.n_jobs) as workers:
             prior = self._prior(layout, rows.n_columns, layout.width)
             inference = Labels(labels.codes, labels.weights, layout.width)
@@ -215,7 +214,7 @@ class LogisticRegression(MaxentClassifier):
 
             def install() -> None:
                 n = problem.n_weights
-                self.coef_ = spread_out(design, layout.matrix(theta[:n]), rest, dtype).T
+                self.coef_ = spread_out(design, rows.n_columns, layout.matrix(theta[:n]), rest, dtype).T
                 self.intercept_ = np.zeros(layout.width)
                 self.intercept_[: problem.size - n] = theta[n:]
 
@@ -301,7 +300,8 @@ class LogisticRegression(MaxentClassifier):
             if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
             coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
-            both = _as_wide(np.vstack([coef.T[design.features], self.intercept_]).astype(np.float64), problem.width)
+            coef = validation.as_finite(coef, "coef_", 2)
+            both = _as_wide(np.vstack([coef.T[design.features], self.intercept_]), problem.width)
             theta[:n] = problem.layout.select(both[:-1])
             theta[n:] = both[-1, : problem.size - n]
         elif len(problem.prior.mean):
@@ -310,7 +310,7 @@ class LogisticRegression(MaxentClassifier):
 
     def _checked_rows(self, X: Any) -> Rows:
         self._check_fitted()
-        rows = validation.as_rows(X, dtype=self.coef_.dtype)
+        rows = validation.as_rows(X, dtype=validation.as_real(self.coef_))
         self._check_width(X, rows, reset=False)
         return rows
 
@@ -318,7 +318,9 @@ class LogisticRegression(MaxentClassifier):
         if sp.issparse(self.coef_):
             forward_sparse(rows, self.coef_, self.intercept_, infer)
         else:
-            run.forward(rows, np.ascontiguousarray(self.coef_.T), self.intercept_, infer, self.n_jobs)
+            width = max(len(self.intercept_), columns(len(self.classes_)))
+            weights = self._dense_weights(rows.n_columns, width, validation.as_real(self.coef_))
+            run.forward(rows, weights, np.asarray(self.intercept_, np.float64), infer, self.n_jobs)
 
     def _scores(self, rows: Rows) -> NDArray[np.float64]:
         whole = np.empty((len(rows), len(self.intercept_)))

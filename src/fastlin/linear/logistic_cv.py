@@ -1,6 +1,7 @@
 """Logistic regression whose prior is chosen by folds, or on validation data, along paths of warm starts."""
 
 import copy
+import threading
 from typing import Any, Self
 
 import numpy as np
@@ -38,7 +39,8 @@ class LogisticRegressionCV(LogisticRegression):
     scoring : str, callable or None
         scikit-learn's name of a score, or a scorer; None is the accuracy.
     refit : bool
-        Fit all rows with the best pair; False takes the mean of the folds' models instead.
+        Fit all rows with the best pair; False takes the mean of the folds' weights instead, beside the first fold's
+        objective, certificate and history.
     penalty : {"elasticnet", "l2", "l1"}
         As in LogisticRegression.
     prior_mean : float or array, optional
@@ -58,7 +60,8 @@ class LogisticRegressionCV(LogisticRegression):
     cutoff : int or array of shape (n_features,)
     dtype : {None, "float32", "float64"}
     callback : callable or None
-        `callback(model, record)` after every fit of a path, with the record of `path_`; a true answer ends the search.
+        `callback(model, record)` after every fit of a path, with its model and the record of `path_`; a true answer
+        ends the search.
 
     Attributes
     ----------
@@ -177,11 +180,11 @@ class LogisticRegressionCV(LogisticRegression):
             matrix = rows.matrix()
             parts = [(train, (matrix[test], plain[codes[test]])) for train, test in splitter.split(matrix, codes)]
         found._search(template, rows, labels, plain, parts, scorer)
-        final = self._template(found.C_, found.l1_ratio_)
+        final = self._template(found.C_, found.l1_ratio_).set_params(n_jobs=self.n_jobs)
         if self.refit:
             final._fit_design(Design.of(rows), rows, labels, classes)
         else:
-            final = _mean([_fold(final, rows, labels, classes, train)[0] for train, _ in parts])
+            final = _mean([_fold(copy.copy(final), rows, labels, classes, train)[0] for train, _ in parts])
         for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
             setattr(found, name, getattr(final, name))
         found.converged_, found._stopped = final.converged_, final._stopped
@@ -221,6 +224,8 @@ class LogisticRegressionCV(LogisticRegression):
         shape = len(parts), len(self.l1_ratios_), len(self.Cs_)
         self.scores_, paths, stop = np.full(shape, np.nan), [[] for _ in parts], []  # type: ignore[var-annotated]
 
+        lock = threading.Lock()
+
         def follow(fold: int, _: int) -> None:
             train, (X, y) = parts[fold]
             for i, ratio in enumerate(self.l1_ratios_.tolist()):
@@ -237,13 +242,21 @@ class LogisticRegressionCV(LogisticRegression):
                     paths[fold].append(record)
                     if self.verbose:
                         print(f"{type(self).__name__}  fold {fold}  C {C:.4g}  score {score:.4f}")  # noqa: T201
-                    if self.callback is not None and self.callback(self, record):
-                        stop.append(True)
+                    with lock:
+                        if self.callback is not None and self.callback(model, record):
+                            stop.append(True)
 
-        with run.Workers(self.n_jobs) as workers:
-            workers.map(follow, [(fold, fold + 1) for fold in range(len(parts))])
+        if len(parts) == 1:  # the threads go to the passes instead
+            template.set_params(n_jobs=self.n_jobs)
+        with run.Workers(None if len(parts) == 1 else self.n_jobs) as workers:
+            try:
+                workers.map(follow, [(fold, fold + 1) for fold in range(len(parts))])
+            except BaseException:
+                stop.append(True)  # the folds that run in other threads end with their present fit
+                raise
         self.path_ = [record for path in paths for record in path]
-        means = np.nan_to_num(self.scores_.mean(axis=0), nan=-np.inf)
+        measured = (~np.isnan(self.scores_)).sum(axis=0)
+        means = np.where(measured > 0, np.nansum(self.scores_, axis=0) / np.maximum(measured, 1), -np.inf)
         ratio, C = np.unravel_index(int(np.argmax(means)), means.shape)
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
 

@@ -20,6 +20,7 @@ from fastlin.optim.progress import Progress
 from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
 from fastlin.validation import one_of, real_number, whole_number
 
+LEAST, LARGEST = 1e-100, 1e100  # of C: its inverse and its products stay numbers
 PENALTIES = ("elasticnet", "l2", "l1", None)
 COUNTS = ("gis", "iis")  # solvers that scale counts: features must not be negative
 
@@ -66,7 +67,9 @@ class MaxentClassifier(SparseClassifier):
     def _strengths(self) -> tuple[float, float]:
         """λ₁ and λ₂ = 1/σ² of the elastic net."""
         one_of("penalty", self.penalty, PENALTIES)
-        C = real_number("C", self.C, above=0)
+        C = real_number("C", self.C, at_least=LEAST)
+        if LARGEST < C < np.inf:
+            raise ValueError(f"C must be at most {LARGEST:g}, or inf for no prior; got {self.C!r}")
         ratio = 0.0 if self.l1_ratio is None else real_number("l1_ratio", self.l1_ratio, at_least=0, at_most=1)
         if self.penalty == "l2" and ratio > 0:
             raise ValueError(f"penalty='l2' together with l1_ratio={self.l1_ratio!r}: say penalty='elasticnet'")
@@ -175,9 +178,12 @@ def duality_gap(problem: Problem, theta: NDArray[np.float64]) -> float:
     return gap + 0.5 * float(np.square(gradient[:n]) @ problem.of_weights(1 / problem.precision))
 
 
-def spread_out(design: Design, of_design: NDArray[np.float64], fill: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
-    """Weights of the design's features as weights of all features, [V, K]; the others stay as `fill` says."""
-    weights = memory.zeros(fill.shape, dtype)
-    np.copyto(weights, fill, casting="same_kind")
+def spread_out(
+    design: Design, n_features: int, of_design: NDArray[np.float64], rest: NDArray[np.float64] | None, dtype: Any
+) -> NDArray[Any]:
+    """Weights of the design's features as weights of all features, [V, K]; the others are 0, or as `rest` says."""
+    weights = memory.zeros((n_features, of_design.shape[1]), dtype)
+    if rest is not None:
+        np.copyto(weights, rest, casting="same_kind")
     weights[design.features] = of_design
     return weights

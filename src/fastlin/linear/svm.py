@@ -294,9 +294,4 @@ class LinearSVC(SparseClassifier):
         self._check_fitted()
         rows = validation.as_rows(X, dtype=np.dtype(np.float64))
         self._check_width(X, rows, reset=False)
-        weights = np.require(self.coef_.T, np.float64, ["C", "A"])
-        expected = (rows.n_columns, columns(len(self.classes_)))
-        if weights.shape != expected or np.shape(self.intercept_) != expected[1:]:
-            shapes = f"{weights.T.shape} and {np.shape(self.intercept_)}"
-            raise ValueError(f"coef_ and intercept_ of shapes {shapes} do not fit {len(self.classes_)} labels")
-        return rows, weights
+        return rows, self._dense_weights(rows.n_columns, columns(len(self.classes_)), np.float64)

@@ -124,7 +124,8 @@ def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.
     if progress.record(value, vectors.largest(gradient), passes=problem.passes, epochs=0):
         return
     gaps: list[float] = []
-    target = FINE * progress.enough / problem.inference.total_weight * value
+    fine = FINE * progress.enough / problem.inference.total_weight
+    target = fine * value
     while True:
         gaps.append(dual.epoch(generator))
         problem.passes += 2
@@ -134,11 +135,15 @@ def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.
             continue
         dual.copy_to(trial)
         reached, norm = problem.value(trial, gradient), vectors.largest(gradient)
+        last = slow or gaps[-1] <= NOTHING * reached or progress.iterations >= progress.max_iter
+        if gaps[-1] > fine * reached and not last:  # f is smaller than thought
+            target = fine * reached
+            continue
         if reached < value:
             theta[:], value = trial, reached
             if progress.record(value, norm, passes=problem.passes, epochs=len(gaps)):
                 return
-        if slow or gaps[-1] <= NOTHING * value or progress.iterations >= progress.max_iter:
+        if last:
             return
         # the norm of the gradient goes with the root of the gap
         target = gaps[-1] * min(0.25, 0.5 * (progress.enough / norm) ** 2)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine import layout
-from fastlin.validation import Rows
+from fastlin.validation import WIDEST, Rows
 
 PIECE = 1 << 23  # non-zeros
 PROBE = 1 << 10  # values that say whether it is worth looking at all
@@ -72,6 +72,8 @@ class Design:
     @classmethod
     def of(cls, rows: Rows) -> "Design":
         """Lay proved rows out; explicit zeros are left out."""
+        if len(rows) > WIDEST:
+            raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {WIDEST}")
         rows = rows.without_zeros() if rows.zeros else rows
         counts, rank = np.zeros(rows.n_columns, np.int64), np.zeros(rows.n_columns, np.int32)
         given = rows.indices[: rows.nnz]  # the arrays may be longer

@@ -90,7 +90,7 @@ class Pairs:
     def observed(cls, design: Design, codes: NDArray[np.int32], n_labels: int, cutoff: NDArray[np.int64]) -> "Pairs":
         """The pairs seen in at least cutoff[j] rows."""
         starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_labels, np.int64)
-        columns = design.column_indptr, design.column_rows, design.column_values, codes, cutoff, seen, starts
+        columns = design.column_indptr, design.column_rows, codes, cutoff, seen, starts
         pairs.observe(*columns, np.empty(0, np.int32))
         labels = np.empty(starts[-1], np.int32)
         pairs.observe(*columns, labels)

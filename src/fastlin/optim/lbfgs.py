@@ -3,7 +3,8 @@ thousands of times that of a rare feature.
 
 The direction is a combination of the last pairs (s, y) and the gradient. Its coefficients follow from their inner
 products alone (Chen, Wang & Zhou 2014), so an iteration reads each pair twice, where the two-loop recursion reads
-and writes the direction as often again. Pairs are float32: their rounding is a slightly different metric.
+and writes the direction as often again. Pairs are float32 where the data allow: their rounding is a slightly
+different metric.
 With an L1 term the direction is kept in the orthant of the steepest descent (Andrew & Gao 2007).
 """
 
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin import run
 from fastlin.engine import memory, vectors
 from fastlin.optim import orthant
 from fastlin.optim.line import start
-from fastlin.optim.newton import inner_type
+from fastlin.optim.newton import inner_type, pieces
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
@@ -28,8 +30,9 @@ Vector = NDArray[Any]
 class Memory:
     """The last steps s and changes of gradient y, and the gradient, scaled to z = M^½ θ, with their inner products."""
 
-    def __init__(self, size: int, scale: NDArray[np.float64], dtype: Any) -> None:
-        self.scale = scale  # M^−½
+    def __init__(self, scale: NDArray[np.float64], dtype: Any, workers: run.Workers) -> None:
+        self.scale, self.workers, size = scale, workers, len(scale)  # M^−½
+        self.pieces = pieces(size)
         self.rows = memory.zeros((2 * LENGTH + 3, size), dtype)  # s in row 2i, y in row 2i + 1, the gradient last
         self.products = np.zeros((len(self.rows), len(self.rows)))
         self.held: list[int] = []  # i, oldest first
@@ -70,15 +73,24 @@ class Memory:
             s, y = 2 * place, 2 * place + 1
             c[s] += alphas[place] - self.products[y] @ c / self.products[s, y]
         direction = np.empty(len(gradient))
-        vectors.combine(self.rows, c, self.scale, direction)
+
+        def work(start: int, stop: int) -> None:
+            vectors.combine(self.rows, start, stop, c, self.scale, direction)
+
+        self.workers.map(work, self.pieces)
         return direction
 
     def _multiply(self) -> None:
         """The inner products of the newest pair and of the gradient with every row, in one pass over the rows."""
         rows = np.array([row for place in self.held for row in (2 * place, 2 * place + 1)] + [len(self.rows) - 1])
         some = rows[-3:]
-        products = np.empty((len(rows), len(some)))
-        vectors.products(self.rows, rows, some, products)
+
+        def work(start: int, stop: int) -> NDArray[np.float64]:
+            part = np.empty((len(rows), len(some)))
+            vectors.products(self.rows, start, stop, rows, some, part)
+            return part
+
+        products = sum(self.workers.map(work, self.pieces))
         self.products[np.ix_(rows, some)] = products
         self.products[np.ix_(some, rows)] = products.T
 
@@ -93,7 +105,7 @@ def minimise(
     point = start(problem, theta)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
-    pairs = Memory(problem.size, 1 / np.sqrt(diagonal), inner_type(problem))
+    pairs = Memory(1 / np.sqrt(diagonal), inner_type(problem), problem.workers)
     while not progress.record(point.value, point.gradient_norm, passes=problem.passes):
         progress.iterations += 1
         before, slopes = theta.copy(), point.gradient.copy()

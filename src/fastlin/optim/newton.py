@@ -60,12 +60,18 @@ def preconditioner(problem: Problem, dtype: Any) -> NDArray[Any]:
     return np.divide(1.0, diagonal, out=diagonal).astype(dtype)
 
 
+def pieces(size: int) -> list[tuple[int, int]]:
+    """A vector in pieces of bounded work, whatever the number of threads."""
+    return [(start, min(start + PIECE, size)) for start in range(0, size, PIECE)]
+
+
 def solve(
     problem: Problem, gradient: NDArray[np.float64], inverse: NDArray[Any], tolerance: float
 ) -> NDArray[np.float64]:
     """s with ‖Hs + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹; zeros of `inverse` stay where they are."""
     s, r, p, Hp = (memory.zeros((problem.size,), inverse.dtype) for _ in range(4))
-    pieces = [(start, min(start + PIECE, problem.size)) for start in range(0, problem.size, PIECE)]
+
+    shares = pieces(problem.size)
 
     def advance(start: int, stop: int) -> float:
         part = slice(start, stop)
@@ -83,8 +89,8 @@ def solve(
         curvature = problem.product(p, Hp)
         if not curvature > 0:
             break
-        previous, size = size, sum(problem.workers.map(advance, pieces))
+        previous, size = size, sum(problem.workers.map(advance, shares))
         if not size > tolerance**2 * first:
             break
-        problem.workers.map(redirect, pieces)
+        problem.workers.map(redirect, shares)
     return (s if s.any() else p) * scale

@@ -124,7 +124,7 @@ class Problem:
         return total + vectors.dot(p[bias], Hp[bias])
 
     def diagonal(self) -> NDArray[np.float64]:
-        """The diagonal of ∇²f where `value` was last taken."""
+        """The diagonal of ∇²f where `value` was last taken; of groups, as if their candidates shared no feature."""
         variances, diagonal = self.inference.variances(self.shares), np.empty(self.size)
         squares = np.square(self.design.column_values, dtype=np.float64)
 

@@ -17,6 +17,7 @@ from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
 Vector = NDArray[np.float64]
+PIECE = 1 << 16  # weights that are solved for between two looks at Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,15 @@ class Generalised:
         """δ of the weights and the intercepts of a side."""
         n, width = self.problem.n_weights, self.problem.layout.step
         free = np.zeros(len(theta) - n)
-        for part, inverse, shared in ((slice(0, n), precision, width), (slice(n, None), free, 1)):
-            weights = expected[part], side.observed[part], self.largest, inverse, shared, theta[part], delta[part]
+        scaling.generalise(expected[n:], side.observed[n:], self.largest, free, 1, theta[n:], delta[n:])
+
+        def work(start: int, stop: int) -> None:
+            part, priors = slice(start * width, stop * width), precision[start:stop]
+            weights = expected[part], side.observed[part], self.largest, priors, width, theta[part], delta[part]
             scaling.generalise(*weights)
+
+        pieces = range(0, len(precision), max(1, PIECE // width))
+        self.problem.workers.map(work, [(start, min(start + pieces.step, len(precision))) for start in pieces])
 
 
 class Improved:
@@ -73,8 +80,7 @@ class Improved:
         sums = feature_sums(problem)
         self.levels, level = np.unique(sums, return_inverse=True)
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
-        longest = max(int(np.diff(design.column_indptr).max(initial=0)), len(self.levels), design.n_rows)
-        self.spare_size = longest
+        self.spare_size = max(int(np.diff(design.column_indptr).max(initial=0)), design.n_rows)
         self.everything = np.arange(design.n_rows, dtype=np.int32)
 
     def steps(self, side: Side, expected: Vector, theta: Vector, precision: Vector, delta: Vector) -> None:  # noqa: ARG002

@@ -90,4 +90,4 @@ def _run(
         problem.passes += 2
         return progress.record(problem.value(theta, gradient), vectors.largest(gradient), passes=problem.passes)
 
-    train(state, data, Stopping(progress.max_iter, None, 1), report=report)
+    train(state, data, Stopping(progress.max_iter, None, 1), report=report, n_jobs=1)  # the rows are not sorted

@@ -51,8 +51,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         How many features to add in a round, at most: a number, or a share of those active (at least 1). 1 is the exact
         greedy algorithm. Of features whose rows largely coincide, a round adds only the best.
     min_gain : float
-        A feature that gains less (by another method: scores less) is not added, nor one that the model gains nothing
-        from.
+        A feature that gains less (by another method: scores less) is not added; nor, by "greedy", one without a gain.
     patience : int or None
         End when the accuracy on X_val has not risen for so many rounds, and keep the features of the best round.
     solver, tol, max_iter
