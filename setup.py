@@ -75,14 +75,17 @@ class BuildEveryInstructionSet(build_ext):
         translated = {Path(module.sources[0]).stem: module for module in self.extensions}
         self.extensions = [translated["cpu"]]
         for build in supported:
-            if self.inplace:
-                (ENGINE / build).mkdir(exist_ok=True)
             for kernel in KERNELS:
                 module = copy.copy(translated[kernel])
                 module.name = module._full_name = f"fastlin.engine.{build}.{kernel}"
                 module.extra_compile_args = FLAGS + BUILDS[build]
                 self.extensions.append(module)
         super().build_extensions()
+
+    def copy_extensions_to_source(self) -> None:
+        for build in BUILDS:
+            (ENGINE / build).mkdir(exist_ok=True)
+        super().copy_extensions_to_source()
 
     def build_extension(self, ext: Extension) -> None:
         job = copy.copy(self)

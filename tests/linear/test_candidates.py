@@ -83,7 +83,8 @@ def test_descent_on_the_log_loss_equals_the_twin(data, solver, C):
     size = np.square(X.toarray()).sum() / X.shape[0] * weights.sum() / n
     rate = {"eta0": 2 / size if size > 0 else 1.0, "average_from": 3 * n + 1} if solver == "sgd" else {}
     twin, generator = Online(solver, X.shape[1], decay=1 / C / n, **rate), np.random.default_rng(5)
-    for _ in range(model.n_iter_):
+    best = int(np.argmin([record["objective"] for record in model.history_]))  # the epoch that is kept
+    for _ in range(best):
         twin.epoch(split(X, sizes), y, weights, generator.permutation(n))
     np.testing.assert_allclose(model.coef_[0], twin.coef, rtol=1e-8, atol=1e-9 * max(1, np.abs(twin.theta).max()))
 

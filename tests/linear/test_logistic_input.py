@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fastlin import LogisticRegression
 from logistic_problems import counts, frozen, tight, two_sided
@@ -334,6 +334,30 @@ def test_weights_that_a_user_sets_are_checked_before_a_kernel_reads_them():
     model.coef_ = model.coef_[:, :-1]
     with pytest.raises(ValueError, match="does not fit"):
         model.predict(X)
+
+
+def test_a_warm_start_from_weights_that_are_no_numbers_is_refused():
+    X, y, _ = counts(3)
+    model = LogisticRegression(warm_start=True).fit(X, y)
+    model.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="coef_ contains NaN"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "cg"])
+def test_a_fit_that_rounding_ends_says_so_and_does_not_go_on(solver):
+    X, y, _ = counts(3)
+    with pytest.warns(ConvergenceWarning, match="rounding"):
+        model = LogisticRegression(solver=solver, tol=0, max_iter=5000).fit(X, y)
+    assert model.n_iter_ < 500
+
+
+@pytest.mark.parametrize("solver", ["sgd", "adagrad"])
+def test_the_stochastic_solvers_keep_their_best_epoch(solver):
+    X, y, _ = counts(3)
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(solver=solver, max_iter=5).fit(X * 1e4, y)
+    assert model.objective_ <= min(record["objective"] for record in model.history_) * (1 + 1e-12)
 
 
 def test_an_empty_last_row_is_none_to_any_solver():

@@ -12,12 +12,13 @@ from libc.math cimport HUGE_VAL, fabs, log
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.csr cimport number
-from fastlin.engine.mathx cimport exponential
+from fastlin.engine.mathx cimport exponential, logarithm
 
 cdef enum:
     MOST = 100
 
 cdef double EXACT = 1e-14
+cdef double LEAST = 1e-300   # a count that rounding took
 
 
 cdef double solve(const double* a, const double* f, Py_ssize_t m, double H, double rho, double theta) noexcept nogil:
@@ -32,7 +33,7 @@ cdef double solve(const double* a, const double* f, Py_ssize_t m, double H, doub
     if total <= 0:
         return room / rho if rho > 0 else 0.0
     if m == 1 and rho == 0:
-        return log(room / total) / least
+        return (logarithm(room) - logarithm(total if total > LEAST else LEAST)) / least
     if room > total:                                   # the root is positive, and every term grows by e^{least·δ}
         high = log(room / total) / least
     for turn in range(MOST):
@@ -63,10 +64,18 @@ cdef double solve(const double* a, const double* f, Py_ssize_t m, double H, doub
 def generalise(const double[::1] expected, const double[::1] observed, double C, const double[::1] precision,
                Py_ssize_t width, const double[::1] theta, double[::1] delta):
     """δ of each weight; `width` weights share an entry of `precision`."""
-    cdef Py_ssize_t q
+    cdef Py_ssize_t q, j
+    cdef bint free = True
     with nogil:
-        for q in range(theta.shape[0]):
-            delta[q] = solve(&expected[q], &C, 1, observed[q], precision[q // width], theta[q])
+        for j in range(precision.shape[0]):
+            free = free and precision[j] == 0
+        if free:                                           # no prior: δ = log(H/E)/C, as one long vector
+            for q in range(theta.shape[0]):
+                delta[q] = (logarithm(observed[q] if observed[q] > LEAST else LEAST)
+                            - logarithm(expected[q] if expected[q] > LEAST else LEAST)) / C
+        else:
+            for q in range(theta.shape[0]):
+                delta[q] = solve(&expected[q], &C, 1, observed[q], precision[q // width], theta[q])
 
 
 def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,

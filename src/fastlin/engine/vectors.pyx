@@ -50,13 +50,14 @@ def dot(const real[::1] a, const other[::1] b):
 
 
 def largest(const double[::1] a):
-    """max |a|."""
-    cdef double top = 0
+    """max |a|; NaN where there is one."""
+    cdef double top = 0, spoilt = 0
     cdef Py_ssize_t i
     with nogil:
         for i in range(a.shape[0]):
             top = fabs(a[i]) if fabs(a[i]) > top else top
-    return top
+            spoilt += a[i] * 0
+    return top + spoilt
 
 
 def penalise(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,

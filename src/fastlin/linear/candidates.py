@@ -302,7 +302,7 @@ class CandidateClassifier(MaxentClassifier):
         with run.Workers(self.n_jobs) as workers:
             problem = Problem(layout, groups, self._prior(layout, rows.n_columns, 1), False, workers)
             if self.warm_start and hasattr(self, "coef_"):
-                theta[:] = self.coef_[0, design.features]
+                theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, design.features]
             elif len(problem.prior.mean):
                 theta[:] = problem.prior.mean
 

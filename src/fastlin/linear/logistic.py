@@ -301,7 +301,8 @@ class LogisticRegression(MaxentClassifier):
                 raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
             coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
             coef = validation.as_finite(coef, "coef_", 2)
-            both = _as_wide(np.vstack([coef.T[design.features], self.intercept_]), problem.width)
+            intercept = validation.as_vector(self.intercept_, "intercept_")
+            both = _as_wide(np.vstack([coef.T[design.features], intercept]), problem.width)
             theta[:n] = problem.layout.select(both[:-1])
             theta[n:] = both[-1, : problem.size - n]
         elif len(problem.prior.mean):

@@ -162,6 +162,7 @@ class LogisticRegressionCV(LogisticRegression):
             Unchanged, should anything be raised.
         """
         one_of("penalty", self.penalty, ("elasticnet", "l2", "l1"))
+        one_of("refit", self.refit, (True, False))
         found = copy.copy(self)
         found.Cs_, found.l1_ratios_ = self._grid()
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
@@ -179,6 +180,8 @@ class LogisticRegressionCV(LogisticRegression):
             splitter = check_cv(self.cv, codes, classifier=True)
             matrix = rows.matrix()
             parts = [(train, (matrix[test], plain[codes[test]])) for train, test in splitter.split(matrix, codes)]
+            if not parts:
+                raise ValueError("cv has no folds")
         found._search(template, rows, labels, plain, parts, scorer)
         final = self._template(found.C_, found.l1_ratio_).set_params(n_jobs=self.n_jobs)
         if self.refit:

@@ -139,9 +139,11 @@ class Problem:
 
     def counts(self, theta: Vector, gradient: Vector) -> NDArray[np.float64]:
         """Expected less observed counts, Xᵀ R: the gradient of `value` without the prior's part."""
-        counts = gradient.copy()
-        shift = theta[: self.n_weights] - (self.prior.mean if len(self.prior.mean) else 0.0)
-        counts[: self.n_weights] -= self.of_weights(self.precision) * shift
+        counts, shape = gradient.copy(), (-1, self.layout.step)
+        shift = theta[: self.n_weights]
+        if len(self.prior.mean):
+            shift = shift - self.prior.mean
+        counts[: self.n_weights].reshape(shape)[:] -= self.precision[:, np.newaxis] * shift.reshape(shape)
         return counts
 
     def of_weights(self, of_priors: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Stochastic gradients on the way to the optimum: averaged SGD with η₀/(1 + η₀λt), and Adagrad.
+"""Stochastic gradients on the way to the optimum: averaged SGD with η₀/(1 + η₀λt), and Adagrad. The best epoch is kept.
 
 The epochs are those of the online learners (optim/epochs.py), with λ = 1/(Cn) an instance.
 """
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import vectors
 from fastlin.losses import CODES
+from fastlin.optim import newton
 from fastlin.optim.candidates import instances
 from fastlin.optim.epochs import Data, Stopping, train
 from fastlin.optim.inferences import Groups, Inference, Labels
@@ -71,8 +72,13 @@ def _run(
     if len(problem.prior.mean) or (len(precision) and np.ptp(precision) > 0):
         raise ValueError("solver='sgd' and solver='adagrad' know one variance for all features, and no prior_mean")
     gradient, n = np.empty(problem.size), problem.n_weights
-    if progress.record(problem.value(theta, gradient), vectors.largest(gradient), passes=problem.passes) or n == 0:
+    if n == 0:  # only intercepts
+        newton.minimise(problem, theta, progress, generator)
         return
+    least = problem.value(theta, gradient)
+    if progress.record(least, vectors.largest(gradient), passes=problem.passes):
+        return
+    best, progress.wanders = theta.copy(), True
     strength, dtype = float(precision[0]) / inference.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
     rule = rule_of(dtype, **common, **fields)
@@ -88,6 +94,13 @@ def _run(
         theta[n:] = state.intercept()[: problem.size - n]
         progress.iterations += 1
         problem.passes += 2
-        return progress.record(problem.value(theta, gradient), vectors.largest(gradient), passes=problem.passes)
+        nonlocal least
+        value = problem.value(theta, gradient)
+        if value < least:
+            least = value
+            best[:] = theta
+        return progress.record(value, vectors.largest(gradient), passes=problem.passes)
 
     train(state, data, Stopping(progress.max_iter, None, 1), report=report, n_jobs=1)  # the rows are not sorted
+    if not progress.converged:
+        theta[:] = best
