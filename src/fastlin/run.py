@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Self
 
 import numpy as np
@@ -44,7 +44,7 @@ class Workers:
         self.threads = _threads(n_jobs)
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -52,10 +52,32 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for what has not begun
 
     def map(self, work: Callable[..., Any], jobs: Iterable[tuple[int, int]]) -> list[Any]:
-        """work(*job) of every job, in the order of the jobs."""
+        """work(*job) of every job, in the order of the jobs.
+
+        The caller works, too: all take the next job from one counter, which costs a future a thread, not a job.
+        """
         if self._pool is None:
             return [work(*job) for job in jobs]
-        return [future.result() for future in [self._pool.submit(work, *job) for job in jobs]]
+        waiting, failed = list(jobs), False
+        results, places = [None] * len(waiting), itertools.count()
+
+        def drain() -> None:
+            nonlocal failed
+            try:
+                while not failed and (place := next(places)) < len(waiting):
+                    results[place] = work(*waiting[place])
+            except BaseException:
+                failed = True  # nobody begins another
+                raise
+
+        others = [self._pool.submit(drain) for _ in range(min(self.threads, len(waiting)) - 1)]
+        try:
+            drain()
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
+        return results
 
 
 def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_jobs: int | None) -> None:

@@ -229,7 +229,7 @@ class LogisticRegressionCV(LogisticRegression):
 
         lock = threading.Lock()
 
-        def follow(fold: int, _: int) -> None:
+        def follow(fold: int) -> None:
             train, (X, y) = parts[fold]
             for i, ratio in enumerate(self.l1_ratios_.tolist()):
                 model, design, part = None, None, None
@@ -249,14 +249,19 @@ class LogisticRegressionCV(LogisticRegression):
                         if self.callback is not None and self.callback(model, record):
                             stop.append(True)
 
+        def guarded(fold: int, _: int) -> None:
+            try:
+                follow(fold)
+            except BaseException:
+                stop.append(True)  # the folds in other threads end at their next look at the gradient
+                raise
+
         if len(parts) == 1:  # the threads go to the passes instead
             template.set_params(n_jobs=self.n_jobs)
+        else:
+            template.set_params(callback=lambda *_: bool(stop))
         with run.Workers(None if len(parts) == 1 else self.n_jobs) as workers:
-            try:
-                workers.map(follow, [(fold, fold + 1) for fold in range(len(parts))])
-            except BaseException:
-                stop.append(True)  # the folds that run in other threads end with their present fit
-                raise
+            workers.map(guarded, [(fold, fold + 1) for fold in range(len(parts))])
         self.path_ = [record for path in paths for record in path]
         measured = (~np.isnan(self.scores_)).sum(axis=0)
         means = np.where(measured > 0, np.nansum(self.scores_, axis=0) / np.maximum(measured, 1), -np.inf)
