@@ -279,7 +279,8 @@ def test_other_matrices_are_refused():
 
 
 def test_groups_of_a_data_frame_keep_the_names_of_its_columns():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     X, y = text_like(n_rows=6, n_features=3)
     frame = pandas.DataFrame(X.toarray(), columns=["a", "b", "c"])
     model = CandidateClassifier().fit(frame, y[:2] % 2, pandas.Series([2, 4]))
