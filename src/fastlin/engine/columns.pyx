@@ -1,0 +1,202 @@
+"""From nodes in order of appearance to columns in order of their names.
+
+Strings are sorted by their first eight bytes as a number, digit by digit, and runs of equals by the rest. An n-gram comes
+behind the n-gram it continues and before the next word ("a", "a b", "a c", "ab"), so a column is the place of a
+node in a walk through the tree of n-grams, children in the order of their last words: no name is ever written.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+cdef enum:
+    DIGITS = 11
+    BINS = 1 << DIGITS
+
+ctypedef fused count:
+    int32_t
+    int64_t
+    float
+    double
+
+cdef struct Entry:
+    uint64_t key
+    int32_t item
+    int32_t unused
+
+
+cdef bint sort(Entry* entries, Py_ssize_t n, int bits) noexcept nogil:
+    """By the lowest bits of the keys, equals in the order they have; False: no memory."""
+    cdef int64_t[BINS] place
+    cdef Entry* other = <Entry*>malloc((n + 1) * sizeof(Entry))
+    cdef Entry* a = entries
+    cdef Entry* b = other
+    cdef Entry* swap
+    cdef int shift = 0
+    cdef int64_t total, here
+    cdef Py_ssize_t i
+    if other == NULL:
+        return False
+    while shift < bits:
+        memset(place, 0, sizeof(place))
+        for i in range(n):
+            place[a[i].key >> shift & (BINS - 1)] += 1
+        total = 0
+        for i in range(BINS):
+            here = place[i]
+            place[i] = total
+            total += here
+        for i in range(n):
+            here = a[i].key >> shift & (BINS - 1)
+            b[place[here]] = a[i]
+            place[here] += 1
+        swap = a
+        a = b
+        b = swap
+        shift += DIGITS
+    if a != entries:
+        memcpy(entries, a, n * sizeof(Entry))
+    free(other)
+    return True
+
+
+cdef inline bint before(const uint8_t* arena, const int64_t* offsets, int32_t a, int32_t b) noexcept nogil:
+    """Whether string a comes before b; both have the same first eight bytes, or end before."""
+    cdef int64_t n = offsets[a + 1] - offsets[a], m = offsets[b + 1] - offsets[b]
+    cdef int order = memcmp(arena + offsets[a], arena + offsets[b], min(n, m))
+    return order < 0 or (order == 0 and n < m)
+
+
+cdef void merge(const uint8_t* arena, const int64_t* offsets, Entry* run, Entry* spare, Py_ssize_t n) noexcept nogil:
+    """Sort a run of strings that begin alike."""
+    cdef Py_ssize_t half = n // 2, i = 0, j = half, k = 0
+    cdef Entry held
+    if n < 16:
+        for i in range(1, n):
+            held = run[i]
+            j = i
+            while j > 0 and before(arena, offsets, held.item, run[j - 1].item):
+                run[j] = run[j - 1]
+                j -= 1
+            run[j] = held
+        return
+    merge(arena, offsets, run, spare, half)
+    merge(arena, offsets, run + half, spare, n - half)
+    memcpy(spare, run, half * sizeof(Entry))
+    while i < half:
+        if j < n and before(arena, offsets, run[j].item, spare[i].item):
+            run[k] = run[j]
+            j += 1
+        else:
+            run[k] = spare[i]
+            i += 1
+        k += 1
+
+
+def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[::1] ranks):
+    """ranks[i] = how many strings come before the i-th in the order of their bytes: that of code points, in UTF-8."""
+    cdef Py_ssize_t n = ranks.shape[0], i, k, first = 0
+    cdef int64_t start, length
+    cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
+    cdef Entry* spare = <Entry*>malloc((n // 2 + 1) * sizeof(Entry))
+    cdef uint64_t key
+    cdef bint done = entries != NULL and spare != NULL
+    with nogil:
+        for i in range(n if done else 0):
+            start = offsets[i]
+            length = min(offsets[i + 1] - start, 8)
+            key = 0
+            for k in range(length):
+                key = key << 8 | arena[start + k]
+            entries[i].key = key << 8 * (8 - length) if length else 0
+            entries[i].item = <int32_t>i
+        done = done and sort(entries, n, 64)
+        for i in range(1, n + 1 if done else 0):
+            if i == n or entries[i].key != entries[first].key:
+                if i > first + 1:
+                    merge(&arena[0], &offsets[0], entries + first, spare, i - first)
+                first = i
+        for i in range(n if done else 0):
+            ranks[entries[i].item] = <int32_t>i
+    free(entries)
+    free(spare)
+    if not done:
+        raise MemoryError
+
+
+def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1] ranks, const uint8_t[::1] wanted,
+           int32_t first, int32_t[::1] columns):
+    """columns[i] = the place of node i among those `wanted`, by name, counted from `first`; −1: it is not.
+
+    `prefix` and `last` are those of a vocabulary, `ranks` those of its strings.
+    """
+    cdef Py_ssize_t n = prefix.shape[0], i, m, longest = 0, level
+    cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
+    cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
+    cdef int32_t* free_place = <int32_t*>malloc((n + 1) * sizeof(int32_t))  # sizes of subtrees, then where the next child goes
+    cdef int32_t* levels = <int32_t*>malloc((n + 1) * sizeof(int32_t))
+    cdef bint done = entries != NULL and rank != NULL and free_place != NULL and levels != NULL
+    cdef int32_t node, place, size, parent
+    cdef int bits = 1
+    with nogil:
+        while (<int64_t>1 << bits) < n + 1:
+            bits += 1
+        for i in range(n if done else 0):
+            levels[i] = 0 if prefix[i] < 0 else levels[prefix[i]] + 1
+            longest = max(longest, levels[i])
+            free_place[i] = wanted[i]
+        for i in range(n - 1 if done else -1, -1, -1):
+            if prefix[i] >= 0:
+                free_place[prefix[i]] += free_place[i]
+        place = first
+        for level in range(longest + 1 if done else 0):
+            m = 0
+            for i in range(n):
+                if levels[i] == level:
+                    entries[m].item = <int32_t>i
+                    entries[m].key = (<uint64_t>rank[prefix[i]] << bits | <uint64_t>ranks[last[last[i]]] if level
+                                      else <uint64_t>ranks[last[i]])
+                    m += 1
+            done = sort(entries, m, 2 * bits if level else bits)
+            if not done:
+                break
+            for i in range(m):
+                node = entries[i].item
+                parent = prefix[node]
+                rank[node] = <int32_t>i
+                size = free_place[node]
+                if level:
+                    place = free_place[parent]
+                    free_place[parent] += size
+                columns[node] = place if wanted[node] else -1
+                free_place[node] = place + wanted[node]
+                if not level:
+                    place += size
+    free(entries)
+    free(rank)
+    free(free_place)
+    free(levels)
+    if not done:
+        raise MemoryError
+
+
+def relabel(const int32_t[::1] nodes, const int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths,
+            int32_t[::1] indices, count[::1] values):
+    """Columns and counts of rows of nodes, without the nodes that have no column; `lengths` are of the rows, before and after.
+
+    Returns how many there are.
+    """
+    cdef Py_ssize_t i, row, kept = 0, before_row, p = 0
+    cdef int32_t column
+    with nogil:
+        for row in range(lengths.shape[0]):
+            before_row = kept
+            for i in range(lengths[row]):
+                column = columns[nodes[p]]
+                if column >= 0:
+                    indices[kept] = column
+                    values[kept] = <count>counts[p]
+                    kept += 1
+                p += 1
+            lengths[row] = kept - before_row
+    return kept

@@ -1,0 +1,374 @@
+"""Documents to counts: the loop of every text vectoriser.
+
+A `Vocabulary` numbers words and n-grams in the order of their first appearance: the words of a document first, then its
+pairs, its triples and so on. A `Reader` is the scratch memory of one thread: it cuts documents into tokens or n-grams of
+characters, looks them up or hashes them, and counts row by row. Reading without learning leaves a vocabulary as it is, so
+that many readers may share one. The documents' own buffers are read, and the GIL is free meanwhile.
+"""
+
+import numpy as np
+
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
+from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
+from fastlin.engine.reading cimport Plan, Scratch, Target, free_scratch, need, read
+from fastlin.engine.tables cimport BATCH, Lexicon, pairs, reserve, strings
+from fastlin.engine.tally cimport Tally, add, drain, make_cells
+from fastlin.engine.tokens cimport Document
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object) noexcept
+
+WORDS, CHARACTERS, IN_WORDS = range(3)          # units
+WORD, VISIBLE = KIND_WORD, KIND_VISIBLE         # members of tokens
+
+
+def alphabet(bint fold):
+    """The kinds and the lower case of the first 65,536 code points, of every character as it is without `fold`."""
+    kinds, lower = np.empty(65536, np.uint8), np.empty(65536, np.uint16)
+    cdef uint8_t[::1] kind = kinds
+    cdef uint16_t[::1] small = lower
+    cdef Py_ssize_t c
+    for c in range(65536):
+        small[c] = <uint16_t>Py_UNICODE_TOLOWER(<Py_UCS4>c) if fold else <uint16_t>c
+        kind[c] = <uint8_t>kind_beyond(small[c])
+    kind[c"_"] |= KIND_WORD
+    for c in b".,:;!?()[]{}\n":
+        kind[c] |= CLAUSE
+    kind[c"'"] |= QUOTE
+    kind[0x2019] |= QUOTE
+    return kinds, lower
+
+
+cdef class Vocabulary:
+    """Strings and, of strings, n-grams."""
+
+    cdef Lexicon lexicon
+
+    def __cinit__(self, uint64_t seed):
+        self.lexicon.strings.seed = seed
+        self.lexicon.pairs.seed = seed * 3 + 1
+        self.lexicon.offsets_room = 1
+        self.lexicon.offsets = <int64_t*>calloc(1, sizeof(int64_t))
+        if self.lexicon.offsets == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.lexicon.strings.slots)
+        free(self.lexicon.pairs.slots)
+        free(self.lexicon.arena)
+        free(self.lexicon.offsets)
+        free(self.lexicon.prefix)
+        free(self.lexicon.last)
+
+    def __len__(self):
+        return self.lexicon.n
+
+    def arrays(self):
+        """prefix and last of every node (a string: −1 and its place among the strings), and the strings: bytes and offsets."""
+        cdef Lexicon* lexicon = &self.lexicon
+        prefix, last = np.empty(lexicon.n, np.int32), np.empty(lexicon.n, np.int32)
+        offsets = np.empty(lexicon.n_strings + 1, np.int64)
+        arena = np.empty(lexicon.offsets[lexicon.n_strings], np.uint8)
+        copy_bytes(prefix.view(np.uint8), lexicon.prefix)
+        copy_bytes(last.view(np.uint8), lexicon.last)
+        copy_bytes(offsets.view(np.uint8), lexicon.offsets)
+        copy_bytes(arena, lexicon.arena)
+        return prefix, last, arena, offsets
+
+    def add_strings(self, const uint8_t[::1] arena, const int64_t[::1] offsets):
+        """The nodes of strings, learnt where new; behind `arena`'s last string there are 8 bytes more."""
+        cdef Py_ssize_t m = offsets.shape[0] - 1, i
+        starts, lengths = np.array(offsets[:m]), np.diff(offsets).astype(np.int32)
+        nodes = np.empty(m, np.int32)
+        cdef const int64_t[::1] start = starts
+        cdef const int32_t[::1] length = lengths
+        cdef int32_t[::1] node = nodes
+        cdef bint done = True
+        if m:
+            with nogil:
+                done = strings(&self.lexicon, True, <const char*>&arena[0], &start[0], &length[0], m, &node[0])
+        if not done:
+            raise MemoryError
+        return nodes
+
+    def add_pairs(self, const int32_t[::1] prefix, const int32_t[::1] last):
+        """The nodes of pairs of nodes, learnt where new."""
+        cdef Py_ssize_t m = prefix.shape[0]
+        nodes = np.empty(m, np.int32)
+        cdef int32_t[::1] node = nodes
+        cdef bint done = True
+        if m:
+            with nogil:
+                done = pairs(&self.lexicon, True, &prefix[0], &last[0], m, &node[0])
+        if not done:
+            raise MemoryError
+        return nodes
+
+    def names(self, const int32_t[::1] nodes):
+        """The names of nodes: an array of strings."""
+        cdef Lexicon* lexicon = &self.lexicon
+        cdef Py_ssize_t m = nodes.shape[0], i
+        cdef char* text = NULL
+        cdef int64_t room = 0, start, length
+        cdef int32_t node
+        names = np.empty(m, object)
+        cdef object[::1] name = names
+        try:
+            for i in range(m):
+                node = nodes[i]
+                if lexicon.prefix[node] < 0:
+                    length = string_of(lexicon, node, &start)
+                    name[i] = PyUnicode_DecodeUTF8(lexicon.arena + start, length, "surrogatepass")
+                    continue
+                length = length_of(lexicon, node)
+                if not reserve(<void**>&text, &room, length, 1):
+                    raise MemoryError
+                write_name(lexicon, node, text + length)
+                name[i] = PyUnicode_DecodeUTF8(text, length, "surrogatepass")
+        finally:
+            free(text)
+        return names
+
+    def absorb(self, Vocabulary other, Py_ssize_t low, Py_ssize_t high, int32_t[::1] nodes, wanted):
+        """nodes[i], the node here, for each node i of `other` in [low, high), learnt where new, in their order.
+
+        Only those that are `wanted`, if that is given; what an n-gram is made of must be, too.
+        """
+        cdef const uint8_t[::1] chosen
+        cdef bint done = True
+        if wanted is not None:
+            chosen = wanted
+        if low < high:
+            with nogil:
+                done = take_over(&self.lexicon, &other.lexicon, low, high, &nodes[0], &chosen[0] if wanted is not None else NULL)
+        if not done:
+            raise MemoryError
+
+    def restore(self, const int32_t[::1] prefix, const int32_t[::1] last, const uint8_t[::1] arena,
+                const int64_t[::1] offsets):
+        """Become the vocabulary whose `arrays` these are, if there can be one; 8 bytes more stand behind the arena."""
+        cdef Py_ssize_t n = prefix.shape[0], i
+        cdef Lexicon other
+        cdef int64_t n_strings = 0
+        cdef bint sound = last.shape[0] == n and offsets.shape[0] > 0 and offsets[0] == 0 and self.lexicon.n == 0
+        nodes = np.empty(n + 1, np.int32)
+        cdef int32_t[::1] node = nodes
+        for i in range(n if sound else 0):
+            if prefix[i] < 0:
+                sound = sound and n_strings + 1 < offsets.shape[0] and prefix[i] == -1 and last[i] == n_strings
+                sound = sound and offsets[n_strings] <= offsets[n_strings + 1] <= arena.shape[0] - 8
+                n_strings += 1
+            else:
+                sound = sound and prefix[i] < i and 0 <= last[i] < i and prefix[last[i]] == -1
+        if sound and n:
+            other.prefix, other.last = <int32_t*>&prefix[0], <int32_t*>&last[0]
+            other.arena, other.offsets = <char*>&arena[0], <int64_t*>&offsets[0]
+            with nogil:
+                sound = take_over(&self.lexicon, &other, 0, n, &node[0], NULL)
+        if not sound or not np.array_equal(nodes[:n], np.arange(n)):
+            raise ValueError("these arrays are not those of a vocabulary")
+
+
+cdef void copy_bytes(uint8_t[::1] to, const void* source):
+    if to.shape[0]:
+        memcpy(&to[0], source, to.shape[0])
+
+
+cdef bint take_over(Lexicon* to, const Lexicon* other, Py_ssize_t low, Py_ssize_t high, int32_t* nodes,
+                    const uint8_t* wanted) noexcept nogil:
+    """Runs of strings and runs of pairs in turn, a batch at a time: what a pair is made of is taken over before it."""
+    cdef int64_t[BATCH] start
+    cdef int32_t[BATCH] length
+    cdef int32_t[BATCH] prefix
+    cdef int32_t[BATCH] last
+    cdef int32_t[BATCH] source
+    cdef int32_t[BATCH] found
+    cdef Py_ssize_t i = low, m, k, batch
+    cdef int64_t place
+    cdef bint done, are_pairs
+    while i < high:
+        m = 0
+        batch = i
+        are_pairs = other.prefix[i] >= 0
+        while i < high and m < BATCH and (other.prefix[i] >= 0) == are_pairs:
+            if are_pairs and (other.prefix[i] >= batch or other.last[i] >= batch):
+                break
+            source[m] = <int32_t>i
+            if are_pairs:
+                prefix[m] = nodes[other.prefix[i]]
+                last[m] = nodes[other.last[i]]
+            else:
+                place = other.last[i]
+                start[m] = other.offsets[place]
+                length[m] = <int32_t>(other.offsets[place + 1] - other.offsets[place])
+            m += 1 if wanted == NULL or wanted[i] else 0
+            i += 1
+        done = pairs(to, True, prefix, last, m, found) if are_pairs else strings(to, True, other.arena, start, length, m, found)
+        if not done:
+            return False
+        for k in range(m):
+            nodes[source[k]] = found[k]
+    return True
+
+
+cdef inline int64_t string_of(const Lexicon* lexicon, int32_t node, int64_t* start) noexcept nogil:
+    """Where the string of a node begins in the arena, and its length."""
+    start[0] = lexicon.offsets[lexicon.last[node]]
+    return lexicon.offsets[lexicon.last[node] + 1] - start[0]
+
+
+cdef int64_t length_of(const Lexicon* lexicon, int32_t node) noexcept nogil:
+    """Bytes of an n-gram's words with a blank between them."""
+    cdef int64_t start, length = 0
+    while lexicon.prefix[node] >= 0:
+        length += string_of(lexicon, lexicon.last[node], &start) + 1
+        node = lexicon.prefix[node]
+    return length + string_of(lexicon, node, &start)
+
+
+cdef void write_name(const Lexicon* lexicon, int32_t node, char* end) noexcept nogil:
+    """The words of an n-gram, from the last to the first, so that the text ends there."""
+    cdef int64_t start, length
+    while lexicon.prefix[node] >= 0:
+        length = string_of(lexicon, lexicon.last[node], &start)
+        end -= length + 1
+        end[0] = c" "
+        memcpy(end + 1, lexicon.arena + start, length)
+        node = lexicon.prefix[node]
+    length = string_of(lexicon, node, &start)
+    memcpy(end - length, lexicon.arena + start, length)
+
+
+cdef class Reader:
+    """The scratch memory of one thread, for features of one kind."""
+
+    cdef Plan plan
+    cdef Scratch scratch
+    cdef object kinds, lower, prefixes, suffixes       # what the plan points to
+    cdef Vocabulary negators
+
+    def __cinit__(self, int unit, int shortest, int longest, tables, bint fold, int member, int least, bint letter_first,
+                  Vocabulary negators, prefixes, suffixes):
+        cdef const uint8_t[::1] kinds
+        cdef const uint16_t[::1] lower
+        cdef const int32_t[::1] lengths
+        self.kinds, self.lower = tables
+        self.prefixes, self.suffixes, self.negators = prefixes, suffixes, negators
+        kinds, lower = tables
+        self.plan.rules.alphabet.kinds = &kinds[0]
+        self.plan.rules.alphabet.lower = &lower[0]
+        self.plan.rules.alphabet.fold = fold
+        self.plan.rules.member = member
+        self.plan.rules.shortest = least
+        self.plan.rules.letter_first = letter_first
+        self.plan.rules.negation = negators is not None
+        if negators is not None:
+            self.plan.negators = &negators.lexicon
+        self.plan.unit, self.plan.shortest, self.plan.longest = unit, shortest, longest
+        lengths = prefixes
+        self.plan.n_prefixes = <int>lengths.shape[0]
+        self.plan.prefixes = &lengths[0] if lengths.shape[0] else NULL
+        lengths = suffixes
+        self.plan.n_suffixes = <int>lengths.shape[0]
+        self.plan.suffixes = &lengths[0] if lengths.shape[0] else NULL
+
+    def __dealloc__(self):
+        free_scratch(&self.scratch)
+
+    def count(self, list documents, Vocabulary vocabulary, bint learn, int32_t ignored, columns):
+        """The features of each document: how many, which, and how often, those of a document in order.
+
+        They are nodes of the vocabulary, or what `columns` has in the place of the node; −1 there is not counted, nor
+        are the nodes below `ignored`, the stop words. `learn`: what the vocabulary does not hold is added to it.
+        """
+        cdef Target target
+        cdef const int32_t[::1] column
+        memset(&target, 0, sizeof(Target))
+        target.lexicon, target.learn, target.ignored = &vocabulary.lexicon, learn, ignored
+        if columns is not None:
+            column = columns
+            if column.shape[0] < vocabulary.lexicon.n:
+                raise ValueError("columns must have a place for every node")
+            target.columns = &column[0] if column.shape[0] else <const int32_t*>&target.ignored
+            if not make_cells(&self.scratch.tally, np.max(columns, initial=0) + 1):
+                raise MemoryError
+        return self.read(documents, &target)
+
+    def hash(self, list documents, int64_t n_buckets, bint signs, bint in_order, Vocabulary stop_words):
+        """The buckets of each document's features, in order; `in_order`: as they come, a bucket maybe many times."""
+        cdef Target target
+        memset(&target, 0, sizeof(Target))
+        target.lexicon, target.ignored = &stop_words.lexicon, <int32_t>stop_words.lexicon.n
+        target.n_buckets, target.signs, target.in_order = n_buckets, signs, in_order
+        if not in_order and not make_cells(&self.scratch.tally, n_buckets):
+            raise MemoryError
+        return self.read(documents, &target)
+
+    cdef read(self, list documents, const Target* target):
+        cdef Py_ssize_t m = len(documents), i
+        cdef Document* document = <Document*>malloc((m + 1) * sizeof(Document))
+        cdef Tally* tally = &self.scratch.tally
+        lengths = np.empty(m, np.int64)
+        cdef int64_t[::1] length = lengths
+        cdef int64_t before
+        if document == NULL:
+            raise MemoryError
+        try:
+            for i in range(m):
+                document[i] = document_of(documents[i])
+            tally.n = 0
+            with nogil:
+                for i in range(m):
+                    before = tally.n
+                    read(&self.scratch, &self.plan, target, &document[i])
+                    need(drain(tally))
+                    length[i] = tally.n - before
+        except BaseException:
+            drain(tally)
+            raise
+        finally:
+            free(document)
+        numbers, counts = np.empty(tally.n, np.int32), np.empty(tally.n, np.int32)
+        copy_bytes(numbers.view(np.uint8), tally.numbers)
+        copy_bytes(counts.view(np.uint8), tally.counts)
+        return lengths, numbers, counts
+
+    def renumber(self, const int64_t[::1] lengths, int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] nodes,
+                 int64_t n):
+        """Rows of counts, in place, with nodes[number] < n for each number and in the order of these."""
+        cdef Tally* tally = &self.scratch.tally
+        cdef Py_ssize_t row, p = 0, first
+        with nogil:
+            need(make_cells(tally, n))
+            for row in range(lengths.shape[0]):
+                first = p
+                for p in range(first, first + lengths[row]):
+                    add(tally, nodes[numbers[p]], counts[p])
+                p = first + lengths[row]
+                tally.n = 0
+                need(drain(tally))
+                memcpy(&numbers[0] + first, tally.numbers, tally.n * sizeof(int32_t))
+                memcpy(&counts[0] + first, tally.counts, tally.n * sizeof(int32_t))
+
+    def rows(self, Py_ssize_t n):
+        """In how many documents each of the first n nodes or columns was, of all that this reader has counted."""
+        counts = np.zeros(n, np.int32)
+        cdef int32_t[::1] count = counts
+        cdef Py_ssize_t i
+        for i in range(min(n, self.scratch.tally.room)):
+            count[i] = self.scratch.tally.cells[i].rows
+        return counts
+
+
+cdef Document document_of(str text):
+    cdef Document document
+    document.text = PyUnicode_DATA(text)
+    document.n = PyUnicode_GET_LENGTH(text)
+    document.size = PyUnicode_KIND(text)
+    document.ascii = PyUnicode_IS_ASCII(text)
+    return document

@@ -1,0 +1,330 @@
+"""One document: cut into tokens or n-grams of characters, looked up or hashed, and counted.
+
+The words of a document come first, then its pairs, its triples and so on: the order in which a vocabulary learns them.
+Affixes ("un-", "-ing") follow the words of their piece.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from fastlin.engine.characters cimport width
+from fastlin.engine.murmur cimport bucket, murmur
+from fastlin.engine.tables cimport Lexicon, pairs, reserve, strings
+from fastlin.engine.tally cimport Tally, add, append, make_cells, release
+from fastlin.engine.tokens cimport Document, Rules, Slices, free_slices, make_slices, next_piece, text_of
+
+cdef enum:
+    CHUNK = 1024            # n-grams that are looked up together
+    LEISURE = 1 << 20       # look-ups after which signals are noticed
+
+cdef enum Unit:
+    WORDS, CHARACTERS, IN_WORDS
+
+cdef struct Plan:           # what a feature is
+    Rules rules
+    Lexicon* negators
+    int unit
+    int shortest            # n-grams of so many words or characters
+    int longest
+    const int32_t* prefixes     # their lengths
+    int n_prefixes
+    const int32_t* suffixes
+    int n_suffixes
+
+cdef struct Target:         # what is counted
+    Lexicon* lexicon
+    bint learn
+    int32_t ignored             # nodes below it are stop words
+    const int32_t* columns      # of the nodes; NULL: the nodes themselves are counted
+    int64_t n_buckets           # 0: the nodes of a lexicon
+    bint signs                  # every other bucket counts down
+    bint in_order               # hashes are not tallied, but written as they come
+
+cdef struct Scratch:
+    Slices tokens
+    Slices grams            # of characters: slices of the tokens' text; of words, when hashed: a text of their own
+    Slices affixes
+    int32_t* nodes          # of a chunk
+    int64_t nodes_room
+    int32_t* words          # the nodes of the document's words
+    int64_t words_room
+    int32_t* series         # and of its n-grams so far, by their first word
+    int64_t series_room
+    int64_t* begin          # where each of them begins in the text of those that are hashed
+    int64_t begin_room
+    Tally tally
+    int64_t work            # look-ups since signals were noticed
+
+
+cdef inline void free_scratch(Scratch* s) noexcept nogil:
+    free_slices(&s.tokens)
+    free_slices(&s.grams)
+    free_slices(&s.affixes)
+    free(s.nodes)
+    free(s.words)
+    free(s.series)
+    free(s.begin)
+    release(&s.tally)
+
+
+cdef inline int need(bint there) except -1 nogil:
+    if not there:
+        with gil:
+            raise MemoryError("no memory for the vocabulary or the text of a document")
+    return 0
+
+
+cdef inline int notice(Scratch* s, Py_ssize_t work) except -1 nogil:
+    """Every million look-ups: is there a Ctrl-C?"""
+    s.work += work
+    if s.work > LEISURE:
+        s.work = 0
+        with gil:
+            PyErr_CheckSignals()
+    return 0
+
+
+cdef inline int tally_nodes(Scratch* s, const Target* target, const int32_t* nodes, Py_ssize_t m) except -1 nogil:
+    cdef Py_ssize_t i
+    cdef int32_t node
+    if target.columns == NULL:
+        need(make_cells(&s.tally, target.lexicon.n))
+    for i in range(m):
+        node = nodes[i]
+        if node < 0:
+            continue
+        if target.columns != NULL:
+            node = target.columns[node]
+            if node < 0:
+                continue
+        add(&s.tally, node, 1)
+    return 0
+
+
+cdef inline int tally_hashes(Scratch* s, const Target* target, const char* text, const Slices* slices) except -1 nogil:
+    cdef Py_ssize_t i
+    cdef int32_t column, sign
+    for i in range(slices.n):
+        bucket(<int32_t>murmur(text + slices.start[i], slices.length[i], 0), target.n_buckets, &column, &sign)
+        sign = sign if target.signs else 1
+        if target.in_order:
+            need(append(&s.tally, column, sign))
+        else:
+            add(&s.tally, column, sign)
+    return 0
+
+
+cdef inline int tally_slices(Scratch* s, const Target* target, const char* text, Slices* slices) except -1 nogil:
+    """Count the slices of the text, and be ready for others."""
+    notice(s, slices.n)
+    if target.n_buckets:
+        tally_hashes(s, target, text, slices)
+    else:
+        need(reserve(<void**>&s.nodes, &s.nodes_room, slices.n, sizeof(int32_t)))
+        need(strings(target.lexicon, target.learn, text, slices.start, slices.length, slices.n, s.nodes))
+        tally_nodes(s, target, s.nodes, slices.n)
+    slices.n = 0
+    return 0
+
+
+cdef inline int push(Slices* slices, int64_t start, int64_t length) except -1 nogil:
+    need(make_slices(slices, 0, slices.n + 1))
+    slices.start[slices.n] = start
+    slices.length[slices.n] = <int32_t>length
+    slices.n += 1
+    return 0
+
+
+# --- characters ------------------------------------------------------------------------------------------------------
+
+
+cdef inline int64_t advance(const char* text, int64_t p, int64_t end, int n) noexcept nogil:
+    """n characters on, or the end."""
+    while n > 0 and p < end:
+        p += width(text[p])
+        n -= 1
+    return p if n == 0 else end + 1
+
+
+cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target, const Document* document) except -1 nogil:
+    """n-grams of the whole text: all of the shortest, then all of the next length."""
+    cdef int64_t end, a, b
+    cdef int n
+    need(text_of(&s.tokens, &plan.rules.alphabet, document, &end))
+    for n in range(plan.shortest, plan.longest + 1):
+        a = 0
+        b = advance(s.tokens.text, 0, end, n)
+        while b <= end:
+            push(&s.grams, a, b - a)
+            if s.grams.n == CHUNK:
+                tally_slices(s, target, s.tokens.text, &s.grams)
+            if b == end:
+                break
+            a += width(s.tokens.text[a])
+            b += width(s.tokens.text[b])
+        tally_slices(s, target, s.tokens.text, &s.grams)
+    return 0
+
+
+cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target, int64_t start, int64_t end) except -1 nogil:
+    """n-grams of a word and the blanks around it, [start, end); a word shorter than n counts once."""
+    cdef const char* text = s.tokens.text
+    cdef int64_t a, b
+    cdef int n
+    for n in range(plan.shortest, plan.longest + 1):
+        a = start
+        b = advance(text, start, end, n)
+        b = b if b <= end else end
+        push(&s.grams, a, b - a)
+        while b < end:
+            a += width(text[a])
+            b += width(text[b])
+            push(&s.grams, a, b - a)
+            if s.grams.n >= CHUNK:
+                tally_slices(s, target, text, &s.grams)
+        if a == start:
+            break
+    if s.grams.n >= CHUNK:
+        tally_slices(s, target, text, &s.grams)
+    return 0
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+cdef inline int affixes_of(Scratch* s, const Plan* plan, int64_t start, int64_t length) except -1 nogil:
+    """The beginnings and ends of a word that is longer than they are, as un- and -ing."""
+    cdef const char* text = s.tokens.text + start
+    cdef Slices* out = &s.affixes
+    cdef int64_t used = out.start[out.n - 1] + out.length[out.n - 1] if out.n else 0, p, characters = 0
+    cdef int i
+    need(make_slices(out, used + (plan.n_prefixes + plan.n_suffixes) * (length + 1), 0))
+    p = 0
+    while p < length:
+        characters += 1
+        p += width(text[p])
+    for i in range(plan.n_prefixes):
+        if characters > plan.prefixes[i]:
+            p = advance(text, 0, length, plan.prefixes[i])
+            memcpy(out.text + used, text, p)
+            out.text[used + p] = c"-"
+            push(out, used, p + 1)
+            used += p + 1
+    for i in range(plan.n_suffixes):
+        if characters > plan.suffixes[i]:
+            p = advance(text, 0, length, <int>(characters - plan.suffixes[i]))
+            out.text[used] = c"-"
+            memcpy(out.text + used + 1, text + p, length - p)
+            push(out, used, length - p + 1)
+            used += length - p + 1
+    return 0
+
+
+cdef inline int look_up(Scratch* s, const Target* target) except -1 nogil:
+    """The nodes of the piece's words, without the stop words among them."""
+    cdef Slices* tokens = &s.tokens
+    cdef Py_ssize_t i, kept = 0
+    need(reserve(<void**>&s.nodes, &s.nodes_room, tokens.n, sizeof(int32_t)))
+    need(strings(target.lexicon, target.learn, tokens.text, tokens.start, tokens.length, tokens.n, s.nodes))
+    if target.ignored:
+        for i in range(tokens.n):
+            tokens.start[kept] = tokens.start[i]
+            tokens.length[kept] = tokens.length[i]
+            s.nodes[kept] = s.nodes[i]
+            kept += not 0 <= s.nodes[i] < target.ignored
+        tokens.n = kept
+    return 0
+
+
+cdef inline int join(Scratch* s, const Plan* plan, const Target* target, Py_ssize_t* m) except -1 nogil:
+    """Append the piece's words to the document's text, a blank between them, and hash the n-grams they end."""
+    cdef Slices* joined = &s.grams
+    cdef int64_t used = s.begin[m[0]], length
+    cdef Py_ssize_t i
+    cdef int n
+    for i in range(s.tokens.n):
+        length = s.tokens.length[i]
+        need(make_slices(joined, used + length + 1, 0))
+        memcpy(joined.text + used, s.tokens.text + s.tokens.start[i], length)
+        joined.text[used + length] = c" "
+        used += length
+        m[0] += 1
+        for n in range(plan.shortest, plan.longest + 1 if plan.longest < m[0] else <int>m[0] + 1):
+            push(joined, s.begin[m[0] - n], used - s.begin[m[0] - n])
+        if joined.n >= CHUNK:
+            tally_slices(s, target, joined.text, joined)
+        used += 1
+        need(reserve(<void**>&s.begin, &s.begin_room, m[0] + 1, sizeof(int64_t)))
+        s.begin[m[0]] = used
+    return tally_slices(s, target, joined.text, joined)
+
+
+cdef inline int series_of(Scratch* s, const Plan* plan, const Target* target, Py_ssize_t m) except -1 nogil:
+    """The n-grams of the document's m words: those of n words are pairs of one of n − 1 and the next word."""
+    cdef Py_ssize_t first, size
+    cdef int n
+    need(reserve(<void**>&s.series, &s.series_room, m, sizeof(int32_t)))
+    memcpy(s.series, s.words, m * sizeof(int32_t))
+    for n in range(2, plan.longest + 1 if plan.longest < m else <int>m + 1):
+        first = 0
+        while first <= m - n:
+            size = min(m - n + 1 - first, CHUNK)
+            notice(s, size)
+            need(pairs(target.lexicon, target.learn, s.series + first, s.words + first + n - 1, size, s.series + first))
+            if n >= plan.shortest:
+                tally_nodes(s, target, s.series + first, size)
+            first += size
+    return 0
+
+
+cdef inline int words_of(Scratch* s, const Plan* plan, const Target* target, const Document* document) except -1 nogil:
+    """The words of a document, their affixes, and the n-grams of words."""
+    cdef Slices* tokens = &s.tokens
+    cdef bint hashed = target.n_buckets > 0
+    cdef Py_ssize_t p = 0, m = 0, i
+    tokens.negated = False
+    need(reserve(<void**>&s.begin, &s.begin_room, 1, sizeof(int64_t)))
+    s.begin[0] = 0
+    while p < document.n:
+        p = next_piece(tokens, &plan.rules, plan.negators, document, p)
+        need(p >= 0)
+        notice(s, tokens.n)
+        if not hashed or target.ignored:
+            look_up(s, target)
+        if plan.n_prefixes + plan.n_suffixes:
+            for i in range(tokens.n):
+                affixes_of(s, plan, tokens.start[i], tokens.length[i])
+        if hashed and plan.longest > 1:
+            join(s, plan, target, &m)
+        elif hashed:
+            tally_hashes(s, target, tokens.text, tokens)
+        elif plan.shortest == 1:
+            tally_nodes(s, target, s.nodes, tokens.n)
+        if not hashed and plan.longest > 1:
+            need(reserve(<void**>&s.words, &s.words_room, m + tokens.n, sizeof(int32_t)))
+            memcpy(s.words + m, s.nodes, tokens.n * sizeof(int32_t))
+            m += tokens.n
+        tally_slices(s, target, s.affixes.text, &s.affixes)
+    return series_of(s, plan, target, m) if m and not hashed else 0
+
+
+cdef inline int read(Scratch* s, const Plan* plan, const Target* target, const Document* document) except -1 nogil:
+    """Count the features of a document; what remains is to drain the tally."""
+    cdef Slices* tokens = &s.tokens
+    cdef Py_ssize_t p = 0, i
+    s.grams.n = 0
+    s.affixes.n = 0
+    if plan.unit == WORDS:
+        return words_of(s, plan, target, document)
+    if plan.unit == CHARACTERS:
+        return characters_of(s, plan, target, document)
+    tokens.negated = False
+    while p < document.n:
+        p = next_piece(tokens, &plan.rules, plan.negators, document, p)
+        need(p >= 0)
+        for i in range(tokens.n):
+            characters_in(s, plan, target, tokens.start[i] - 1, tokens.start[i] + tokens.length[i] + 1)
+        tally_slices(s, target, tokens.text, &s.grams)
+    return 0

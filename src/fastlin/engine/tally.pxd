@@ -1,0 +1,114 @@
+"""The counts of one row: a cell for each number, and bits that say which cells are in use, drained in order.
+
+Draining three levels of bits costs less than sorting the numbers of the row (20 against 146 ms on 20 Newsgroups).
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from fastlin.engine.tables cimport reserve, zeros
+
+cdef extern from * nogil:
+    int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept
+
+cdef struct Cell:
+    int32_t count       # in this row
+    int32_t rows        # how many rows had the number
+
+cdef struct Tally:
+    Cell* cells
+    uint64_t* bits          # bit i: cell i is in use
+    uint64_t* words         # bit i: a bit of word i above is set
+    uint64_t* regions       # bit i: a bit of word i above is set
+    int64_t room            # cells, a multiple of 2¹⁸
+    int32_t* numbers        # what was drained: the rows one behind the other
+    int32_t* counts
+    int64_t n
+    int64_t numbers_room
+
+
+cdef inline bint enlarge(void** memory, size_t old, size_t new) noexcept nogil:
+    cdef void* larger = zeros(new)
+    if larger == NULL:
+        return False
+    if memory[0] != NULL:
+        memcpy(larger, memory[0], old)
+        free(memory[0])
+    memory[0] = larger
+    return True
+
+
+cdef inline bint make_cells(Tally* tally, int64_t wanted) noexcept nogil:
+    """Cells for the numbers below `wanted`; False: there is no memory for them."""
+    cdef int64_t room = tally.room
+    if wanted <= room:
+        return True
+    wanted = (max(wanted, 2 * room) + (1 << 18) - 1) >> 18 << 18
+    if not (enlarge(<void**>&tally.cells, room * sizeof(Cell), wanted * sizeof(Cell))
+            and enlarge(<void**>&tally.bits, room >> 3, wanted >> 3)
+            and enlarge(<void**>&tally.words, room >> 9, wanted >> 9)
+            and enlarge(<void**>&tally.regions, room >> 15, wanted >> 15)):
+        return False
+    tally.room = wanted
+    return True
+
+
+cdef inline void add(Tally* tally, int32_t number, int32_t amount) noexcept nogil:
+    tally.cells[number].count += amount
+    tally.bits[number >> 6] |= <uint64_t>1 << (number & 63)
+    tally.words[number >> 12] |= <uint64_t>1 << (number >> 6 & 63)
+    tally.regions[number >> 18] |= <uint64_t>1 << (number >> 12 & 63)
+
+
+cdef inline bint append(Tally* tally, int32_t number, int32_t count) noexcept nogil:
+    """Straight to what was drained; False: no memory."""
+    cdef int64_t room = tally.numbers_room
+    if not (reserve(<void**>&tally.numbers, &room, tally.n + 1, sizeof(int32_t))
+            and reserve(<void**>&tally.counts, &tally.numbers_room, tally.n + 1, sizeof(int32_t))):
+        return False
+    tally.numbers[tally.n] = number
+    tally.counts[tally.n] = count
+    tally.n += 1
+    return True
+
+
+cdef inline bint drain(Tally* tally) noexcept nogil:
+    """Append the row to what was drained, its numbers ascending, and be empty again; False: no memory."""
+    cdef int64_t r, w, b, number, room
+    cdef uint64_t region, word, bits
+    for r in range(tally.room >> 18):
+        region = tally.regions[r]
+        tally.regions[r] = 0
+        while region:
+            w = r << 6 | lowest_bit(region)
+            region &= region - 1
+            word = tally.words[w]
+            tally.words[w] = 0
+            room = tally.numbers_room
+            if not (reserve(<void**>&tally.numbers, &room, tally.n + 4096, sizeof(int32_t))
+                    and reserve(<void**>&tally.counts, &tally.numbers_room, tally.n + 4096, sizeof(int32_t))):
+                return False
+            while word:
+                b = w << 6 | lowest_bit(word)
+                word &= word - 1
+                bits = tally.bits[b]
+                tally.bits[b] = 0
+                while bits:
+                    number = b << 6 | lowest_bit(bits)
+                    bits &= bits - 1
+                    tally.numbers[tally.n] = <int32_t>number
+                    tally.counts[tally.n] = tally.cells[number].count
+                    tally.cells[number].count = 0
+                    tally.cells[number].rows += 1
+                    tally.n += 1
+    return True
+
+
+cdef inline void release(Tally* tally) noexcept nogil:
+    free(tally.cells)
+    free(tally.bits)
+    free(tally.words)
+    free(tally.regions)
+    free(tally.numbers)
+    free(tally.counts)

@@ -1,0 +1,107 @@
+/* Bytes of text, many at a time: which of 64 ASCII characters are members of tokens, keys and hashes of strings. */
+#ifndef FASTLIN_TEXT_H
+#define FASTLIN_TEXT_H
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#define FASTLIN_BLOCK 64 /* characters that are classified together */
+#define FASTLIN_LARGE ((size_t)4 << 20)
+
+typedef uint8_t fastlin_bytes __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
+typedef int8_t fastlin_truths __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
+
+/* Bit i: whether the i-th byte is true. There is no portable word for it; without SSE2, eight bytes a multiplication. */
+static inline uint64_t fastlin_mask(const fastlin_truths *truths)
+{
+#if defined(__AVX512BW__)
+    return _mm512_movepi8_mask(_mm512_loadu_si512(truths));
+#elif defined(__AVX2__)
+    const __m256i *half = (const __m256i *)truths;
+    return (uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256(half))
+           | (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256(half + 1)) << 32;
+#elif defined(__SSE2__)
+    const __m128i *quarter = (const __m128i *)truths;
+    uint64_t mask = 0;
+    for (int i = 0; i < 4; i++)
+        mask |= (uint64_t)(uint16_t)_mm_movemask_epi8(_mm_loadu_si128(quarter + i)) << 16 * i;
+    return mask;
+#else
+    const uint8_t *byte = (const uint8_t *)truths;
+    uint64_t mask = 0;
+    for (int i = 0; i < FASTLIN_BLOCK; i++)
+        mask |= (uint64_t)(byte[i] & 1) << i;
+    return mask;
+#endif
+}
+
+/* 64 ASCII characters, in lower case if `fold`: into `lower`. Returns which of them are letters, digits or _; or, of
+   tokens that stand between blanks, which are no blanks; these all become spaces. */
+static inline uint64_t fastlin_members(const uint8_t *text, uint8_t *lower, int fold, int between_blanks)
+{
+    fastlin_bytes c, folded;
+    fastlin_truths members;
+    memcpy(&c, text, FASTLIN_BLOCK);
+    folded = c | 32;
+    fastlin_truths letters = (fastlin_truths)((fastlin_bytes)(folded - 'a') < 26);
+    if (between_blanks) {
+        members = ~((fastlin_truths)((fastlin_bytes)(c - 9) < 5) | (fastlin_truths)((fastlin_bytes)(c - 28) < 5));
+        c = (c & (fastlin_bytes)members) | (~(fastlin_bytes)members & ' ');
+    } else
+        members = letters | (fastlin_truths)((fastlin_bytes)(c - '0') < 10) | (fastlin_truths)(c == '_');
+    if (fold)
+        c |= (fastlin_bytes)letters & 32;
+    memcpy(lower, &c, FASTLIN_BLOCK);
+    return fastlin_mask(&members);
+}
+
+static inline uint64_t fastlin_eight(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, text, 8);
+    return word;
+}
+
+static inline uint64_t fastlin_mix(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* A string of up to eight bytes is its own key (eight bytes can be read); of longer ones a hash, a multiplication for
+   each eight bytes. `seed` keeps those who choose the text from choosing what collides. */
+static inline uint64_t fastlin_key(const char *text, int64_t length, uint64_t seed)
+{
+    uint64_t hash = seed ^ (uint64_t)length;
+    int64_t i;
+    if (length < 8)
+        return fastlin_eight(text) & ~(~(uint64_t)0 << 8 * length);
+    if (length == 8)
+        return fastlin_eight(text);
+    for (i = 0; i + 8 < length; i += 8)
+        hash = fastlin_mix(hash ^ fastlin_eight(text + i), 0x9e3779b97f4a7c15u);
+    return fastlin_mix(hash ^ fastlin_eight(text + length - 8), 0xd6e8feb86659fd93u);
+}
+
+/* Zeros; large ones on large pages, where the system has them: a lookup in a table of 64 MB misses the TLB else. */
+static inline void *fastlin_zeros(size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (size >= FASTLIN_LARGE) {
+        void *memory = NULL;
+        if (posix_memalign(&memory, (size_t)2 << 20, size))
+            return NULL;
+        madvise(memory, size, MADV_HUGEPAGE);
+        memset(memory, 0, size);
+        return memory;
+    }
+#endif
+    return calloc(size ? size : 1, 1);
+}
+#endif

@@ -1,0 +1,377 @@
+"""Counts of words and n-grams, in columns that a vocabulary learns."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
+
+from fastlin import validation
+from fastlin.text.analysis import WORDS
+from fastlin.text.documents import reject_string
+from fastlin.text.matrices import assemble, csr
+from fastlin.text.output import SparseOutput
+from fastlin.text.reading import Reading
+from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms
+from fastlin.validation import real_number, whole_number
+
+
+@dataclass
+class Learned:
+    """The terms, and the column of each; −1: it has none."""
+
+    terms: Terms
+    columns: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    n_columns: int = 0
+    n_documents: int = 0
+    given: dict[Any, int] | None = None  # a vocabulary of the user's, as it was given
+    cached: dict[Any, int] | None = field(default=None, repr=False)
+
+    @property
+    def vocabulary(self) -> dict[Any, int]:
+        """{term: column}, in the order of first appearance; made when it is asked for."""
+        if self.given is not None:
+            return self.given
+        if self.cached is None:
+            numbers = np.flatnonzero(self.columns >= 0).astype(np.int32)
+            self.cached = dict(zip(self.terms.names(numbers).tolist(), self.columns[numbers].tolist(), strict=True))
+        return self.cached
+
+    def names(self) -> NDArray[np.object_]:
+        """The terms in the order of their columns."""
+        if self.given is not None:
+            names = np.empty(self.n_columns, object)
+            names[list(self.given.values())] = list(self.given)
+            return names
+        numbers = np.empty(self.n_columns, np.int32)
+        known = np.flatnonzero(self.columns >= 0)
+        numbers[self.columns[known]] = known
+        return self.terms.names(numbers)
+
+    def documents(self) -> NDArray[np.int64]:
+        """How many documents had the term of each column."""
+        documents = np.zeros(self.n_columns, np.int64)
+        known = np.flatnonzero(self.columns >= 0)
+        documents[self.columns[known]] = self.terms.rows[known]
+        return documents
+
+
+class CountVectorizer(Reading, SparseOutput, BaseEstimator):
+    """Documents to counts of words or n-grams."""
+
+    fixed_vocabulary_: bool
+
+    def __init__(
+        self,
+        *,
+        input: str = "content",  # noqa: A002 - scikit-learn's name
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        stop_words: Any = None,
+        token_pattern: str | None = WORDS,
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: Any = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        binary: bool = False,
+        dtype: Any = np.int64,
+        negation: bool = False,
+        prefixes: Any = None,
+        suffixes: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.max_df = max_df
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+        self.negation = negation
+        self.prefixes = prefixes
+        self.suffixes = suffixes
+        self.n_jobs = n_jobs
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
+        """Learn the vocabulary of the documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+            As `input` says.
+        y : ignored
+        """
+        self._learn(raw_documents, grow=False)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """Learn the vocabulary and count, in one pass over the documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+        y : ignored
+
+        Returns
+        -------
+        CSR of shape (n_documents, n_columns)
+            The entries of a row are in the order in which their terms first appeared.
+        """
+        return self._output(self._counts(*self._learn(raw_documents, grow=False)), raw_documents)
+
+    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn more documents: new terms get columns behind the known ones, which stay what they are.
+
+        Document frequencies are those of all documents so far. A term gets its column in the first call that leaves it
+        with at least `min_df` and at most `max_df`; the new columns of a call are sorted among themselves.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+        y : ignored
+        """
+        if self.max_features is not None:
+            raise ValueError("max_features cannot grow: which terms are the most frequent is known at the end only")
+        self._learn(raw_documents, grow=True)
+        return self
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Count the terms of the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+
+        Returns
+        -------
+        CSR of shape (n_documents, n_columns)
+            Rows are sorted.
+        """
+        return self._output(self._transform(raw_documents), raw_documents)
+
+    def inverse_transform(self, X: Any) -> list[NDArray[Any]]:
+        """The terms of each row's entries other than zero.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_documents, n_columns)
+
+        Returns
+        -------
+        list of arrays
+        """
+        names = np.array(self._known().names().tolist())
+        X = check_array(X, accept_sparse="csr")
+        if X.shape[1] != len(names):
+            raise ValueError(f"X has {X.shape[1]} columns, the vocabulary {len(names)} terms")
+        if not sp.issparse(X):
+            return [names[np.flatnonzero(row)] for row in X]
+        rows = np.split(X.indices, X.indptr[1:-1])
+        values = np.split(X.data, X.indptr[1:-1])
+        return [names[np.sort(row[value != 0])] for row, value in zip(rows, values, strict=True)][: X.shape[0]]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """The terms in the order of their columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        array of str
+        """
+        return self._known().names()
+
+    @property
+    def vocabulary_(self) -> dict[Any, int]:
+        """{term: column}; may be set, too."""
+        learned = getattr(self, "_learned", None)
+        if learned is None:
+            raise AttributeError(f"this {type(self).__name__} has no vocabulary_: it was not fitted")
+        return learned.vocabulary
+
+    @vocabulary_.setter
+    def vocabulary_(self, vocabulary: Mapping[Any, int]) -> None:
+        self._learned = self._given(vocabulary)
+
+    @vocabulary_.deleter
+    def vocabulary_(self) -> None:
+        del self._learned
+
+    # Parts
+
+    _learned: Learned
+
+    def _check_parameters(self) -> None:
+        self._check_analysis()
+        validation.as_jobs(self.n_jobs)
+        if self.max_features is not None:
+            whole_number("max_features", self.max_features, 1)
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            if isinstance(value, Integral) and not isinstance(value, bool):
+                whole_number(name, value, 1)
+            else:
+                real_number(name, value, at_least=0, at_most=1)
+
+    def _learn(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        """Read the documents: their rows, and the columns of the terms in them (None: they are columns already)."""
+        reject_string(raw_documents)
+        self._check_parameters()
+        if self.vocabulary is not None:
+            learned = self._given(self.vocabulary)
+            chunks = self._read(learned, raw_documents)
+            self._learned, self.fixed_vocabulary_ = learned, True
+            return chunks, None, learned.n_columns
+        known = self._matching(self._learned) if grow and hasattr(self, "_learned") else Learned(self._new_terms())
+        if known.given is not None:
+            raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
+        terms = known.terms
+        chunks = terms.learn(self._blocks(raw_documents), self.n_jobs)
+        learned = Learned(terms, n_documents=known.n_documents + sum(len(chunk.lengths) for chunk in chunks))
+        if not terms.rows.any():
+            raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
+        if self.binary:
+            for chunk in chunks:
+                chunk.counts.fill(1)
+        columns = np.full(len(terms), -1, np.int32)
+        columns[: len(known.columns)] = known.columns
+        wanted = self._frequent(terms.rows, learned.n_documents) & (columns < 0)
+        if self.max_features is not None and wanted.sum() > self.max_features:
+            wanted = self._most_frequent(terms, wanted, chunks)
+        learned.n_columns = known.n_columns + int(wanted.sum())
+        if not learned.n_columns:
+            raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
+        columns = np.where(wanted, terms.order(wanted, known.n_columns), columns)
+        learned.columns = columns
+        if not grow and wanted.sum() < np.count_nonzero(terms.rows):
+            learned.terms, sources = terms.only(wanted)
+            learned.columns = columns[sources]
+        self._learned, self.fixed_vocabulary_ = learned, False
+        return chunks, columns, learned.n_columns
+
+    def _frequent(self, rows: NDArray[np.int64], n_documents: int) -> NDArray[np.bool_]:
+        """Which terms neither too few documents have nor too many."""
+        low, high = (
+            value if isinstance(value, Integral) else value * n_documents for value in (self.min_df, self.max_df)
+        )
+        if high < low:
+            raise ValueError(
+                f"max_df corresponds to < documents than min_df: of {n_documents} documents at most {high:g} and at "
+                f"least {low:g}"
+            )
+        return (rows > 0) & (rows >= low) & (rows <= high)
+
+    def _most_frequent(self, terms: Terms, wanted: NDArray[np.bool_], chunks: list[Chunk]) -> NDArray[np.bool_]:
+        """The max_features terms with the largest counts; numpy decides between equals, as in scikit-learn."""
+        totals = np.zeros(len(wanted))
+        for chunk in chunks:
+            totals += np.bincount(chunk.numbers, weights=chunk.counts, minlength=len(wanted))
+        numbers = np.flatnonzero(wanted)
+        by_name = numbers[np.argsort(terms.order(wanted, 0)[numbers])]
+        dtype = np.dtype(self.dtype)
+        sums = totals[by_name].astype({"u": np.uint64, "f": dtype}.get(dtype.kind, np.int64))
+        chosen = np.zeros_like(wanted)
+        chosen[by_name[(-sums).argsort()[: self.max_features]]] = True
+        return chosen
+
+    def _counts(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+        data, indices, indptr = assemble(chunks, columns, self.dtype)
+        return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
+
+    def _read(self, learned: Learned, raw_documents: Any) -> list[Chunk]:
+        """Count the known terms of the documents."""
+        columns = np.full(len(learned.terms), -1, np.int32)
+        columns[: len(learned.columns)] = learned.columns
+        chunks = learned.terms.count(self._blocks(raw_documents), columns, self.n_jobs)
+        if self.binary:
+            for chunk in chunks:
+                chunk.counts.fill(1)
+        return chunks
+
+    def _transform(self, raw_documents: Any) -> Any:
+        reject_string(raw_documents)
+        learned = self._matching(self._known())
+        return self._counts(self._read(learned, raw_documents), None, learned.n_columns)
+
+    def _known(self) -> Learned:
+        """What was learnt, or the vocabulary that was given."""
+        if not hasattr(self, "_learned"):
+            if self.vocabulary is None:
+                raise NotFittedError("Vocabulary not fitted or provided: call fit first")
+            self._check_parameters()
+            self._learned, self.fixed_vocabulary_ = self._given(self.vocabulary), True
+        return self._learned
+
+    def _matching(self, learned: Learned) -> Learned:
+        """The same vocabulary for the parameters as they are now, where these were changed."""
+        plan = self._plan()
+        terms = learned.terms
+        if plan is None and isinstance(terms, PythonTerms):
+            return learned
+        if isinstance(terms, EngineTerms) and (terms.plan, terms.stop_words) == (plan, self._stop_list()):
+            return learned
+        return self._given(learned.given or learned.vocabulary)
+
+    def _given(self, vocabulary: Any) -> Learned:
+        """A vocabulary of the user's, once it is found to be one."""
+        if isinstance(vocabulary, (str, bytes)) or not isinstance(vocabulary, Iterable):
+            raise ValueError(f"vocabulary must be a mapping of terms to columns, or terms; got {vocabulary!r:.50}")
+        if isinstance(vocabulary, Mapping):
+            given = dict(vocabulary)
+            for term, column in given.items():
+                whole_number(f"the column of {term!r:.50} in vocabulary", column, 0)
+            if len(set(given.values())) < len(given):
+                raise ValueError("Vocabulary contains repeated indices.")
+            missing = sorted(set(range(len(given))) - set(given.values()))
+            if missing:
+                raise ValueError(f"Vocabulary of size {len(given)} doesn't contain index {missing[0]}.")
+        else:
+            given = {}
+            for column, term in enumerate(sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary):
+                if given.setdefault(term, column) != column:
+                    raise ValueError(f"Duplicate term in vocabulary: {term!r}")
+        if not given:
+            raise ValueError("empty vocabulary passed to fit")
+        if self.lowercase and any(isinstance(term, str) and term != term.lower() for term in given):
+            warnings.warn(
+                "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be matched "
+                "with any documents",
+                UserWarning,
+                stacklevel=4,
+            )
+        terms = self._new_terms()
+        numbers = terms.add(list(given))
+        columns = np.full(len(terms), -1, np.int32)
+        columns[numbers[numbers >= 0]] = np.array(list(given.values()))[numbers >= 0]
+        return Learned(terms, columns, len(given), given=given)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,51 @@
+"""Documents as strings, in blocks of bounded size."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+BLOCK = 1 << 20  # characters that a thread reads before it looks up: tens of milliseconds at most
+
+
+def reject_string(raw_documents: Any, name: str = "raw_documents") -> None:
+    """One string is iterable, too, but it is no collection of documents."""
+    if isinstance(raw_documents, (str, bytes)):
+        raise ValueError(f"Iterable over raw text documents expected, string object received: {name} must be a list of documents")
+    if not isinstance(raw_documents, Iterable):
+        raise TypeError(f"{name} must be an iterable of documents, got {type(raw_documents).__name__}")
+
+
+def decoded(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
+    """What a document says: files are read and bytes decoded, everything else stays as it is."""
+    if kind == "filename":
+        with open(document, "rb") as file:
+            document = file.read()
+    elif kind == "file":
+        document = document.read()
+    if isinstance(document, (bytes, bytearray, memoryview)):
+        document = bytes(document).decode(encoding, decode_error)
+    if isinstance(document, float | np.floating) and np.isnan(document):
+        raise ValueError(f"np.nan is an invalid document, expected byte or unicode string.")
+    return document
+
+
+def blocks(documents: Iterable[Any], text_of: Callable[[Any], str]) -> Iterator[list[str]]:
+    """Lists of strings that own their documents while the GIL is free; an error names the document."""
+    block: list[str] = []
+    size = 0
+    for number, document in enumerate(documents):
+        try:
+            text = text_of(document)
+            if not isinstance(text, str):
+                raise TypeError(f"expected a string or bytes, got {type(text).__name__}: {text!r:.50}")
+        except (TypeError, ValueError, AttributeError, OSError) as error:
+            error.add_note(f"document {number} of raw_documents")
+            raise
+        block.append(text)
+        size += len(text)
+        if size >= BLOCK or len(block) >= BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block

@@ -1,0 +1,223 @@
+"""Words and n-grams hashed into a fixed number of columns: no vocabulary, no state."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from fastlin import validation
+from fastlin.engine import reader
+from fastlin.text.analysis import WORDS, Plan, encoded
+from fastlin.text.dicts import FeatureHasher
+from fastlin.text.documents import reject_string
+from fastlin.text.matrices import assemble, csr
+from fastlin.text.output import SparseOutput
+from fastlin.text.reading import Reading
+from fastlin.text.tfidf import TfidfTransformer
+from fastlin.text.vocabulary import Chunk, EngineTerms, Lent, PythonTerms, in_rounds
+from fastlin.validation import one_of, whole_number
+
+TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
+WIDEST = 2**31 - 1
+
+
+class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
+    """Documents to counts of hashed words or n-grams."""
+
+    def __init__(
+        self,
+        *,
+        input: str = "content",  # noqa: A002 - scikit-learn's name
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        stop_words: Any = None,
+        token_pattern: str | None = WORDS,
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: Any = "word",
+        n_features: int = 2**20,
+        binary: bool = False,
+        norm: str | None = "l2",
+        alternate_sign: bool = True,
+        dtype: Any = np.float64,
+        negation: bool = False,
+        prefixes: Any = None,
+        suffixes: Any = None,
+        names: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.n_features = n_features
+        self.binary = binary
+        self.norm = norm
+        self.alternate_sign = alternate_sign
+        self.dtype = dtype
+        self.negation = negation
+        self.prefixes = prefixes
+        self.suffixes = suffixes
+        self.names = names
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
+        """Check the parameters; with `names`, forget the names that were kept and keep those of these documents.
+
+        Parameters
+        ----------
+        X : iterable of str, bytes, files or file names
+            Read only if there are names to keep.
+        y : ignored
+        """
+        self._check_parameters(X)
+        if self.names:
+            self._kept = self._keep(self._new_terms(), X)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Check the parameters; with `names`, keep those of these documents, too, while there is room.
+
+        Parameters
+        ----------
+        X : iterable of str, bytes, files or file names
+            Read only if there are names to keep.
+        y : ignored
+        """
+        self._check_parameters(X)
+        if self.names:
+            self._kept = self._keep(getattr(self, "_kept", None) or self._new_terms(), X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Count the documents' hashed features.
+
+        Parameters
+        ----------
+        X : iterable of str, bytes, files or file names
+
+        Returns
+        -------
+        CSR of shape (n_documents, n_features)
+            Rows are sorted. Features that meet in a bucket with different signs may leave an explicit zero.
+        """
+        self._check_parameters(X)
+        plan = self._plan()
+        if plan is None:
+            hasher = FeatureHasher(
+                self.n_features, input_type="string", dtype=self.dtype, alternate_sign=self.alternate_sign
+            )
+            matrix = hasher.transform(map(self.build_analyzer(), X))
+        else:
+            matrix = self._hashed(plan, X)
+        if self.binary:
+            matrix.data.fill(1)
+        if self.norm is not None:
+            matrix.data = self._normalised(matrix)
+        return self._output(matrix, X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """`fit`, which reads the documents only if there are names to keep, and `transform`.
+
+        Parameters
+        ----------
+        X : iterable of str, bytes, files or file names
+        y : ignored
+
+        Returns
+        -------
+        CSR of shape (n_documents, n_features)
+        """
+        if self.names and isinstance(X, Iterator):
+            X = list(X)
+        return self.fit(X).transform(X)
+
+    @property
+    def names_(self) -> dict[int, tuple[str, ...]]:
+        """{bucket: names}, of the first `names` features of the documents that were fitted."""
+        if getattr(self, "_kept", None) is None:
+            raise AttributeError(f"this {type(self).__name__} keeps no names: fit it with names=, how many at most")
+        numbers = np.flatnonzero(self._kept.rows)[: self.names].astype(np.int32)
+        names = self._kept.names(numbers).tolist()
+        hasher = FeatureHasher(self.n_features, input_type="string", alternate_sign=False)
+        found: dict[int, tuple[str, ...]] = {}
+        for name, bucket in zip(names, hasher.transform([name] for name in names).indices.tolist(), strict=True):
+            found[bucket] = (*found.get(bucket, ()), name)
+        return found
+
+    @property
+    def collisions_(self) -> int:
+        """How many of the names came into a bucket that another had already."""
+        return sum(len(names) - 1 for names in self.names_.values())
+
+    # Parts
+
+    _kept: EngineTerms | PythonTerms
+
+    def _check_parameters(self, X: Any) -> None:
+        reject_string(X, "X")
+        self._check_analysis()
+        validation.as_jobs(self.n_jobs)
+        if whole_number("n_features", self.n_features, 1) > WIDEST:
+            raise ValueError(f"n_features must be below 2**31, got {self.n_features!r}")
+        one_of("norm", self.norm, (None, "l1", "l2"))
+        whole_number("names", self.names, 0)
+
+    def _keep(self, terms: EngineTerms | PythonTerms, X: Any) -> EngineTerms | PythonTerms:
+        for block in self._blocks(X):
+            if np.count_nonzero(terms.rows) >= self.names:
+                break
+            terms.learn([block], None)
+        return terms
+
+    def _hashed(self, plan: Plan, X: Any) -> Any:
+        stop_words, idle = vocabulary_of(self._stop_list()), []
+        in_order = self.n_features > TALLIED
+
+        def read(block: list[str]) -> Chunk:
+            with Lent(idle, plan) as mine:
+                return Chunk(*mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words))
+
+        chunks = list(in_rounds(read, self._blocks(X), self.n_jobs))
+        data, indices, indptr = assemble(chunks, None, self.dtype)
+        matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
+        if in_order:
+            matrix.sum_duplicates()
+        return matrix
+
+    def _normalised(self, matrix: Any) -> NDArray[Any]:
+        data = matrix.data if matrix.dtype in (np.float32, np.float64) else matrix.data.astype(np.float64)
+        weigh = TfidfTransformer(norm=self.norm, use_idf=False, n_jobs=self.n_jobs).weigh
+        weigh(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), data, data)
+        return data
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags
+
+
+@functools.lru_cache(8)
+def vocabulary_of(words: frozenset[str]) -> Any:
+    """A vocabulary of the engine that only reads."""
+    vocabulary = reader.Vocabulary(0)
+    vocabulary.add_strings(*encoded(sorted(words)))
+    return vocabulary

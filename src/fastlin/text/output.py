@@ -1,0 +1,29 @@
+"""The container of a sparse result."""
+
+from typing import Any, Self
+
+from fastlin.validation import one_of
+
+
+class SparseOutput:
+    """`set_output` of transformers whose output is sparse: a CSR, or a data frame of sparse columns."""
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` and `fit_transform` return.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"} or None
+            A CSR, or a pandas data frame whose columns are sparse and named; None changes nothing.
+        """
+        if transform is not None:
+            self._container = one_of("transform", transform, ("default", "pandas"))
+        return self
+
+    def _output(self, matrix: Any, documents: Any) -> Any:
+        if getattr(self, "_container", "default") == "default":
+            return matrix
+        import pandas as pd
+
+        index = documents.index if isinstance(documents, pd.Series) else None
+        return pd.DataFrame.sparse.from_spmatrix(matrix, index=index, columns=self.get_feature_names_out())  # type: ignore[attr-defined]

@@ -1,0 +1,28 @@
+"""What is common to vectorisers that read documents: their parameters, their terms, their blocks of texts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastlin.text.analysis import Analysis
+from fastlin.text.documents import blocks
+from fastlin.text.vocabulary import EngineTerms, PythonTerms
+
+
+class Reading(Analysis):
+    """An analysis with what it reads and what it finds."""
+
+    def _new_terms(self) -> EngineTerms | PythonTerms:
+        plan = self._plan()
+        return PythonTerms() if plan is None else EngineTerms(plan, self._stop_list())
+
+    def _stop_list(self) -> frozenset[str]:
+        words = self.get_stop_words() if self.analyzer == "word" else None
+        return frozenset(word for word in words or () if isinstance(word, str))
+
+    def _blocks(self, raw_documents: Any) -> Iterable[list[Any]]:
+        """What the terms read: texts, or the features that a user's analysis gives."""
+        plan = self._plan()
+        if plan is not None:
+            return blocks(raw_documents, self._text_of(plan))
+        analyze = self.build_analyzer()
+        return ([analyze(document)] for document in raw_documents)

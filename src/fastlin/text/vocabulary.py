@@ -1,0 +1,283 @@
+"""Terms numbered in the order of their first appearance, and rows of counts of them.
+
+`EngineTerms` are strings and n-grams that the engine finds by itself, `PythonTerms` whatever a user's analyzer
+returns. Both learn from blocks of documents, or count the terms they know.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import columns as engine_columns
+from fastlin.engine import reader
+from fastlin.run import Workers
+from fastlin.text.analysis import Plan, encoded
+
+SPACE = 32
+ROUND = 16  # blocks for each thread between two looks at a stream of documents
+
+
+class Chunk(NamedTuple):
+    """Rows of counts, one behind the other."""
+
+    lengths: NDArray[np.int64]
+    numbers: NDArray[np.int32]  # terms, or columns where these were asked for
+    counts: NDArray[np.int32]
+
+
+class Terms(Protocol):
+    """What a vectoriser needs of its terms; `rows` says how many documents had each, of all that were learnt."""
+
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int: ...
+    def add(self, terms: list[Any]) -> NDArray[np.int32]: ...
+    def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> list[Chunk]: ...
+    def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]: ...
+    def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]: ...
+    def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]: ...
+    def only(self, wanted: NDArray[np.bool_]) -> tuple["Terms", NDArray[np.int64]]: ...
+
+
+def _seed() -> int:
+    return int.from_bytes(os.urandom(8), "little")
+
+
+def in_rounds(
+    work: Callable[[list[Any]], Any], blocks: Iterable[list[Any]], n_jobs: int | None
+) -> Iterator[Any]:
+    """work(block) of every block, in order; documents are read ahead no further than the threads need."""
+    with Workers(n_jobs) as workers:
+        if workers.threads == 1:
+            yield from map(work, blocks)
+            return
+        stream = iter(blocks)
+        while ahead := list(islice(stream, ROUND * workers.threads)):
+            yield from workers.map(lambda place, _, ahead=ahead: work(ahead[place]), [(i, 0) for i in range(len(ahead))])
+
+
+class EngineTerms:
+    """Words, n-grams of words or of characters, in a vocabulary of the engine."""
+
+    def __init__(self, plan: Plan, stop_words: frozenset[str]) -> None:
+        self.plan = plan
+        self.stop_words = stop_words
+        self.vocabulary = reader.Vocabulary(_seed())
+        self.ignored = len(self.vocabulary.add_strings(*encoded(sorted(stop_words))))
+        self.rows = np.zeros(self.ignored, np.int64)
+        self._idle: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def add(self, terms: list[str]) -> NDArray[np.int32]:
+        """The numbers of terms that the analysis could give; −1 for the others: no document has them."""
+        if self.plan.unit != reader.WORDS:
+            return self.vocabulary.add_strings(*encoded([term if isinstance(term, str) else "" for term in terms]))
+        low, high = self.plan.ngrams
+        split = [term.split(" ") if isinstance(term, str) else [""] for term in terms]
+        words = sorted({word for parts in split for word in parts if len(parts) <= high})
+        place = {word: i for i, word in enumerate(words)}
+        nodes = self.vocabulary.add_strings(*encoded(words))
+        numbers = np.full(len(terms), -1, np.int32)
+        lengths = np.array([len(parts) for parts in split])
+        affixes = self.plan.prefixes or self.plan.suffixes
+        series = np.full(len(terms), -1, np.int32)
+        for n in range(1, high + 1):
+            longer = np.flatnonzero((lengths >= n) & (lengths <= high))
+            if not len(longer):
+                break
+            last = nodes[[place[split[i][n - 1]] for i in longer]]
+            series[longer] = last if n == 1 else self.vocabulary.add_pairs(series[longer], last)
+            if n >= low or affixes:
+                ends = longer[lengths[longer] == n]
+                numbers[ends] = series[ends]
+        numbers[[not all(parts) for parts in split]] = -1
+        return np.where(numbers < self.ignored, -1, numbers).astype(np.int32)
+
+    def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> list[Chunk]:
+        """Count the features of documents, new ones added; in a row in the order of their numbers."""
+        with Workers(n_jobs) as workers:
+            alone = workers.threads == 1
+        if not alone:
+            return self._learn_in_threads(blocks, n_jobs)
+        own = self.plan.reader()
+        chunks = [Chunk(*own.count(block, self.vocabulary, True, self.ignored, None)) for block in blocks]
+        self.rows = _longer(self.rows, len(self)) + own.rows(len(self))
+        return chunks
+
+    def _learn_in_threads(self, blocks: Iterable[list[str]], n_jobs: int | None) -> list[Chunk]:
+        """Every thread has a vocabulary of its own; they are merged block by block, so that numbers are as from one."""
+        own: dict[int, tuple[Any, Any]] = {}
+
+        def read(block: list[str]) -> tuple[int, int, int, Chunk]:
+            me = threading.get_ident()
+            if me not in own:
+                own[me] = self.plan.reader(), reader.Vocabulary(_seed())
+                own[me][1].absorb(self.vocabulary, 0, self.ignored, np.empty(self.ignored + 1, np.int32), None)
+            mine, vocabulary = own[me]
+            low = len(vocabulary)
+            chunk = Chunk(*mine.count(block, vocabulary, True, self.ignored, None))
+            return me, low, len(vocabulary), chunk
+
+        results = list(in_rounds(read, blocks, n_jobs))
+        nodes = {me: np.arange(len(vocabulary) + 1, dtype=np.int32) for me, (_, vocabulary) in own.items()}
+        for me, low, high, _ in results:
+            self.vocabulary.absorb(own[me][1], low, high, nodes[me], None)
+        self.rows = _longer(self.rows, len(self))
+        for me, (mine, vocabulary) in own.items():
+            self.rows[nodes[me][:-1]] += mine.rows(len(vocabulary))
+
+        def renumber(result: tuple[int, int, int, Chunk]) -> Chunk:
+            with self._reader() as mine:
+                mine.renumber(*result[3], nodes[result[0]], len(self))
+            return result[3]
+
+        return list(in_rounds(renumber, results, n_jobs))
+
+    def count(self, blocks: Iterable[list[str]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:
+        """The columns of the documents' features, in order."""
+
+        def read(block: list[str]) -> Chunk:
+            with self._reader() as mine:
+                return Chunk(*mine.count(block, self.vocabulary, False, self.ignored, columns))
+
+        return list(in_rounds(read, blocks, n_jobs))
+
+    def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
+        """The place of each wanted term in the order of the names, counted from `first`; −1 for the others."""
+        prefix, last, arena, offsets = self.vocabulary.arrays()
+        if (prefix >= 0).any() and len(arena) and arena.min() <= SPACE:  # "a\1" comes before "a b"
+            return _by_name(self, wanted, first)
+        ranks, columns = np.empty(len(offsets) - 1, np.int32), np.empty(len(prefix), np.int32)
+        engine_columns.rank_strings(arena, offsets, ranks)
+        engine_columns.number(prefix, last, ranks, wanted.view(np.uint8), first, columns)
+        return columns
+
+    def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]:
+        return self.vocabulary.names(numbers)
+
+    def only(self, wanted: NDArray[np.bool_]) -> tuple["EngineTerms", NDArray[np.int64]]:
+        """The wanted terms alone, in their order, with what they are made of; and where each comes from."""
+        prefix, last, _, _ = self.vocabulary.arrays()
+        needed = wanted.copy()
+        needed[: self.ignored] = True
+        pairs = np.flatnonzero(prefix >= 0)
+        while True:
+            parts = pairs[needed[pairs]]
+            if needed[prefix[parts]].all() and needed[last[parts]].all():
+                break
+            needed[prefix[parts]] = needed[last[parts]] = True
+        kept = EngineTerms.__new__(EngineTerms)
+        kept.plan, kept.stop_words, kept.ignored, kept._idle = self.plan, self.stop_words, self.ignored, []
+        kept.vocabulary = reader.Vocabulary(_seed())
+        kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
+        sources = np.flatnonzero(needed)
+        kept.rows = np.where(wanted, self.rows, 0)[sources]
+        return kept, sources
+
+    def _reader(self) -> "Lent":
+        return Lent(self._idle, self.plan)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("vocabulary", "_idle")}
+        return kept | {"arrays": self.vocabulary.arrays()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        prefix, last, arena, offsets = state.pop("arrays")
+        self.__dict__.update(state, _idle=[], vocabulary=reader.Vocabulary(_seed()))
+        self.vocabulary.restore(prefix, last, np.append(arena, np.zeros(64, np.uint8)), offsets)
+
+
+class Lent:
+    """One of the idle readers, or a new one; it is put back afterwards. `list` methods are atomic."""
+
+    def __init__(self, idle: list[Any], plan: Plan) -> None:
+        self.idle, self.plan = idle, plan
+
+    def __enter__(self) -> Any:
+        try:
+            self.reader = self.idle.pop()
+        except IndexError:
+            self.reader = self.plan.reader()
+        return self.reader
+
+    def __exit__(self, *_: object) -> None:
+        self.idle.append(self.reader)
+
+
+class PythonTerms:
+    """Any hashable values, in a dict. A document is what an analyzer made of it: its features, however often."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}
+        self.rows = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def add(self, terms: list[Any]) -> NDArray[np.int32]:
+        return np.array([self.numbers.setdefault(term, len(self.numbers)) for term in terms], np.int32)
+
+    def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002 - Python holds the GIL
+        numbers = dict(self.numbers)
+        chunks = [self._counted(block, lambda term: numbers.setdefault(term, len(numbers))) for block in blocks]
+        self.numbers, self.rows = numbers, _longer(self.rows, len(numbers))
+        for chunk in chunks:
+            self.rows += np.bincount(chunk.numbers, minlength=len(numbers))
+        return chunks
+
+    def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002
+        known = {term: int(columns[number]) for term, number in self.numbers.items() if columns[number] >= 0}
+        return [self._counted(block, known.get) for block in blocks]
+
+    def _counted(self, block: list[Any], number_of: Callable[[Any], int | None]) -> Chunk:
+        lengths, numbers, counts = np.empty(len(block), np.int64), [], []
+        for i, document in enumerate(block):
+            row: dict[int, int] = {}
+            for term in document:
+                number = number_of(term)
+                if number is not None:
+                    row[number] = row.get(number, 0) + 1
+            lengths[i] = len(row)
+            numbers += sorted(row)
+            counts += [row[number] for number in sorted(row)]
+        return Chunk(lengths, np.array(numbers, np.int32), np.array(counts, np.int32))
+
+    def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
+        return _by_name(self, wanted, first)
+
+    def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]:
+        terms = list(self.numbers)
+        names = np.empty(len(numbers), object)
+        for i, number in enumerate(numbers):
+            names[i] = terms[number]
+        return names
+
+    def only(self, wanted: NDArray[np.bool_]) -> tuple["PythonTerms", NDArray[np.int64]]:
+        sources = np.flatnonzero(wanted)
+        kept = PythonTerms()
+        kept.add(list(self.names(sources.astype(np.int32))))
+        kept.rows = self.rows[sources]
+        return kept, sources
+
+
+def _longer(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    longer = np.zeros(n, np.int64)
+    longer[: len(rows)] = rows
+    return longer
+
+
+def _by_name(terms: Terms, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
+    """What `order` says, by writing the names and sorting them."""
+    numbers = np.flatnonzero(wanted).astype(np.int32)
+    names = terms.names(numbers)
+    columns = np.full(len(wanted), -1, np.int32)
+    for column, i in enumerate(sorted(range(len(names)), key=names.__getitem__), first):
+        columns[numbers[i]] = column
+    return columns
