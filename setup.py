@@ -32,6 +32,7 @@ KERNELS = (
     "rows",
     "scaling",
     "vectors",
+    "weighting",
 )
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"

@@ -24,7 +24,7 @@ WIDEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Rows:
-    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, rows sorted without duplicates."""
+    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, no index twice in a row, rows sorted."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -68,10 +68,18 @@ class Rows:
         return replace(self, values=self.values.astype(dtype))
 
 
-def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonnegative: bool = False) -> Rows:
+def as_rows(
+    X: Any,
+    *,
+    dtype: np.dtype[Any] | None = None,
+    name: str = "X",
+    nonnegative: bool = False,
+    in_order: bool = True,
+) -> Rows:
     """Prove X, any matrix scikit-learn accepts, and return it as rows; a canonical CSR is not copied.
 
     `dtype` is the type of the weights that will meet the rows; it sets the largest |x| allowed. None: the rows' own.
+    `in_order=False`: indices of a CSR may be in any order, and then are left in it unless some occur twice in a row.
     """
     if not sp.issparse(X):
         if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
@@ -98,7 +106,7 @@ def as_rows(X: Any, *, dtype: np.dtype[Any] | None = None, name: str = "X", nonn
         raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if n_columns > WIDEST:
         raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
-    rows = _prove(_to_csr(X, name), name)
+    rows = _prove(_to_csr(X, name), name, in_order)
     limit = LIMITS[rows.values.dtype if dtype is None else np.dtype(dtype)]
     if rows.largest > limit:
         position = int(np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)[0])
@@ -165,12 +173,12 @@ def _to_csr(X: Any, name: str) -> Any:
         raise ValueError(f"{name} is a malformed {X.format} matrix: {error}") from error
 
 
-def _prove(X: Any, name: str) -> Rows:
+def _prove(X: Any, name: str, in_order: bool = True) -> Rows:
     _same_length(name, indices=X.indices, data=X.data)
     n_rows, n_columns = X.shape
     indptr, indices, values, facts = _prove_compressed(X.indptr, X.indices, X.data, n_rows, n_columns, name, "row")
     canonical, negative, zeros, largest = facts
-    if canonical:
+    if canonical or not (in_order or _repeated(indptr, indices, n_columns)):
         return Rows(indptr, indices, values, n_columns, negative, zeros, largest)
     nnz = int(indptr[-1])
     copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
@@ -215,6 +223,10 @@ def _prove_compressed(
         kind = "NaN" if np.isnan(reals[position]) else "infinity"
         raise ValueError(f"Input {name} contains {kind} {_where(pointers, columns, position)}")
     return pointers, columns, reals, (canonical, negative, zeros, largest)
+
+
+def _repeated(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> bool:
+    return check.repeats(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
 
 
 def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int) -> str:

@@ -12,6 +12,7 @@ from fastlin.engine import passes as passes
 from fastlin.engine import rows as rows
 from fastlin.engine import scaling as scaling
 from fastlin.engine import vectors as vectors
+from fastlin.engine import weighting as weighting
 
 LEVELS: dict[str, int]
 ISA: str

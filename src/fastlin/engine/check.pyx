@@ -7,7 +7,7 @@ The loops have no branch in a non-zero, so that gcc vectorises them; where a row
 |x| is compared as an integer, which orders finite numbers < ∞ < NaN and, unlike a maximum of floats, vectorises.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from fastlin.engine.csr cimport real
 
@@ -88,3 +88,22 @@ def prove(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
         return fault, i, p, False, False, False, 0.0
     return (SOUND, 0, 0, not disorder, bool(negative), bool(zeros),
             fastlin_from_float(largest) if real is float else fastlin_from_double(largest))
+
+
+def repeats(const int64_t[::1] indptr, const int32_t[::1] indices, uint64_t[::1] seen):
+    """The first row with an index twice, or −1; for rows in any order. `seen`: a bit a column, all 0, and so left."""
+    cdef int64_t i, p, end, fault = -1, rows = indptr.shape[0] - 1
+    cdef uint64_t bit
+    with nogil:
+        for i in range(rows):
+            end = indptr[i + 1]
+            for p in range(indptr[i], end):
+                bit = 1ULL << (indices[p] & 63)
+                if seen[indices[p] >> 6] & bit:
+                    fault = i
+                seen[indices[p] >> 6] |= bit
+            for p in range(indptr[i], end):
+                seen[indices[p] >> 6] = 0
+            if fault >= 0:
+                break
+    return fault

@@ -1,0 +1,274 @@
+"""tf-idf of counts."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fastlin import run, validation
+from fastlin.engine import weighting
+from fastlin.text.matrices import as_configured, csr
+from fastlin.validation import Rows, one_of
+
+NORMS = {None: weighting.NONE, "l1": weighting.L1, "l2": weighting.L2}
+LEVELS = np.concatenate([[0.0], 1.0 + np.log(np.arange(1.0, 256.0))])  # the sublinear tf of 0, 1, 2, …
+NOTHING = np.empty(0)
+WORK_OF_A_WEIGHT = 4  # multiply–adds
+
+
+class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Weighs counts by how rare their columns are: scikit-learn's tf-idf, in one pass.
+
+    v_ij = tf(x_ij) · idf_j with idf_j = 1 + log((n + s)/(df_j + s)), divided by the norm of the row: n rows were seen,
+    df_j of them with an entry in column j (an explicit zero is one: a hashed feature that another cancelled did occur),
+    s = 1 if smoothed, else 0. tf(x) = x or, sublinear, 1 + log x for x > 0 and 0 for x = 0.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"} or None
+        Every row is divided by its sum of |v|, by its Euclidean length, or left as it is.
+    use_idf : bool
+        False: idf = 1.
+    smooth_idf : bool
+        Count as if one more document had every column: no idf is infinite.
+    sublinear_tf : bool
+        Take 1 + log x for x.
+    n_jobs : int or None
+        Threads; they never change a bit.
+
+    Attributes
+    ----------
+    idf_ : array of shape (n_features_in_,)
+        May be set, too, even where nothing is fitted; `partial_fit` then computes it anew from the counts.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin.text import TfidfTransformer
+    >>> tfidf = TfidfTransformer(norm="l1").fit([[1, 1, 0], [2, 0, 0], [1, 0, 3]])
+    >>> tfidf.idf_.round(3).tolist()
+    [1.0, 1.693, 1.693]
+    >>> tfidf.transform([[1, 1, 0]]).toarray().round(3).tolist()
+    [[0.371, 0.629, 0.0]]
+    >>> tfidf.partial_fit([[0, 1, 0, 4]]).idf_.round(3).tolist()  # one more document, with a new column
+    [1.223, 1.511, 1.916, 1.916]
+    """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        norm: str | None = "l2",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
+        """Count in how many rows each column occurs.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Counts, dense or sparse.
+        y : ignored
+        """
+        model = self._grown(X, first=True)
+        if self.use_idf:
+            _ = model.idf_  # warns of columns without a document now, if at all
+        self.__dict__ = model.__dict__
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Add the rows to those counted. X may have more columns than before: they stand behind the known ones.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Counts, dense or sparse.
+        y : ignored
+        """
+        self.__dict__ = self._grown(X, first=not hasattr(self, "n_features_in_")).__dict__
+        return self
+
+    def transform(self, X: Any, copy: bool = True) -> Any:
+        """Weigh the rows of X.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Counts, dense or sparse.
+        copy : bool
+            False: a CSR of float32 or float64 gets the weights in the place of its counts.
+
+        Returns
+        -------
+        CSR of shape (n_samples, n_features)
+            float32 if X is, otherwise float64; the entries of a CSR keep their order.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        rows = self._rows(X)
+        self._check_width(X, rows)
+        lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
+        dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
+        if lent and not copy and rows.values is X.data and X.data.flags.writeable:
+            self._weigh(rows.indptr, rows.indices, rows.values, rows.values)
+            return as_configured(X)
+        counts = rows.values[: rows.nnz]
+        out = counts if not lent and counts.dtype == dtype else np.empty(rows.nnz, dtype)
+        self._weigh(rows.indptr, rows.indices, counts, out)
+        indices = rows.indices[: rows.nnz]
+        return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
+
+    @property
+    def idf_(self) -> NDArray[Any]:
+        """The inverse document frequencies."""
+        if getattr(self, "_idf", None) is None:
+            if getattr(self, "_documents", None) is None:
+                raise AttributeError(f"this {type(self).__name__} has no idf_: nothing was fitted with use_idf=True")
+            smooth = float(self.smooth_idf)
+            self._idf = (np.log((self._n_documents + smooth) / (self._documents + smooth)) + 1.0).astype(self._dtype)
+        return self._idf
+
+    @idf_.setter
+    def idf_(self, value: Any) -> None:
+        array = np.asarray(value)
+        array = np.require(array, validation.as_real(array), ["C", "A"])
+        if array.ndim != 1:
+            raise ValueError(f"idf_ must be a vector, got shape {array.shape}")
+        wrong = ~((np.abs(array) <= 1e20) | np.isinf(array))
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise ValueError(f"idf_ holds {array[place]} at {place}; at most 1e20 is supported")
+        self._idf = array
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_") or getattr(self, "_idf", None) is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = bool(self.sublinear_tf)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # Parts
+
+    _idf: NDArray[Any] | None  # None: to be computed from what follows
+    _documents: NDArray[np.int64] | None  # df; None without use_idf
+    _n_documents: int
+    _dtype: np.dtype[Any]
+
+    def _check_parameters(self) -> None:
+        one_of("norm", self.norm, NORMS)
+        for name in ("use_idf", "smooth_idf", "sublinear_tf"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        validation.as_jobs(self.n_jobs)
+
+    def _rows(self, X: Any) -> Rows:
+        return validation.as_rows(X, nonnegative=bool(self.sublinear_tf), in_order=False)
+
+    def _check_width(self, X: Any, rows: Rows) -> None:
+        if hasattr(self, "n_features_in_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        expected = len(self.idf_) if hasattr(self, "idf_") else self.n_features_in_
+        if rows.n_columns != expected:
+            raise ValueError(f"X has {rows.n_columns} features, but {type(self).__name__} expects {expected}")
+
+    def _grown(self, X: Any, first: bool) -> Self:
+        """A copy of this estimator that has counted the rows of X, too."""
+        self._check_parameters()
+        rows = self._rows(X)
+        model = copy.copy(self)
+        validate_data(model, X, reset=True, skip_check_array=True)
+        if not first:
+            self._check_growth(model)
+        dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
+        model._count(rows.indptr, rows.indices, rows.n_columns, dtype, first)
+        return model
+
+    def _check_growth(self, grown: Self) -> None:
+        known = self.n_features_in_
+        if grown.n_features_in_ < known:
+            raise ValueError(
+                f"X has {grown.n_features_in_} features, but {type(self).__name__} has seen {known}; columns may be "
+                f"added, not left out"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        given = getattr(grown, "feature_names_in_", None)
+        if (names is None) != (given is None):
+            had, has = ("names", "none") if given is None else ("no names", "some")
+            raise ValueError(f"the columns of X had {had} before and have {has} now")
+        if names is not None and given is not None and (names != given[:known]).any():
+            place = int(np.argmax(names != given[:known]))
+            raise ValueError(f"column {place} of X was {names[place]!r} and is {given[place]!r} now")
+
+    def _count(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        n_columns: int,
+        dtype: np.dtype[Any],
+        first: bool,
+    ) -> None:
+        """Add rows of a proved CSR to the counts. `dtype` is that of idf_, if these are the first."""
+        self._idf = None
+        if not self.use_idf:
+            self._documents = None
+            return
+        documents = np.zeros(n_columns, np.int64)
+        counted = 0
+        if not first and self._documents is not None:
+            documents[: len(self._documents)] = self._documents
+            counted, dtype = self._n_documents, self._dtype
+        for start, stop in run.cuts(indptr, WORK_OF_A_WEIGHT):
+            weighting.count_rows(indices[indptr[start] : indptr[stop]], documents)
+        self._documents, self._n_documents, self._dtype = documents, counted + len(indptr) - 1, dtype
+
+    def _weigh(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        counts: NDArray[Any],
+        out: NDArray[Any],
+    ) -> None:
+        """out = the weights of a proved CSR of counts (int32, int64, float32 or float64), which `out` may be."""
+        idf, norm = NOTHING, NORMS[self.norm]
+        if hasattr(self, "idf_"):
+            idf = self.idf_.astype(np.float64, copy=False)
+            _check_finite(idf, indptr, indices)
+        levels = LEVELS if self.sublinear_tf else NOTHING
+
+        def work(start: int, stop: int) -> None:
+            weighting.weigh(indptr, indices, counts, start, stop, idf, levels, norm, out)
+
+        run.in_threads(work, run.cuts(indptr, WORK_OF_A_WEIGHT), self.n_jobs)
+
+
+def _check_finite(idf: NDArray[np.float64], indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
+    """Refuse rows with a column that no document had, if the frequencies are not smoothed."""
+    if np.isfinite(idf).all():
+        return
+    endless = ~np.isfinite(idf[indices[: indptr[-1]]])
+    if endless.any():
+        position = int(np.argmax(endless))
+        row = int(np.searchsorted(indptr, position, side="right")) - 1
+        raise ValueError(
+            f"row {row} has column {indices[position]}, whose idf is infinite: no document had it; smooth_idf=True helps"
+        )
