@@ -1,0 +1,353 @@
+"""Dicts, pairs and strings to matrices: by a vocabulary of names, or by their hashes."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array, metadata_routing
+from sklearn.utils.validation import check_is_fitted
+
+from fastlin.text import entries
+from fastlin.text.matrices import as_configured, csr
+from fastlin.validation import WIDEST, one_of, whole_number
+
+KINDS = {"dict": entries.DICTS, "pair": entries.PAIRS, "string": entries.STRINGS}
+
+
+class DictVectorizer(TransformerMixin, BaseEstimator):
+    """A column for every name in dicts, and for every value that a name has if values are strings.
+
+    The entry `"age": 3` puts 3 into the column "age"; `"tag": "noun"` puts 1 into "tag=noun"; `"tag": ["noun", "verb"]`
+    does so for each of the strings. The output is scikit-learn's.
+
+    Parameters
+    ----------
+    dtype : type
+        Of the values; what is no float is made one by `dtype(value)`.
+    separator : str
+        Stands between a name and its string value.
+    sparse : bool
+        Return a CSR; else a dense array.
+    sort : bool
+        The columns are in the order of their names; else in that of their first appearance.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        From name to column.
+    feature_names_ : list
+        The name of each column.
+
+    Examples
+    --------
+    >>> from fastlin.text import DictVectorizer
+    >>> vectorizer = DictVectorizer(sparse=False)
+    >>> vectorizer.fit_transform([{"word": "time", "length": 4}, {"word": "flies", "length": 5}])
+    array([[4., 0., 1.],
+           [5., 1., 0.]])
+    >>> vectorizer.feature_names_
+    ['length', 'word=flies', 'word=time']
+    """
+
+    __metadata_request__inverse_transform: ClassVar[dict[str, Any]] = {"dict_type": metadata_routing.UNUSED}
+
+    vocabulary_: dict[Any, int]
+    feature_names_: list[Any]
+
+    def __init__(
+        self, *, dtype: Any = np.float64, separator: str = "=", sparse: bool = True, sort: bool = True
+    ) -> None:
+        self.dtype = dtype
+        self.separator = separator
+        self.sparse = sparse
+        self.sort = sort
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
+        """Learn the names.
+
+        Parameters
+        ----------
+        X : iterable of dicts, or a dict
+            The values are numbers, None (NaN), strings or iterables of strings.
+        y : ignored
+        """
+        self._check_parameters()
+        vocabulary: dict[Any, int] = {}
+        self._look_up(X, vocabulary, growing=True, filling=False)
+        names = list(vocabulary)
+        if self.sort:
+            _sort(names)
+            vocabulary = {name: place for place, name in enumerate(names)}
+        self.feature_names_, self.vocabulary_ = names, vocabulary
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """Learn the names and return the matrix, in one pass over X.
+
+        Parameters
+        ----------
+        X : iterable of dicts, or a dict
+            The values are numbers, None (NaN), strings or iterables of strings.
+        y : ignored
+
+        Returns
+        -------
+        matrix of shape (n_samples, n_features)
+        """
+        self._check_parameters()
+        vocabulary: dict[Any, int] = {}
+        values, indices, indptr, ordered, _ = self._look_up(X, vocabulary, growing=True, filling=True)
+        names = list(vocabulary)
+        if self.sort:
+            _sort(names)
+            places = np.empty(len(names), np.int32)
+            for place, name in enumerate(names):
+                places[vocabulary[name]] = place
+                vocabulary[name] = place
+            floats = values if isinstance(values, np.ndarray) else NOTHING
+            ordered = entries.renumber(indptr, indices, floats, places, self.sparse and floats is values)
+        matrix = self._matrix(values, indices, indptr, ordered, len(names))
+        self.feature_names_, self.vocabulary_ = names, vocabulary
+        return matrix
+
+    def transform(self, X: Any) -> Any:
+        """The matrix of X; names that are not in the vocabulary are left out.
+
+        Parameters
+        ----------
+        X : iterable of dicts, or a dict
+            The values are numbers, None (NaN), strings or iterables of strings.
+
+        Returns
+        -------
+        matrix of shape (n_samples, n_features)
+        """
+        check_is_fitted(self, ["feature_names_", "vocabulary_"])
+        self._check_parameters()
+        values, indices, indptr, ordered, _ = self._look_up(X, self.vocabulary_, growing=False, filling=True)
+        return self._matrix(values, indices, indptr, ordered, len(self.vocabulary_))
+
+    def inverse_transform(self, X: Any, dict_type: Any = dict) -> list[Any]:
+        """The dicts that the rows stand for; a string value is part of its name, as in `feature_names_`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+        dict_type : type
+            What is made for each row.
+
+        Returns
+        -------
+        list of dict_type
+        """
+        check_is_fitted(self, "feature_names_")
+        X = check_array(X, accept_sparse=["csr", "csc"])
+        names = self.feature_names_
+        if X.shape[1] > len(names):
+            raise ValueError(f"X has {X.shape[1]} columns, but the vocabulary has {len(names)} names")
+        if not sp.issparse(X):
+            X = sp.csr_array(X)
+        elif not (X.format == "csr" and X.has_canonical_format):
+            X = X.tocsr(copy=True)
+            X.sum_duplicates()
+        dicts = [dict_type() for _ in range(X.shape[0])]
+        for row, made in enumerate(dicts):
+            start, stop = X.indptr[row], X.indptr[row + 1]
+            for column, value in zip(X.indices[start:stop].tolist(), X.data[start:stop], strict=True):
+                if value != 0:
+                    made[names[column]] = value
+        return dicts
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """The names of the columns, as strings.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        array of str objects
+        """
+        check_is_fitted(self, "feature_names_")
+        names = [name if isinstance(name, str) else str(name) for name in self.feature_names_]
+        return np.asarray(names, dtype=object)
+
+    def restrict(self, support: Any, indices: bool = False) -> Self:
+        """Keep some of the columns, such as a selector's.
+
+        Parameters
+        ----------
+        support : array
+            A mask, or with `indices` the numbers of the columns in their new order.
+        indices : bool
+        """
+        check_is_fitted(self, "feature_names_")
+        kept = np.asarray(support) if indices else np.flatnonzero(support)
+        self.vocabulary_ = {}
+        for column in kept.tolist():
+            self.vocabulary_[self.feature_names_[column]] = len(self.vocabulary_)
+        self.feature_names_ = list(self.vocabulary_)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.dict = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    # Parts
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.separator, str):
+            raise TypeError(f"separator must be a string, got {self.separator!r}")
+        _check_flags(self, "sparse", "sort")
+
+    def _look_up(self, X: Any, vocabulary: dict[Any, int], *, growing: bool, filling: bool) -> tuple[Any, ...]:
+        samples = [X] if isinstance(X, Mapping) else X
+        kind = self.dtype if callable(self.dtype) else np.dtype(self.dtype).type
+        floating = np.dtype(self.dtype).kind == "f"
+        sort = self.sparse and not (growing and self.sort)
+        found = entries.look_up(samples, self.separator, vocabulary, growing, filling, kind, floating, sort)
+        if filling and not found[-1]:
+            raise ValueError("X is empty: there is no sample to make a row of")
+        return found
+
+    def _matrix(
+        self, values: Any, indices: NDArray[np.int32], indptr: NDArray[np.int64], ordered: bool, n_columns: int
+    ) -> Any:
+        matrix = csr(np.asarray(values, dtype=self.dtype), indices, indptr, (len(indptr) - 1, n_columns))
+        if not self.sparse:
+            return matrix.toarray()
+        if not ordered:
+            matrix.sort_indices()
+        return matrix
+
+
+class FeatureHasher(TransformerMixin, BaseEstimator):
+    """A column for every name in dicts, pairs or strings, found by its hash: no vocabulary, nothing to fit.
+
+    A name goes to column |h| mod n_features with the sign of h, its MurmurHash3 (of its UTF-8, seed 0). A string value
+    becomes part of the name, "name=value", with the value 1. The output is scikit-learn's: names that share a column
+    are added up, and where they cancel a 0 is stored.
+
+    Parameters
+    ----------
+    n_features : int
+        The number of columns.
+    input_type : {"dict", "pair", "string"}
+        What a sample is: a dict from names to values, an iterable of pairs (name, value), or one of names (value 1).
+    dtype : type
+        Of the values.
+    alternate_sign : bool
+        Multiply a value by the sign of its name's hash, so that collisions cancel in the mean.
+
+    Examples
+    --------
+    >>> from fastlin.text import FeatureHasher
+    >>> hasher = FeatureHasher(n_features=8)
+    >>> hasher.transform([{"word": "time", "length": 4}, {"word": "flies", "length": 5}]).toarray()
+    array([[...]])
+    """
+
+    __metadata_request__transform: ClassVar[dict[str, Any]] = {"raw_X": metadata_routing.UNUSED}
+
+    def __init__(
+        self,
+        n_features: int = 2**20,
+        *,
+        input_type: str = "dict",
+        dtype: Any = np.float64,
+        alternate_sign: bool = True,
+    ) -> None:
+        self.n_features = n_features
+        self.input_type = input_type
+        self.dtype = dtype
+        self.alternate_sign = alternate_sign
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
+        """Check the parameters; there is nothing to learn.
+
+        Parameters
+        ----------
+        X, y : ignored
+        """
+        self._check_parameters()
+        return self
+
+    def transform(self, raw_X: Any) -> Any:
+        """Hash the samples.
+
+        Parameters
+        ----------
+        raw_X : iterable of samples
+            Each of the kind that `input_type` says. Values are numbers, or strings, which become part of the name;
+            names are str or bytes.
+
+        Returns
+        -------
+        CSR of shape (n_samples, n_features)
+        """
+        dtype = self._check_parameters()
+        exact = dtype == np.float64
+        kind = KINDS[self.input_type]
+        found = entries.hashed(raw_X, kind, self.n_features, bool(self.alternate_sign), exact)
+        values, indices, indptr, ordered = found
+        if len(indptr) == 1:
+            raise ValueError("raw_X is empty: there is no sample to make a row of")
+        if not exact:
+            values = _converted(values, dtype)
+        matrix = csr(values, indices, indptr, (len(indptr) - 1, self.n_features))
+        if not (exact and ordered):
+            matrix.sum_duplicates()
+        return matrix
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        if self.input_type == "string":
+            tags.input_tags.string = True
+        elif self.input_type == "dict":
+            tags.input_tags.dict = True
+        tags.requires_fit = False
+        return tags
+
+    def _check_parameters(self) -> np.dtype[Any]:
+        """Returns `dtype`."""
+        if whole_number("n_features", self.n_features, 1) > WIDEST:
+            raise ValueError(f"n_features must be at most {WIDEST}, got {self.n_features}")
+        one_of("input_type", self.input_type, KINDS)
+        _check_flags(self, "alternate_sign")
+        return np.dtype(self.dtype)
+
+
+NOTHING = np.empty(0)
+
+
+def _check_flags(estimator: Any, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(estimator, name), bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {getattr(estimator, name)!r}")
+
+
+def _sort(names: list[Any]) -> None:
+    try:
+        names.sort()
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(name).__name__ for name in names}))
+        raise TypeError(f"names of several types ({kinds}) have no order; sort=False leaves them as they come") from error
+
+
+def _converted(values: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The values in another type; integers are truncated, and refused where they do not fit."""
+    if dtype.kind in "iu" and len(values):
+        if np.isnan(values).any():
+            raise ValueError(f"a value is NaN, which {dtype} cannot hold")
+        limits = np.iinfo(dtype)
+        wrong = (np.trunc(values) < limits.min) | (np.trunc(values) >= float(limits.max) + 1)
+        if wrong.any():
+            raise OverflowError(f"{dtype} cannot hold the value {values[wrong][0]:g}")
+    return values.astype(dtype)
