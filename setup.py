@@ -21,6 +21,7 @@ KERNELS = (
     "candidates",
     "check",
     "columns",
+    "conjunctions",
     "dual",
     "gains",
     "layout",

@@ -1,0 +1,231 @@
+"""Products of the columns of a row: which occur, and what each row has of those that are known.
+
+A *node* is a conjunction: the columns themselves are the nodes of level 1, and the children of a node are its products
+with one more column, of a higher number (or the same, for powers): those of node n are starts[n] … starts[n + 1] − 1,
+`columns` says which column each adds, ascending. A *hit* is a node in a row: `places` says where in the CSR its last
+column stands, `ends` where its row ends; what may extend it stands between the two, the row's tail.
+
+    learn      counts the columns in the tails of a node's rows, in an array, and keeps those seen often enough:
+               Gustavson's product of sparse matrices, XᵀX, of which a row is in memory at a time
+    extend     looks the columns of a tail up among the children: in a table that hits of one node share, where their
+               tails are long enough to be worth filling it, otherwise by a search that gallops from one to the next
+    scatter    does without nodes: a conjunction is the hash of its columns
+
+The work of a call is the tails of the hits it is given. Groups are sets of columns, as bits: each column of a
+conjunction must be of another group, so that by Hall's theorem any k of its columns must meet at least k groups.
+Columns of no group never get here.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from fastlin.engine.csr cimport real
+
+cdef extern from * nogil:
+    """
+    #define fastlin_bits(x) __builtin_popcountll(x)
+    #define fastlin_lowest(x) __builtin_ctzll(x)
+    """
+    int fastlin_bits(uint64_t) noexcept
+    int fastlin_lowest(uint64_t) noexcept
+
+cdef enum:
+    FILL = 8                 # a search costs as much as so many entries of a table
+
+
+cdef inline bint allowed(uint64_t one, uint64_t two, uint64_t new, Py_ssize_t level) noexcept nogil:
+    """May a column of the groups `new` join a conjunction of a column of `one`, or of one of these and one of `two`?"""
+    if fastlin_bits(one | new) < 2:
+        return False
+    return level == 1 or (fastlin_bits(two | new) >= 2 and fastlin_bits(one | two | new) >= 3)
+
+
+cdef inline int64_t drain(int32_t* counts, uint64_t* bits, uint64_t* summary, Py_ssize_t words, int32_t cutoff,
+                          int32_t* columns) noexcept nogil:
+    """Write the columns counted at least `cutoff` times, ascending; all counts and bits are zero again."""
+    cdef int64_t q = 0
+    cdef Py_ssize_t w, j
+    cdef int32_t k
+    cdef uint64_t above, below
+    for w in range(words):
+        above = summary[w]
+        summary[w] = 0
+        while above:
+            j = w * 64 + fastlin_lowest(above)
+            above &= above - 1
+            below = bits[j]
+            bits[j] = 0
+            while below:
+                k = <int32_t>(j * 64 + fastlin_lowest(below))
+                below &= below - 1
+                if counts[k] >= cutoff:
+                    columns[q] = k
+                    q += 1
+                counts[k] = 0
+    return q
+
+
+def learn(const int32_t[::1] indices, const int64_t[::1] places, const int64_t[::1] ends, const int64_t[::1] bounds,
+          Py_ssize_t node, int64_t start, int64_t stop, int64_t skip, int32_t cutoff, Py_ssize_t level,
+          const uint64_t[::1] groups, const uint64_t[::1] one, const uint64_t[::1] two, int32_t[::1] counts,
+          uint64_t[::1] bits, uint64_t[::1] summary, int64_t[::1] sizes, int32_t[::1] columns):
+    """Count the tails of the hits [start, stop), which lie node by node between `bounds`, from `node` on.
+
+    Of every node that ends among them, `sizes` tells how many children it has, `columns` their columns. Returns the
+    first node that does not end, and how many columns were written. `groups` is empty, or holds those of each column;
+    `one` and `two` those of each node's columns. counts, bits and summary carry a node on from call to call.
+    """
+    cdef int64_t h, p, q = 0, end
+    cdef Py_ssize_t nodes = bounds.shape[0] - 1
+    cdef int32_t k
+    cdef bint grouped = groups.shape[0] > 0
+    cdef uint64_t a = 0, b = 0
+    with nogil:
+        h = start
+        while node < nodes:
+            end = bounds[node + 1] if bounds[node + 1] < stop else stop
+            if grouped:
+                a = one[node]
+                b = two[node] if level > 1 else 0
+            while h < end:
+                for p in range(places[h] + skip, ends[h]):
+                    k = indices[p]
+                    if grouped and not allowed(a, b, groups[k], level):
+                        continue
+                    if counts[k] == 0:
+                        bits[k >> 6] |= <uint64_t>1 << (k & 63)
+                        summary[k >> 12] |= <uint64_t>1 << ((k >> 6) & 63)
+                    counts[k] += 1
+                h += 1
+            if bounds[node + 1] > stop:
+                break
+            sizes[node] = drain(&counts[0], &bits[0], &summary[0], summary.shape[0], cutoff, &columns[q])
+            q += sizes[node]
+            node += 1
+    return node, q
+
+
+cdef inline int64_t search(const int32_t* among, int64_t low, int64_t high, int32_t wanted) noexcept nogil:
+    """The first place in [low, high) that is not below `wanted`, near `low` more often than not."""
+    cdef int64_t step = 1, middle
+    while low + step < high and among[low + step] < wanted:
+        low += step
+        step *= 2
+    if low + step < high:
+        high = low + step + 1
+    while low < high:
+        middle = (low + high) // 2
+        if among[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def extend(const int32_t[::1] indices, const real[::1] values, const int64_t[::1] places, const int64_t[::1] ends,
+           const int64_t[::1] nodes, const real[::1] products, const int64_t[::1] order, const int64_t[::1] starts,
+           const int32_t[::1] columns, int64_t skip, const int64_t[::1] slots, int32_t[::1] table,
+           int64_t[::1] found, int64_t[::1] new_places, int64_t[::1] new_nodes, real[::1] new_products):
+    """The children that the rows of some hits have, hit after hit; returns how many.
+
+    `order` visits the hits of a node one after the other. `slots` leaves room for each hit's whole tail; at the end the
+    children lie together, found[h] of hit h. `table` [V] is zeros before and after.
+    """
+    cdef int64_t t, u, h, p, q, c, n, last, low, high, tail, size, to = 0, hits = order.shape[0]
+    cdef int32_t k
+    cdef real x
+    with nogil:
+        t = 0
+        while t < hits:
+            n = nodes[order[t]]
+            low = starts[n]
+            high = starts[n + 1]
+            size = high - low
+            u = t
+            tail = 0
+            while u < hits and nodes[order[u]] == n:
+                tail += ends[order[u]] - places[order[u]]
+                u += 1
+            if FILL * tail > size:
+                for c in range(low, high):
+                    table[columns[c]] = <int32_t>(c - low + 1)
+                while t < u:
+                    h = order[t]
+                    x = products[h]
+                    q = slots[h]
+                    for p in range(places[h] + skip, ends[h]):
+                        k = table[indices[p]]
+                        new_places[q] = p
+                        new_nodes[q] = low + k - 1
+                        new_products[q] = x * values[p]
+                        q += k > 0
+                    found[h] = q - slots[h]
+                    t += 1
+                for c in range(low, high):
+                    table[columns[c]] = 0
+            else:
+                while t < u:
+                    h = order[t]
+                    x = products[h]
+                    q = slots[h]
+                    c = low
+                    last = ends[h]
+                    for p in range(places[h] + skip, last):
+                        c = search(&columns[0], c, high, indices[p])
+                        if c == high:
+                            break
+                        if columns[c] == indices[p]:
+                            new_places[q] = p
+                            new_nodes[q] = c
+                            new_products[q] = x * values[p]
+                            q += 1
+                    found[h] = q - slots[h]
+                    t += 1
+        for h in range(hits):
+            q = slots[h]
+            for p in range(found[h]):
+                new_places[to + p] = new_places[q + p]
+                new_nodes[to + p] = new_nodes[q + p]
+                new_products[to + p] = new_products[q + p]
+            to += found[h]
+    return to
+
+
+cdef inline uint64_t mix(uint64_t h, uint64_t k) noexcept nogil:
+    """One more column in a hash: the last steps of Steele, Lea & Flood's SplitMix64."""
+    h = (h ^ k) + 0x9E3779B97F4A7C15ULL
+    h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9ULL
+    h = (h ^ (h >> 27)) * 0x94D049BB133111EBULL
+    return h ^ (h >> 31)
+
+
+def scatter(const int32_t[::1] indices, const real[::1] values, const int64_t[::1] places, const int64_t[::1] ends,
+            const uint64_t[::1] hashes, const real[::1] products, int64_t skip, Py_ssize_t level,
+            const uint64_t[::1] groups, const uint64_t[::1] one, const uint64_t[::1] two, int64_t n_buckets, bint signs,
+            int64_t[::1] found, int64_t[::1] new_places, uint64_t[::1] new_hashes, real[::1] new_products,
+            int32_t[::1] buckets, real[::1] signed):
+    """All that may extend some hits, hit after hit: found[h] of hit h; returns how many.
+
+    Their hashes and products, and the bucket and the product with its sign that come of them. `one` and `two` are the
+    groups of each hit's columns.
+    """
+    cdef int64_t h, p, q = 0, before
+    cdef uint64_t code, a = 0, b = 0
+    cdef bint grouped = groups.shape[0] > 0
+    with nogil:
+        for h in range(places.shape[0]):
+            before = q
+            if grouped:
+                a = one[h]
+                b = two[h] if level > 1 else 0
+            for p in range(places[h] + skip, ends[h]):
+                if grouped and not allowed(a, b, groups[indices[p]], level):
+                    continue
+                code = mix(hashes[h], <uint64_t>indices[p])
+                new_places[q] = p
+                new_hashes[q] = code
+                new_products[q] = products[h] * values[p]
+                buckets[q] = <int32_t>(((code >> 32) * <uint64_t>n_buckets) >> 32)
+                signed[q] = -new_products[q] if signs and code & 1 else new_products[q]
+                q += 1
+            found[h] = q - before
+    return q
