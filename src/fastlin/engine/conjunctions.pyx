@@ -9,9 +9,13 @@ column stands, `ends` where its row ends; what may extend it stands between the 
                Gustavson's product of sparse matrices, XᵀX, of which a row is in memory at a time
     extend     looks the columns of a tail up among the children: in a table that hits of one node share, where their
                tails are long enough to be worth filling it, otherwise by a search that gallops from one to the next
-    scatter    does without nodes: a conjunction is the hash of its columns
+    scatter    does without nodes: a conjunction is added to the bucket that the hash of its columns names
 
-The work of a call is the tails of the hits it is given. Groups are sets of columns, as bits: each column of a
+Counts and sums are arrays, with the places in use in a bitset of two levels, which is drained in order. Whatever makes
+something is called twice, to count it and to write it where it stays: in the time that the system takes to give a page
+of memory, a page of conjunctions is counted several times. The work of a call is bounded by the tails given to it.
+
+Groups are sets of columns, as bits: each column of a
 conjunction must be of another group, so that by Hall's theorem any k of its columns must meet at least k groups.
 Columns of no group never get here.
 """
@@ -19,6 +23,10 @@ Columns of no group never get here.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastlin.engine.csr cimport real
+
+ctypedef fused index:
+    int32_t
+    int64_t
 
 cdef extern from * nogil:
     """
@@ -122,72 +130,65 @@ cdef inline int64_t search(const int32_t* among, int64_t low, int64_t high, int3
 
 
 def extend(const int32_t[::1] indices, const real[::1] values, const int64_t[::1] places, const int64_t[::1] ends,
-           const int64_t[::1] nodes, const real[::1] products, const int64_t[::1] order, const int64_t[::1] starts,
-           const int32_t[::1] columns, int64_t skip, const int64_t[::1] slots, int32_t[::1] table,
-           int64_t[::1] found, int64_t[::1] new_places, int64_t[::1] new_nodes, real[::1] new_products):
-    """The children that the rows of some hits have, hit after hit; returns how many.
+           const index[::1] nodes, const real[::1] products, const int64_t[::1] order, const int64_t[::1] starts,
+           const int32_t[::1] columns, int64_t skip, int32_t[::1] table, int64_t[::1] found,
+           const int64_t[::1] slots, int64_t[::1] new_places, index[::1] new_nodes, real[::1] new_products):
+    """The children that the rows of some hits have: found[h] of hit h, written from slots[h] on.
 
-    `order` visits the hits of a node one after the other. `slots` leaves room for each hit's whole tail; at the end the
-    children lie together, found[h] of hit h. `table` [V] is zeros before and after.
+    Without slots, children are only counted; without new_places, their places are not asked for. `order` visits the
+    hits of a node one after the other. `table` [V] is zeros before and after.
     """
-    cdef int64_t t, u, h, p, q, c, n, last, low, high, tail, size, to = 0, hits = order.shape[0]
+    cdef int64_t t = 0, u, h, p, q, c, n, low, high, tail, hits = order.shape[0]
     cdef int32_t k
-    cdef real x
+    cdef bint fill = slots.shape[0] > 0, placed = new_places.shape[0] > 0, tabled
     with nogil:
-        t = 0
         while t < hits:
             n = nodes[order[t]]
             low = starts[n]
             high = starts[n + 1]
-            size = high - low
             u = t
             tail = 0
             while u < hits and nodes[order[u]] == n:
                 tail += ends[order[u]] - places[order[u]]
                 u += 1
-            if FILL * tail > size:
+            tabled = FILL * tail > high - low
+            if tabled:
                 for c in range(low, high):
                     table[columns[c]] = <int32_t>(c - low + 1)
-                while t < u:
-                    h = order[t]
-                    x = products[h]
-                    q = slots[h]
+            while t < u:
+                h = order[t]
+                t += 1
+                q = slots[h] if fill else 0
+                n = q
+                if tabled and not fill:
+                    for p in range(places[h] + skip, ends[h]):
+                        q += table[indices[p]] > 0
+                elif tabled:
                     for p in range(places[h] + skip, ends[h]):
                         k = table[indices[p]]
-                        new_places[q] = p
-                        new_nodes[q] = low + k - 1
-                        new_products[q] = x * values[p]
-                        q += k > 0
-                    found[h] = q - slots[h]
-                    t += 1
-                for c in range(low, high):
-                    table[columns[c]] = 0
-            else:
-                while t < u:
-                    h = order[t]
-                    x = products[h]
-                    q = slots[h]
+                        if k:
+                            if placed:
+                                new_places[q] = p
+                            new_nodes[q] = <index>(low + k - 1)
+                            new_products[q] = products[h] * values[p]
+                            q += 1
+                else:
                     c = low
-                    last = ends[h]
-                    for p in range(places[h] + skip, last):
+                    for p in range(places[h] + skip, ends[h]):
                         c = search(&columns[0], c, high, indices[p])
                         if c == high:
                             break
                         if columns[c] == indices[p]:
-                            new_places[q] = p
-                            new_nodes[q] = c
-                            new_products[q] = x * values[p]
+                            if fill:
+                                if placed:
+                                    new_places[q] = p
+                                new_nodes[q] = <index>c
+                                new_products[q] = products[h] * values[p]
                             q += 1
-                    found[h] = q - slots[h]
-                    t += 1
-        for h in range(hits):
-            q = slots[h]
-            for p in range(found[h]):
-                new_places[to + p] = new_places[q + p]
-                new_nodes[to + p] = new_nodes[q + p]
-                new_products[to + p] = new_products[q + p]
-            to += found[h]
-    return to
+                found[h] = q - n
+            if tabled:
+                for c in range(low, high):
+                    table[columns[c]] = 0
 
 
 cdef inline uint64_t mix(uint64_t h, uint64_t k) noexcept nogil:
@@ -198,34 +199,82 @@ cdef inline uint64_t mix(uint64_t h, uint64_t k) noexcept nogil:
     return h ^ (h >> 31)
 
 
-def scatter(const int32_t[::1] indices, const real[::1] values, const int64_t[::1] places, const int64_t[::1] ends,
-            const uint64_t[::1] hashes, const real[::1] products, int64_t skip, Py_ssize_t level,
-            const uint64_t[::1] groups, const uint64_t[::1] one, const uint64_t[::1] two, int64_t n_buckets, bint signs,
-            int64_t[::1] found, int64_t[::1] new_places, uint64_t[::1] new_hashes, real[::1] new_products,
-            int32_t[::1] buckets, real[::1] signed):
-    """All that may extend some hits, hit after hit: found[h] of hit h; returns how many.
+cdef inline void collect(uint64_t code, real x, uint64_t n_buckets, bint signs, real* sums, uint64_t* bits,
+                         uint64_t* summary) noexcept nogil:
+    """Add x to the bucket of a hash."""
+    cdef uint64_t bucket = ((code >> 32) * n_buckets) >> 32
+    sums[bucket] += -x if signs and code & 1 else x
+    bits[bucket >> 6] |= <uint64_t>1 << (bucket & 63)
+    summary[bucket >> 12] |= <uint64_t>1 << ((bucket >> 6) & 63)
 
-    Their hashes and products, and the bucket and the product with its sign that come of them. `one` and `two` are the
-    groups of each hit's columns.
-    """
-    cdef int64_t h, p, q = 0, before
-    cdef uint64_t code, a = 0, b = 0
-    cdef bint grouped = groups.shape[0] > 0
-    with nogil:
-        for h in range(places.shape[0]):
-            before = q
-            if grouped:
-                a = one[h]
-                b = two[h] if level > 1 else 0
-            for p in range(places[h] + skip, ends[h]):
-                if grouped and not allowed(a, b, groups[indices[p]], level):
-                    continue
-                code = mix(hashes[h], <uint64_t>indices[p])
-                new_places[q] = p
-                new_hashes[q] = code
-                new_products[q] = products[h] * values[p]
-                buckets[q] = <int32_t>(((code >> 32) * <uint64_t>n_buckets) >> 32)
-                signed[q] = -new_products[q] if signs and code & 1 else new_products[q]
+
+cdef inline int64_t pour(real* sums, uint64_t* bits, uint64_t* summary, Py_ssize_t words, int32_t* buckets,
+                         real* values) noexcept nogil:
+    """Write the buckets that hold something, ascending, unless `buckets` is NULL; all is zero again."""
+    cdef int64_t q = 0
+    cdef Py_ssize_t w, j
+    cdef int32_t k
+    cdef uint64_t above, below
+    for w in range(words):
+        above = summary[w]
+        summary[w] = 0
+        while above:
+            j = w * 64 + fastlin_lowest(above)
+            above &= above - 1
+            below = bits[j]
+            bits[j] = 0
+            while below:
+                k = <int32_t>(j * 64 + fastlin_lowest(below))
+                below &= below - 1
+                if buckets != NULL:
+                    buckets[q] = k
+                    values[q] = sums[k]
+                sums[k] = 0
                 q += 1
-            found[h] = q - before
     return q
+
+
+def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t row,
+            int64_t start, int64_t stop, int64_t skip, Py_ssize_t depth, const uint64_t[::1] groups,
+            int64_t n_buckets, bint signs, real[::1] sums, uint64_t[::1] bits, uint64_t[::1] summary,
+            int64_t[::1] sizes, int32_t[::1] buckets, real[::1] out):
+    """Add up the products whose first columns stand at [start, stop), from `row` on, in buckets.
+
+    Of every row that ends among them, `sizes` tells how many buckets hold something, `buckets` and `out` which and
+    what, where there is room. Returns the first row that does not end, and how many buckets were met. sums, bits and
+    summary carry a row on from call to call.
+    """
+    cdef int64_t p = start, q, r, last, end, met = 0
+    cdef Py_ssize_t rows = indptr.shape[0] - 1
+    cdef uint64_t one, two, a = 0, b = 0
+    cdef real x
+    cdef bint grouped = groups.shape[0] > 0, fill = buckets.shape[0] > 0
+    with nogil:
+        while row < rows:
+            end = indptr[row + 1]
+            last = end if end < stop else stop
+            while p < last:
+                one = mix(0, <uint64_t>indices[p])
+                if grouped:
+                    a = groups[indices[p]]
+                for q in range(p + skip, end):
+                    if grouped:
+                        b = groups[indices[q]]
+                        if not allowed(a, 0, b, 1):
+                            continue
+                    two = mix(one, <uint64_t>indices[q])
+                    x = values[p] * values[q]
+                    collect(two, x, <uint64_t>n_buckets, signs, &sums[0], &bits[0], &summary[0])
+                    if depth == 3:
+                        for r in range(q + skip, end):
+                            if not grouped or allowed(a, b, groups[indices[r]], 2):
+                                collect(mix(two, <uint64_t>indices[r]), x * values[r], <uint64_t>n_buckets, signs,
+                                        &sums[0], &bits[0], &summary[0])
+                p += 1
+            if end > stop:
+                break
+            sizes[row] = pour(&sums[0], &bits[0], &summary[0], summary.shape[0],
+                              &buckets[met] if fill else NULL, &out[met] if fill else NULL)
+            met += sizes[row]
+            row += 1
+    return row, met

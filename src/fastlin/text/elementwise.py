@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from fastlin.text.transformers import SparseTransformer
+from fastlin.text.transformers import SparseTransformer, assemble
 from fastlin.validation import one_of
 
 Values = NDArray[Any]
@@ -81,7 +81,7 @@ class Elementwise(SparseTransformer):
         for name in self._names():
             with np.errstate(under="ignore"):
                 made = FUNCTIONS[name][0](values)
-            blocks.append(sp.csr_array((made, rows.indices[: rows.nnz], rows.indptr), shape=(len(rows), width)))
+            blocks.append(assemble(made, rows.indices[: rows.nnz], rows.indptr, width))
         return self._given(sp.hstack(blocks, format="csr"))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 Everything is done in pieces of bounded work, so that Ctrl-C acts between them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,35 +13,11 @@ from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine import conjunctions as kernels
+from fastlin.text.transformers import assemble
 from fastlin.validation import WIDEST, Rows
 
 NONE = np.empty(0, np.uint64)
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Conjunctions in rows: which row, where in it the last column stands, which conjunction (or its hash), its value.
-
-    Level 1 are the columns of the rows themselves.
-    """
-
-    level: int
-    rows: NDArray[np.int64]
-    places: NDArray[np.int64]
-    nodes: NDArray[Any]
-    values: NDArray[Any]
-
-    @classmethod
-    def of(cls, rows: Rows) -> Self:
-        numbers = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-        return cls(1, numbers, np.arange(rows.nnz), rows.indices.astype(np.int64), rows.values)
-
-    def __getitem__(self, which: Any) -> "Hits":
-        return Hits(self.level, self.rows[which], self.places[which], self.nodes[which], self.values[which])
-
-    def pieces(self, indptr: NDArray[np.int64]) -> Any:
-        """(start, stop) of hits whose tails come to a fixed amount of work."""
-        return run.cuts(room(indptr[self.rows + 1] - self.places), 1)
+NOWHERE = np.empty(0, np.int64)
 
 
 def room(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -61,6 +38,33 @@ def compact(rows: Rows, rank: NDArray[np.int32], width: int) -> Rows:
 
 
 @dataclass(frozen=True)
+class Hits:
+    """Conjunctions in rows: where the last column stands, where its row ends, which conjunction, its value."""
+
+    level: int
+    places: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    nodes: NDArray[Any]
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: Rows, index: type) -> Self:
+        """Level 1: the columns of the rows themselves."""
+        ends = np.repeat(rows.indptr[1:], np.diff(rows.indptr))
+        return cls(1, np.arange(rows.nnz), ends, rows.indices.astype(index, copy=False), rows.values)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, which: Any) -> "Hits":
+        return Hits(self.level, self.places[which], self.ends[which], self.nodes[which], self.values[which])
+
+    def pieces(self, width: int = 1) -> Iterator[tuple[int, int]]:
+        """Hits whose tails × width come to a fixed amount of work."""
+        return run.cuts(room(self.ends - self.places), width)
+
+
+@dataclass(frozen=True)
 class Tree:
     """The conjunctions learnt: level by level, where the children of each start, and the column that each child adds.
 
@@ -75,11 +79,8 @@ class Tree:
     def learn(cls, rows: Rows, depth: int, powers: bool, cutoff: int, groups: NDArray[np.uint64]) -> Self:
         """Those of at least `cutoff` rows, of compact ones; with `powers`, a column may be there more than once."""
         tree = cls([], [], 0 if powers else 1)
-        if rows.n_columns == 0:
-            none = np.zeros(1, np.int64), np.empty(0, np.int32)
-            return cls([none[0]] * (depth - 1), [none[1]] * (depth - 1), tree.skip)
         counter = Counter(rows, tree.skip, cutoff, groups)
-        hits = Hits.of(rows)
+        hits = Hits.of(rows, np.int32)
         hits = hits[np.argsort(hits.nodes, kind="stable")]
         bounds = room(np.bincount(hits.nodes, minlength=rows.n_columns))
         tree._add([counter.children(hits, bounds, groups, NONE)])
@@ -87,124 +88,132 @@ class Tree:
             tree._add(list(tree._grandchildren(rows, counter, hits, bounds, groups)))
         return tree
 
+    @property
+    def index(self) -> type:
+        """The type that counts the conjunctions of any level."""
+        return np.int32 if max(map(len, self.columns)) <= WIDEST else np.int64
+
+    def find(self, rows: Rows) -> list[sp.csr_array]:
+        """What compact rows have: a matrix of the products of each level."""
+        hits, table, matrices = Hits.of(rows, self.index), np.zeros(rows.n_columns, np.int32), []
+        for level, columns in enumerate(self.columns, start=2):
+            indptr = room(self._walk(rows, hits, level, table, None))[rows.indptr]
+            made = np.empty(indptr[-1], self.index), np.empty(indptr[-1], rows.values.dtype)
+            self._walk(rows, hits, level, table, made)
+            matrices.append(assemble(made[1], made[0], indptr, len(columns)))
+        return matrices
+
+    def members(self, level: int) -> NDArray[np.int64]:
+        """The columns of each conjunction of a level, [n, level]."""
+        found = np.arange(len(self.starts[0]) - 1)[:, None]
+        for above in range(level - 1):
+            found = np.column_stack([np.repeat(found, np.diff(self.starts[above]), axis=0), self.columns[above]])
+        return found
+
     def _add(self, parts: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> None:
-        sizes, columns = zip(*parts, strict=True)
+        sizes, columns = [NOWHERE], [np.empty(0, np.int32)]
+        for some_sizes, some_columns in parts:
+            sizes.append(some_sizes)
+            columns.append(some_columns)
         self.starts.append(room(np.concatenate(sizes)))
         self.columns.append(np.concatenate(columns))
 
     def _grandchildren(
         self, rows: Rows, counter: "Counter", hits: Hits, bounds: NDArray[np.int64], groups: NDArray[np.uint64]
-    ) -> Any:
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The triples that extend pairs, for some first columns after the other."""
-        work = room(rows.indptr[hits.rows + 1] - hits.places)[bounds]
-        for first, last in run.cuts(work, 1):
+        table = np.zeros(rows.n_columns, np.int32)
+        hits = Hits(1, hits.places, hits.ends, hits.nodes.astype(self.index, copy=False), hits.values)
+        for first, last in run.cuts(room(hits.ends - hits.places)[bounds], 4):
             mine = hits[bounds[first] : bounds[last]]
-            parts = [self.extend(rows, mine[a:b])[0] for a, b in mine.pieces(rows.indptr)]
+            parts = [self._children(rows, mine[a:b], table)[0] for a, b in mine.pieces(4)]
             low, high = self.starts[0][first], self.starts[0][last]
-            nodes = np.concatenate([part.nodes for part in parts]) - low
+            nodes = np.concatenate([NOWHERE, *(part.nodes for part in parts)]) - low
             order = np.argsort(nodes, kind="stable")
-            pairs = Hits(
-                2,
-                np.concatenate([part.rows for part in parts])[order],
-                np.concatenate([part.places for part in parts])[order],
-                nodes[order],
-                np.empty(len(nodes), np.uint8),  # what they come to is not asked for
-            )
+            places = np.concatenate([NOWHERE, *(part.places for part in parts)])[order]
+            ends = np.concatenate([NOWHERE, *(part.ends for part in parts)])[order]
             one = two = NONE
             if len(groups):
                 one = np.repeat(groups[first:last], np.diff(self.starts[0][first : last + 1]))
                 two = groups[self.columns[0][low:high]]
-            yield counter.children(pairs, room(np.bincount(nodes, minlength=high - low)), one, two)
+            tails = room(np.bincount(nodes, minlength=high - low))
+            yield counter.children(Hits(2, places, ends, nodes, nodes), tails, one, two)
 
-    def extend(self, rows: Rows, hits: Hits) -> tuple[Hits, NDArray[np.int64]]:
-        """The children of some hits that their rows have, and how many each hit has."""
-        ends = rows.indptr[hits.rows + 1]
-        slots = room(ends - hits.places)
-        order = np.argsort(hits.nodes) if hits.level == 1 else np.arange(len(hits.nodes))
-        found = np.empty(len(hits.nodes), np.int64)
-        places, nodes = np.empty(slots[-1], np.int64), np.empty(slots[-1], np.int64)
+    def _walk(
+        self,
+        rows: Rows,
+        hits: Hits,
+        level: int,
+        table: NDArray[np.int32],
+        out: tuple[NDArray[Any], NDArray[Any]] | None,
+    ) -> NDArray[np.int64]:
+        """How many conjunctions of a level each hit grows into; written to `out`, nodes and values, where it is given."""
+        grown, done = np.zeros(len(hits), np.int64), 0
+        for a, b in hits.pieces(1 if level == hits.level + 1 else 4):
+            part, rest = hits[a:b], None if out is None else (out[0][done:], out[1][done:])
+            if level > hits.level + 1:
+                children, found = self._children(rows, part, table)
+                grown[a:b] = np.diff(room(self._walk(rows, children, level, table, rest))[room(found)])
+            else:
+                grown[a:b] = self._extend(rows, part, table, NOWHERE, NOWHERE, None)
+                if rest is not None:
+                    self._extend(rows, part, table, room(grown[a:b]), NOWHERE, rest)
+            done += int(grown[a:b].sum())
+        return grown
+
+    def _children(self, rows: Rows, hits: Hits, table: NDArray[np.int32]) -> tuple[Hits, NDArray[np.int64]]:
+        """The children of some hits, and how many each hit has."""
+        found = self._extend(rows, hits, table, NOWHERE, NOWHERE, None)
+        slots = room(found)
+        places, nodes = np.empty(slots[-1], np.int64), np.empty(slots[-1], self.index)
         values = np.empty(slots[-1], rows.values.dtype)
-        n = kernels.extend(
-            rows.indices, rows.values, hits.places, ends, hits.nodes, hits.values, order, self.starts[hits.level - 1],
-            self.columns[hits.level - 1], self.skip, slots, np.zeros(rows.n_columns, np.int32), found, places, nodes,
+        self._extend(rows, hits, table, slots, places, (nodes, values))
+        return Hits(hits.level + 1, places, np.repeat(hits.ends, found), nodes, values), found
+
+    def _extend(
+        self,
+        rows: Rows,
+        hits: Hits,
+        table: NDArray[np.int32],
+        slots: NDArray[np.int64],
+        places: NDArray[np.int64],
+        out: tuple[NDArray[Any], NDArray[Any]] | None,
+    ) -> NDArray[np.int64]:
+        """Count the children of hits or, with `slots` to put them, write them."""
+        found = np.zeros(len(hits), np.int64)
+        order = np.argsort(hits.nodes) if hits.level == 1 else np.arange(len(hits))
+        nodes, values = out or (np.empty(0, self.index), np.empty(0, rows.values.dtype))
+        kernels.extend(
+            rows.indices, rows.values, hits.places, hits.ends, hits.nodes, hits.values, order,
+            self.starts[hits.level - 1], self.columns[hits.level - 1], self.skip, table, found, slots, places, nodes,
             values,
         )  # fmt: skip
-        return Hits(hits.level + 1, np.repeat(hits.rows, found), places[:n], nodes[:n], values[:n]), found
-
-    def find(self, rows: Rows) -> list[sp.csr_array]:
-        """What compact rows have, a matrix of the products of each level."""
-        widths = [len(columns) for columns in self.columns]
-        made = [Made(len(rows), width, rows.values.dtype) for width in widths]
-
-        def descend(hits: Hits) -> None:
-            for a, b in hits.pieces(rows.indptr):
-                children, found = self.extend(rows, hits[a:b])
-                made[hits.level - 1].add(hits.rows[a:b], found, children.nodes, children.values)
-                if children.level <= len(widths):
-                    descend(children)
-
-        if rows.n_columns:
-            descend(Hits.of(rows))
-        return [part.matrix() for part in made]
-
-    def members(self, level: int) -> NDArray[np.int64]:
-        """The columns of each conjunction of a level, [n, level]."""
-        parents = np.arange(len(self.starts[0]) - 1)[:, None]
-        for above in range(level - 1):
-            repeated = np.repeat(parents, np.diff(self.starts[above]), axis=0)
-            parents = np.column_stack([repeated, self.columns[above]])
-        return parents
+        return found
 
 
 class Counter:
     """Counts the columns in the tails of hits, and keeps those seen often enough."""
 
     def __init__(self, rows: Rows, skip: int, cutoff: int, groups: NDArray[np.uint64]) -> None:
-        words = -(-rows.n_columns // 64)
         self.rows, self.skip, self.cutoff, self.groups = rows, skip, cutoff, groups
         self.counts = np.zeros(rows.n_columns, np.int32)
-        self.bits, self.summary = np.zeros(words, np.uint64), np.zeros(-(-words // 64), np.uint64)
+        self.bits, self.summary = _bitset(rows.n_columns)
 
     def children(
         self, hits: Hits, bounds: NDArray[np.int64], one: NDArray[np.uint64], two: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many children the nodes have whose hits lie between `bounds`, and the columns of all."""
-        ends = self.rows.indptr[hits.rows + 1]
-        sizes, columns, node = np.zeros(len(bounds) - 1, np.int64), [], 0
-        for start, stop in hits.pieces(self.rows.indptr):
-            work = int((ends[start:stop] - hits.places[start:stop]).sum())
+        sizes, node = np.zeros(len(bounds) - 1, np.int64), 0
+        columns = [np.empty(0, np.int32)]
+        for start, stop in hits.pieces():
+            work = int((hits.ends[start:stop] - hits.places[start:stop]).sum())
             out = np.empty(work + self.rows.n_columns, np.int32)
             node, n = kernels.learn(
-                self.rows.indices, hits.places, ends, bounds, node, start, stop, self.skip, self.cutoff, hits.level,
-                self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
+                self.rows.indices, hits.places, hits.ends, bounds, node, start, stop, self.skip, self.cutoff,
+                hits.level, self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
             )  # fmt: skip
             columns.append(out[:n].copy())
-        return sizes, np.concatenate([*columns, np.empty(0, np.int32)])
-
-
-class Made:
-    """A sparse matrix that is made piece by piece, row after row."""
-
-    def __init__(self, n_rows: int, width: int, dtype: np.dtype[Any]) -> None:
-        self.shape, self.index = (n_rows, width), np.int32 if width <= WIDEST else np.int64
-        self.lengths = np.zeros(n_rows, np.int64)
-        self.indices: list[NDArray[Any]] = [np.empty(0, self.index)]
-        self.values: list[NDArray[Any]] = [np.empty(0, dtype)]
-
-    def add(
-        self, rows: NDArray[np.int64], found: NDArray[np.int64], indices: NDArray[Any], values: NDArray[Any]
-    ) -> None:
-        """`found` entries of each of `rows`."""
-        if len(rows):
-            low = rows[0]
-            counted = np.bincount(rows - low, weights=found)
-            self.lengths[low : low + len(counted)] += counted.astype(np.int64)
-        self.indices.append(indices.astype(self.index))  # copies: what they were cut from is larger
-        self.values.append(values.copy())
-
-    def matrix(self) -> sp.csr_array:
-        arrays = np.concatenate(self.values), np.concatenate(self.indices), room(self.lengths)
-        return sp.csr_array(arrays, shape=self.shape)
+        return sizes, np.concatenate(columns)
 
 
 @dataclass(frozen=True)
@@ -221,40 +230,32 @@ class Hashing:
     signs: bool
 
     def find(self, rows: Rows) -> sp.csr_array:
-        """The buckets of rows, some rows after the other."""
-        lengths = np.diff(rows.indptr)
-        hits = Hits.of(rows)
-        hits = Hits(1, hits.rows, hits.places, hits.nodes.astype(np.uint64), hits.values)
-        blocks = []
-        for first, last in run.cuts(room(lengths**self.depth), 1):
-            found: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]] = []
-            mine = slice(rows.indptr[first], rows.indptr[last])
-            one = self.groups[rows.indices[mine]] if len(self.groups) else NONE
-            self._scatter(rows, hits[mine], one, NONE, found)
-            numbers, buckets, values = (np.concatenate(part) for part in zip(*found, strict=True))
-            shape = (last - first, self.n_buckets)
-            blocks.append(sp.coo_array((values, (numbers - first, buckets)), shape=shape).tocsr())
-        return sp.vstack(blocks, format="csr", dtype=rows.values.dtype)
+        """The buckets of rows."""
+        tails = np.repeat(rows.indptr[1:], np.diff(rows.indptr)) - np.arange(rows.nnz)
+        work = room(tails ** (self.depth - 1))
+        sizes, dtype = np.zeros(len(rows), np.int64), rows.values.dtype
+        nothing = np.empty(0, np.int32), np.empty(0, dtype)
+        bits, summary = _bitset(self.n_buckets)
+        sums = np.zeros(self.n_buckets, dtype)
 
-    def _scatter(
-        self, rows: Rows, hits: Hits, one: NDArray[np.uint64], two: NDArray[np.uint64], found: list[Any]
-    ) -> None:
-        """Append the row, the bucket and the value of all products of some hits with what follows them."""
-        found.append((np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, rows.values.dtype)))
-        for a, b in hits.pieces(rows.indptr):
-            piece, ends = hits[a:b], rows.indptr[hits.rows[a:b] + 1]
-            size = int((ends - piece.places).sum())
-            counts, places, nodes = np.empty(b - a, np.int64), np.empty(size, np.int64), np.empty(size, np.uint64)
-            values, signed = np.empty((2, size), rows.values.dtype)
-            buckets = np.empty(size, np.int32)
-            n = kernels.scatter(
-                rows.indices, rows.values, piece.places, ends, piece.nodes, piece.values, 0 if self.powers else 1,
-                hits.level, self.groups, one[a:b], two[a:b], self.n_buckets, self.signs, counts, places, nodes, values,
-                buckets, signed,
-            )  # fmt: skip
-            children = Hits(hits.level + 1, np.repeat(piece.rows, counts), places[:n], nodes[:n], values[:n])
-            found.append((children.rows, buckets[:n].copy(), signed[:n].copy()))
-            if children.level < self.depth:
-                grouped = len(self.groups) > 0
-                elder = np.repeat(one[a:b], counts) if grouped else NONE
-                self._scatter(rows, children, elder, self.groups[rows.indices[places[:n]]] if grouped else NONE, found)
+        def scatter(indices: NDArray[np.int32], values: NDArray[Any]) -> None:
+            row = done = 0
+            for start, stop in run.cuts(work, 1):
+                row, n = kernels.scatter(
+                    rows.indptr, rows.indices, rows.values, row, start, stop, 0 if self.powers else 1, self.depth,
+                    self.groups, self.n_buckets, self.signs, sums, bits, summary, sizes, indices[done:], values[done:],
+                )  # fmt: skip
+                done += n
+
+        scatter(*nothing)
+        indptr = room(sizes)
+        indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], dtype)
+        if indptr[-1]:
+            scatter(indices, values)
+        return assemble(values, indices, indptr, self.n_buckets)
+
+
+def _bitset(size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """A bit for each of so many places, and one for each word of these."""
+    words = -(-size // 64)
+    return np.zeros(words, np.uint64), np.zeros(-(-words // 64), np.uint64)

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
-from fastlin.validation import Rows
+from fastlin.validation import WIDEST, Rows
 
 
 class SparseTransformer(TransformerMixin, BaseEstimator):
@@ -43,6 +45,13 @@ class SparseTransformer(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def assemble(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[np.int64], width: int) -> sp.csr_array:
+    """A CSR of arrays that it keeps: indices are int32 unless there are more columns or more values than that counts."""
+    kind = np.int32 if max(width, int(indptr[-1])) <= WIDEST else np.int64
+    arrays = values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
+    return sp.csr_array(arrays, shape=(len(indptr) - 1, width))
 
 
 def container(matrix: Any, sparse_output: bool) -> Any:
