@@ -52,3 +52,62 @@ def document(rng, words, between):
     while len(text) < length:
         text += words[rng.integers(len(words))] + between[rng.integers(len(between))]
     return text[len(text) - length :] if rng.random() < 0.3 else text[:length]
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+NGRAMS = ((1, 1), (1, 2), (2, 2), (2, 3), (1, 4))
+PATTERNS = (
+    r"(?u)\b\w\w+\b",
+    r"(?u)\b\w+\b",
+    r"\w{3,}",
+    r"\S+",
+    r"(?u)\b[^\W\d]\w+\b",
+    r"[a-z]+",
+    r"(?a)\w\w+",
+    r"(?u)\w(\w*)",  # what the group holds
+    r"(?u)\w(\w)?",  # what it holds, if anything
+    r"(?u)\w*",  # nothing, between any two characters
+    r"(?u)\w\w+|[^\w\s]+",
+)
+STOP_WORDS = (None, "english", ["ab", "aa", "xx"], ["the"], [])
+LIMITS = (
+    {},
+    {"min_df": 2},
+    {"max_df": 0.5},
+    {"min_df": 0.3, "max_df": 0.8},
+    {"min_df": 1.0},
+    {"min_df": 0.0, "max_df": 1},
+    {"max_features": 1},
+    {"max_features": 3},
+    {"max_features": 20, "max_df": 0.7},
+)
+
+
+def one_of(*values):
+    return st.sampled_from(values)
+
+
+def options_of(name, **fixed):
+    """Options of a vectoriser, by hypothesis; those that are given stay."""
+    choices = {
+        "lowercase": st.booleans(),
+        "strip_accents": one_of(None, None, "ascii", "unicode"),
+        "binary": st.booleans(),
+    }
+    if fixed.get("analyzer", "word") == "word":
+        choices["stop_words"] = st.sampled_from(STOP_WORDS)
+    if name == "HashingVectorizer":
+        choices["n_features"] = one_of(1, 2, 7, 1000, 2**20, 2**31 - 1)
+        choices["norm"] = one_of(None, "l1", "l2")
+        choices["alternate_sign"] = st.booleans()
+        choices["dtype"] = one_of(np.float64, np.float32)
+    if name == "CountVectorizer":
+        choices["dtype"] = one_of(np.int64, np.int32, np.uint8, np.float32, np.float64)
+    if name == "TfidfVectorizer":
+        choices["norm"] = one_of(None, "l1", "l2")
+        choices |= dict.fromkeys(("use_idf", "smooth_idf", "sublinear_tf"), st.booleans())
+        choices["dtype"] = one_of(np.float64, np.float32)
+    some = st.fixed_dictionaries({}, optional=choices)
+    limits = st.just({}) if name == "HashingVectorizer" else st.sampled_from(LIMITS)
+    return st.builds(lambda chosen, limit: {**chosen, **limit, **fixed}, some, limits)
