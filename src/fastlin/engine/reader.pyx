@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
 from fastlin.engine.reading cimport Plan, Scratch, Target, free_scratch, need, read
-from fastlin.engine.tables cimport BATCH, Lexicon, pairs, reserve, strings
+from fastlin.engine.tables cimport BATCH, Lexicon, make_room, pairs, reserve, strings
 from fastlin.engine.tally cimport Tally, add, drain, make_cells
 from fastlin.engine.tokens cimport Document
 
@@ -27,7 +27,7 @@ WORDS, CHARACTERS, IN_WORDS = range(3)          # units
 WORD, VISIBLE = KIND_WORD, KIND_VISIBLE         # members of tokens
 
 
-def alphabet(bint fold):
+def alphabet(bint fold, str clause_ends):
     """The kinds and the lower case of the first 65,536 code points, of every character as it is without `fold`."""
     kinds, lower = np.empty(65536, np.uint8), np.empty(65536, np.uint16)
     cdef uint8_t[::1] kind = kinds
@@ -37,7 +37,7 @@ def alphabet(bint fold):
         small[c] = <uint16_t>Py_UNICODE_TOLOWER(<Py_UCS4>c) if fold else <uint16_t>c
         kind[c] = <uint8_t>kind_beyond(small[c])
     kind[c"_"] |= KIND_WORD
-    for c in b".,:;!?()[]{}\n":
+    for c in map(ord, clause_ends):
         kind[c] |= CLAUSE
     kind[c"'"] |= QUOTE
     kind[0x2019] |= QUOTE
@@ -54,7 +54,8 @@ cdef class Vocabulary:
         self.lexicon.pairs.seed = seed * 3 + 1
         self.lexicon.offsets_room = 1
         self.lexicon.offsets = <int64_t*>calloc(1, sizeof(int64_t))
-        if self.lexicon.offsets == NULL:
+        if (self.lexicon.offsets == NULL or not make_room(&self.lexicon.strings, 0)
+                or not make_room(&self.lexicon.pairs, 0)):
             raise MemoryError
 
     def __dealloc__(self):

@@ -7,7 +7,7 @@ Affixes ("un-", "-ing") follow the words of their piece.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from fastlin.engine.characters cimport width
 from fastlin.engine.murmur cimport bucket, murmur
@@ -195,11 +195,13 @@ cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target
 
 
 cdef inline int affixes_of(Scratch* s, const Plan* plan, int64_t start, int64_t length) except -1 nogil:
-    """The beginnings and ends of a word that is longer than they are, as un- and -ing."""
-    cdef const char* text = s.tokens.text + start
+    """The beginnings and ends of a word that is longer than they are, as un- and -ing; a mark is no part of it."""
+    cdef bint marked = plan.rules.negation and length > 4 and memcmp(s.tokens.text + start, b"NOT_", 4) == 0
+    cdef const char* text = s.tokens.text + start + 4 * marked
     cdef Slices* out = &s.affixes
     cdef int64_t used = out.start[out.n - 1] + out.length[out.n - 1] if out.n else 0, p, characters = 0
     cdef int i
+    length -= 4 * marked
     need(make_slices(out, used + (plan.n_prefixes + plan.n_suffixes) * (length + 1), 0))
     p = 0
     while p < length:

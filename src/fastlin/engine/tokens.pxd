@@ -6,7 +6,7 @@ character by character. A piece ends between tokens, and is as long as its longe
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from fastlin.engine.characters cimport CLAUSE, DIGIT, QUOTE, VISIBLE, WORD, Alphabet, kind_of, lower_case, unit, width, write
 from fastlin.engine.tables cimport PADDING, Lexicon, reserve, strings
@@ -18,6 +18,7 @@ cdef extern from "text.h" nogil:
 cdef enum:
     PIECE = 16384       # characters of a document that are cut into tokens together
     BLOCK = 64
+    LONGEST_NEGATOR = 16
 
 cdef struct Document:
     const void* text
@@ -126,16 +127,28 @@ cdef inline Py_ssize_t ascii_piece(Slices* slices, const Rules* rules, const uin
     return stop
 
 
-cdef inline bint negates(Slices* slices, const Rules* rules, Lexicon* negators, const unit* text, Py_ssize_t p,
+cdef inline bint negates(const Slices* slices, const Rules* rules, Lexicon* negators, const unit* text, Py_ssize_t p,
                          Py_ssize_t n) noexcept nogil:
-    """Whether the token that ends before text[p], the last of the slices, is a negator, or the n of n't."""
-    cdef int64_t start = slices.start[slices.n] + (4 if slices.negated else 0)
-    cdef int32_t length = slices.length[slices.n] - (4 if slices.negated else 0), node
-    cdef bint last_n = slices.text[start + length - 1] == c"n" or slices.text[start + length - 1] == c"N"
-    strings(negators, False, slices.text, &start, &length, 1, &node)
-    return node >= 0 or (last_n and p + 1 < n and kind_of(&rules.alphabet, text[p]) & QUOTE
-                         and (text[p + 1] == c"t" or text[p + 1] == c"T")
-                         and not (p + 2 < n and kind_of(&rules.alphabet, text[p + 2]) & WORD))
+    """Whether the token that ends before text[p], the last of the slices, is a negator, or the n of n't, or ends in it."""
+    cdef int64_t skipped = 4 if slices.negated else 0, length = slices.length[slices.n] - skipped, zero = 0, i
+    cdef const char* token = slices.text + slices.start[slices.n] + skipped
+    cdef char[LONGEST_NEGATOR + 8] lower
+    cdef int32_t node, size = <int32_t>length
+    if length <= LONGEST_NEGATOR:
+        memset(lower, 0, sizeof(lower))
+        for i in range(length):
+            lower[i] = token[i] | 32 if c"A" <= token[i] <= c"Z" else token[i]
+        strings(negators, False, lower, &zero, &size, 1, &node)
+        if node >= 0:
+            return True
+    if length > 2 and token[length - 1] | 32 == c"t" and token[length - 3] | 32 == c"n" and token[length - 2] == c"'":
+        return True
+    if length > 4 and token[length - 1] | 32 == c"t" and token[length - 5] | 32 == c"n" and memcmp(
+            token + length - 4, b"\xe2\x80\x99", 3) == 0:
+        return True
+    return (token[length - 1] | 32 == c"n" and p + 1 < n and kind_of(&rules.alphabet, text[p]) & QUOTE
+            and (text[p + 1] == c"t" or text[p + 1] == c"T")
+            and not (p + 2 < n and kind_of(&rules.alphabet, text[p + 2]) & WORD))
 
 
 cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* negators, const unit* text,
@@ -143,7 +156,7 @@ cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* neg
     """The same for any text, and for negations; the tokens stand between blanks."""
     cdef const Alphabet* alphabet = &rules.alphabet
     cdef Py_ssize_t used = 0, first = -1, characters = 0
-    cdef int kind, leading = 0
+    cdef int kind, kinds = 0, leading = 0
     cdef uint32_t c
     cdef bint inside
     slices.n = 0
@@ -155,6 +168,7 @@ cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* neg
             if used > PIECE:
                 return p
             leading = kind
+            kinds = 0
             characters = 0
             first = used
             if not make_slices(slices, used + 16, slices.n + 1):
@@ -167,19 +181,22 @@ cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* neg
                 return -1
             used += write(slices.text + used, lower_case(alphabet, c))
             characters += 1
+            kinds |= kind
         elif first >= 0:
             slices.start[slices.n] = first
             slices.length[slices.n] = <int32_t>(used - first)
-            if rules.negation and negates(slices, rules, negators, text, p, n):
-                slices.negated = True
             if characters >= rules.shortest and not (rules.letter_first and leading & DIGIT):
+                if rules.negation and negates(slices, rules, negators, text, p, n):
+                    slices.negated = True
                 slices.n += 1
                 slices.text[used] = c" "
                 used += 1
             else:
                 used = first
+                if kinds & CLAUSE:
+                    slices.negated = False
             first = -1
-        if kind & CLAUSE:
+        if kind & CLAUSE and not inside:
             slices.negated = False
         p += 1
     return n

@@ -1,7 +1,73 @@
-"""Text and dicts to matrices: vectorisers and weightings, with scikit-learn's names and output."""
+"""Text to matrices: vectorisers with scikit-learn's names and output, richer features that compose with them."""
 
-from fastlin.text.dicts import DictVectorizer as DictVectorizer
-from fastlin.text.dicts import FeatureHasher as FeatureHasher
-from fastlin.text.tfidf import TfidfTransformer as TfidfTransformer
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DictVectorizer", "FeatureHasher", "TfidfTransformer"]
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS as ENGLISH_STOP_WORDS
+    from sklearn.feature_extraction.text import strip_accents_ascii as strip_accents_ascii
+    from sklearn.feature_extraction.text import strip_accents_unicode as strip_accents_unicode
+    from sklearn.feature_extraction.text import strip_tags as strip_tags
+
+    from fastlin.text.conjunctions import Conjunctions as Conjunctions
+    from fastlin.text.count import CountVectorizer as CountVectorizer
+    from fastlin.text.dicts import DictVectorizer as DictVectorizer
+    from fastlin.text.dicts import FeatureHasher as FeatureHasher
+    from fastlin.text.document import DocumentFeatures as DocumentFeatures
+    from fastlin.text.elementwise import Elementwise as Elementwise
+    from fastlin.text.hashing import HashingVectorizer as HashingVectorizer
+    from fastlin.text.negation import NEGATORS as NEGATORS
+    from fastlin.text.negation import mark_negation as mark_negation
+    from fastlin.text.ratio import LogCountRatio as LogCountRatio
+    from fastlin.text.tfidf import TfidfTransformer as TfidfTransformer
+    from fastlin.text.weighted import TfidfVectorizer as TfidfVectorizer
+
+_THEIRS = "sklearn.feature_extraction.text"
+_HOMES = {
+    "ENGLISH_STOP_WORDS": _THEIRS,
+    "NEGATORS": "fastlin.text.negation",
+    "Conjunctions": "fastlin.text.conjunctions",
+    "CountVectorizer": "fastlin.text.count",
+    "DictVectorizer": "fastlin.text.dicts",
+    "DocumentFeatures": "fastlin.text.document",
+    "Elementwise": "fastlin.text.elementwise",
+    "FeatureHasher": "fastlin.text.dicts",
+    "HashingVectorizer": "fastlin.text.hashing",
+    "LogCountRatio": "fastlin.text.ratio",
+    "TfidfTransformer": "fastlin.text.tfidf",
+    "TfidfVectorizer": "fastlin.text.weighted",
+    "mark_negation": "fastlin.text.negation",
+    "strip_accents_ascii": _THEIRS,
+    "strip_accents_unicode": _THEIRS,
+    "strip_tags": _THEIRS,
+}
+
+__all__ = [
+    "ENGLISH_STOP_WORDS",
+    "NEGATORS",
+    "Conjunctions",
+    "CountVectorizer",
+    "DictVectorizer",
+    "DocumentFeatures",
+    "Elementwise",
+    "FeatureHasher",
+    "HashingVectorizer",
+    "LogCountRatio",
+    "TfidfTransformer",
+    "TfidfVectorizer",
+    "mark_negation",
+    "strip_accents_ascii",
+    "strip_accents_unicode",
+    "strip_tags",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, when it is."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'fastlin.text' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

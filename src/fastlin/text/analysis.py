@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_as
 
 from fastlin.engine import reader
 from fastlin.text.documents import decoded
-from fastlin.text.negation import NEGATORS, mark_negation
+from fastlin.text.negation import CLAUSE_ENDS, NEGATORS, PREFIX, mark_negation, marked_words
 from fastlin.validation import one_of, whole_number
 
 WORDS = r"(?u)\b\w\w+\b"
@@ -55,7 +55,7 @@ def token_of(pattern: str) -> Token | None:
 
 @functools.cache
 def alphabet(fold: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    kinds, lower = reader.alphabet(fold)
+    kinds, lower = reader.alphabet(fold, "".join(sorted(CLAUSE_ENDS)))
     return kinds, lower
 
 
@@ -98,7 +98,7 @@ def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
 @functools.cache
 def negators() -> Any:
     vocabulary = reader.Vocabulary(0)
-    vocabulary.add_strings(*encoded(sorted({form for word in NEGATORS for form in (word, word.capitalize(), word.upper())})))
+    vocabulary.add_strings(*encoded(sorted(NEGATORS)))
     return vocabulary
 
 
@@ -190,11 +190,18 @@ class Analysis:
         prefixes, suffixes = as_lengths("prefixes", self.prefixes), as_lengths("suffixes", self.suffixes)
 
         def features(text: Any) -> Iterable[Any]:
-            words = tokenize(mark_negation(preprocess(text)) if self.negation else preprocess(text))
+            words = self._words(preprocess(text), tokenize)
             words = list(words) if stop_words is None else [word for word in words if word not in stop_words]
-            return _series(words, low, high) + _affixes(words, prefixes, suffixes)
+            return _series(words, low, high) + (_affixes(words, prefixes, suffixes) if prefixes or suffixes else [])
 
         return functools.partial(_decoded_then, self.decode, features)
+
+    def _words(self, text: Any, tokenize: Callable[[str], Iterable[Any]]) -> Iterable[Any]:
+        if not self.negation:
+            return tokenize(text)
+        if self.tokenizer is not None:
+            return mark_negation(list(tokenize(text)))
+        return marked_words(text, self.token_pattern or WORDS)
 
     def _one_of(self, name: str, options: Iterable[Any]) -> Any:
         return one_of(name, getattr(self, name), options)
@@ -328,6 +335,7 @@ def _series(words: list[Any], low: int, high: int) -> list[Any]:
 
 
 def _affixes(words: list[Any], prefixes: tuple[int, ...], suffixes: tuple[int, ...]) -> list[str]:
+    words = [word.removeprefix(PREFIX) for word in words]
     found = [f"{word[:n]}-" for word in words for n in prefixes if len(word) > n]
     return found + [f"-{word[-n:]}" for word in words for n in suffixes if len(word) > n]
 

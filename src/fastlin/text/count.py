@@ -58,7 +58,7 @@ class Learned:
     def documents(self) -> NDArray[np.int64]:
         """How many documents had the term of each column."""
         documents = np.zeros(self.n_columns, np.int64)
-        known = np.flatnonzero(self.columns >= 0)
+        known = np.flatnonzero(self.columns[: len(self.terms.rows)] >= 0)
         documents[self.columns[known]] = self.terms.rows[known]
         return documents
 
@@ -153,8 +153,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         raw_documents : iterable of str, bytes, files or file names
         y : ignored
         """
-        if self.max_features is not None:
-            raise ValueError("max_features cannot grow: which terms are the most frequent is known at the end only")
+        self._check_growth()
         self._learn(raw_documents, grow=True)
         return self
 
@@ -209,22 +208,22 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
     @property
     def vocabulary_(self) -> dict[Any, int]:
         """{term: column}; may be set, too."""
-        learned = getattr(self, "_learned", None)
+        learned = getattr(self, "_terms", None)
         if learned is None:
             raise AttributeError(f"this {type(self).__name__} has no vocabulary_: it was not fitted")
         return learned.vocabulary
 
     @vocabulary_.setter
     def vocabulary_(self, vocabulary: Mapping[Any, int]) -> None:
-        self._learned = self._given(vocabulary)
+        self._terms = self._given(vocabulary)
 
     @vocabulary_.deleter
     def vocabulary_(self) -> None:
-        del self._learned
+        del self._terms
 
     # Parts
 
-    _learned: Learned
+    _terms: Learned
 
     def _check_parameters(self) -> None:
         self._check_analysis()
@@ -238,6 +237,10 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             else:
                 real_number(name, value, at_least=0, at_most=1)
 
+    def _check_growth(self) -> None:
+        if self.max_features is not None:
+            raise ValueError("max_features cannot grow: which terms are the most frequent is known at the end only")
+
     def _learn(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
         """Read the documents: their rows, and the columns of the terms in them (None: they are columns already)."""
         reject_string(raw_documents)
@@ -245,9 +248,10 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         if self.vocabulary is not None:
             learned = self._given(self.vocabulary)
             chunks = self._read(learned, raw_documents)
-            self._learned, self.fixed_vocabulary_ = learned, True
+            learned.n_documents = sum(len(chunk.lengths) for chunk in chunks)
+            self._terms, self.fixed_vocabulary_ = learned, True
             return chunks, None, learned.n_columns
-        known = self._matching(self._learned) if grow and hasattr(self, "_learned") else Learned(self._new_terms())
+        known = self._matching(self._terms) if grow and hasattr(self, "_terms") else Learned(self._new_terms())
         if known.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
         terms = known.terms
@@ -271,7 +275,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         if not grow and wanted.sum() < np.count_nonzero(terms.rows):
             learned.terms, sources = terms.only(wanted)
             learned.columns = columns[sources]
-        self._learned, self.fixed_vocabulary_ = learned, False
+        self._terms, self.fixed_vocabulary_ = learned, False
         return chunks, columns, learned.n_columns
 
     def _frequent(self, rows: NDArray[np.int64], n_documents: int) -> NDArray[np.bool_]:
@@ -320,12 +324,12 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
 
     def _known(self) -> Learned:
         """What was learnt, or the vocabulary that was given."""
-        if not hasattr(self, "_learned"):
+        if not hasattr(self, "_terms"):
             if self.vocabulary is None:
                 raise NotFittedError("Vocabulary not fitted or provided: call fit first")
             self._check_parameters()
-            self._learned, self.fixed_vocabulary_ = self._given(self.vocabulary), True
-        return self._learned
+            self._terms, self.fixed_vocabulary_ = self._given(self.vocabulary), True
+        return self._terms
 
     def _matching(self, learned: Learned) -> Learned:
         """The same vocabulary for the parameters as they are now, where these were changed."""

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Iterator
 from typing import Any
 
 NEGATORS = frozenset(
@@ -68,18 +69,27 @@ def _compiled(token_pattern: str) -> re.Pattern[str]:
     return re.compile(token_pattern)
 
 
-def _mark_text(text: str, words: re.Pattern[str]) -> str:
-    pieces, done, negated = [], 0, False
+def _marked(text: str, words: re.Pattern[str]) -> Iterator[tuple[str, str, str, bool]]:
+    """For each word of a text what stands before it, the match, the word in it, and whether it is marked."""
+    done, negated = 0, False
     for match in words.finditer(text):
-        start, stop = match.span()
-        gap = text[done:start]
+        gap, word = text[done : match.start()], match.group()
         negated = negated and CLAUSE_ENDS.isdisjoint(gap)
-        word = text[start:stop]
-        pieces += [gap, PREFIX, word] if negated and word else [gap, word]
-        negated = negated or _negates(word) or (word[-1:] in ("n", "N") and _TAIL.match(text, stop) is not None)
-        done = stop
-    pieces.append(text[done:])
-    return "".join(pieces)
+        yield gap, word, match.group(words.groups) or "", negated
+        tail = word[-1:] in ("n", "N") and _TAIL.match(text, match.end()) is not None
+        negated = negated or _negates(word) or tail
+        done = match.end()
+    yield text[done:], "", "", False
+
+
+def _mark_text(text: str, words: re.Pattern[str]) -> str:
+    return "".join(gap + (PREFIX + word if marked and word else word) for gap, word, _, marked in _marked(text, words))
+
+
+def marked_words(text: str, token_pattern: str) -> list[str]:
+    """The words of a text, those under a negation with their mark."""
+    found = list(_marked(text, _compiled(token_pattern)))[:-1]
+    return [PREFIX + word if marked else word for _, _, word, marked in found]
 
 
 def _mark_tokens(tokens: Any) -> list[str]:

@@ -121,17 +121,17 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             float32 if X is, otherwise float64; the entries of a CSR keep their order.
         """
         check_is_fitted(self)
-        self._check_parameters()
+        self.check_parameters()
         rows = self._rows(X)
         self._check_width(X, rows)
         lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
         dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
         if lent and not copy and rows.values is X.data and X.data.flags.writeable:
-            self._weigh(rows.indptr, rows.indices, rows.values, rows.values)
+            self.weigh(rows.indptr, rows.indices, rows.values, rows.values)
             return as_configured(X)
         counts = rows.values[: rows.nnz]
         out = counts if not lent and counts.dtype == dtype else np.empty(rows.nnz, dtype)
-        self._weigh(rows.indptr, rows.indices, counts, out)
+        self.weigh(rows.indptr, rows.indices, counts, out)
         indices = rows.indices[: rows.nnz]
         return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
 
@@ -174,7 +174,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
     _n_documents: int
     _dtype: np.dtype[Any]
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         one_of("norm", self.norm, NORMS)
         for name in ("use_idf", "smooth_idf", "sublinear_tf"):
             if not isinstance(getattr(self, name), bool | np.bool_):
@@ -193,7 +193,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
 
     def _grown(self, X: Any, first: bool) -> Self:
         """A copy of this estimator that has counted the rows of X, too."""
-        self._check_parameters()
+        self.check_parameters()
         rows = self._rows(X)
         model = copy.copy(self)
         validate_data(model, X, reset=True, skip_check_array=True)
@@ -241,7 +241,13 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             weighting.count_rows(indices[indptr[start] : indptr[stop]], documents)
         self._documents, self._n_documents, self._dtype = documents, counted + len(indptr) - 1, dtype
 
-    def _weigh(
+    def learn(self, documents: NDArray[np.int64], n_documents: int, dtype: np.dtype[Any]) -> None:
+        """Take over how many of the documents have each column, in the place of what was counted."""
+        self._idf = None
+        self._documents = documents if self.use_idf else None
+        self._n_documents, self._dtype = n_documents, dtype
+
+    def weigh(
         self,
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],

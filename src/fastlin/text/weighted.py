@@ -1,0 +1,190 @@
+"""Words and n-grams, counted and weighed by how rare they are."""
+
+import copy
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from fastlin.text.analysis import WORDS
+from fastlin.text.count import CountVectorizer
+from fastlin.text.documents import reject_string
+from fastlin.text.matrices import assemble, csr
+from fastlin.text.tfidf import TfidfTransformer
+from fastlin.text.vocabulary import Chunk
+
+FLOATS = (np.float64, np.float32, np.float16)
+
+
+class TfidfVectorizer(CountVectorizer):
+    """Documents to tf-idf weights of words or n-grams: CountVectorizer and TfidfTransformer in one."""
+
+    def __init__(
+        self,
+        *,
+        input: str = "content",  # noqa: A002 - scikit-learn's name
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        analyzer: Any = "word",
+        stop_words: Any = None,
+        token_pattern: str | None = WORDS,
+        ngram_range: tuple[int, int] = (1, 1),
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        binary: bool = False,
+        dtype: Any = np.float64,
+        norm: str | None = "l2",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        negation: bool = False,
+        prefixes: Any = None,
+        suffixes: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            input=input,
+            encoding=encoding,
+            decode_error=decode_error,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+            preprocessor=preprocessor,
+            tokenizer=tokenizer,
+            analyzer=analyzer,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            ngram_range=ngram_range,
+            max_df=max_df,
+            min_df=min_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            binary=binary,
+            dtype=dtype,
+            negation=negation,
+            prefixes=prefixes,
+            suffixes=suffixes,
+            n_jobs=n_jobs,
+        )
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
+        """Learn the vocabulary and the document frequencies.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+            As `input` says.
+        y : ignored
+        """
+        self._fit(raw_documents, grow=False)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """Learn vocabulary and document frequencies and weigh, in one pass over the documents.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+        y : ignored
+
+        Returns
+        -------
+        CSR of shape (n_documents, n_columns)
+            The entries of a row are in the order in which their terms first appeared.
+        """
+        return self._output(self._weighted(*self._fit(raw_documents, grow=False)), raw_documents)
+
+    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn more documents: new terms get columns behind the known ones, and idf_ is that of all documents so far.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+        y : ignored
+        """
+        self._check_growth()
+        self._fit(raw_documents, grow=True)
+        return self
+
+    @property
+    def idf_(self) -> NDArray[Any]:
+        """The inverse document frequencies, if `use_idf`; may be set, too."""
+        if not hasattr(self, "_tfidf"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted: idf_ is there after fit")
+        return self._tfidf.idf_
+
+    @idf_.setter
+    def idf_(self, value: Any) -> None:
+        if not self.use_idf:
+            raise ValueError("`idf_` cannot be set when `use_idf=False`.")
+        if self.vocabulary is not None or hasattr(self, "_terms"):
+            size = self._known().n_columns
+            if size != len(value):
+                raise ValueError(f"idf length = {len(value)} must be equal to vocabulary size = {size}")
+        tfidf = self._weighting()
+        tfidf.idf_ = value
+        self._tfidf = tfidf
+
+    # Parts
+
+    _tfidf: TfidfTransformer
+
+    def _weighting(self) -> TfidfTransformer:
+        """What weighs, for the parameters as they are now, with what it has learnt."""
+        tfidf = copy.copy(self._tfidf) if hasattr(self, "_tfidf") else TfidfTransformer()
+        return tfidf.set_params(
+            norm=self.norm,
+            use_idf=self.use_idf,
+            smooth_idf=self.smooth_idf,
+            sublinear_tf=self.sublinear_tf,
+            n_jobs=self.n_jobs,
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._weighting().check_parameters()
+        if self.dtype not in FLOATS:
+            warnings.warn(
+                f"Only float 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _fit(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        chunks, columns, n_columns = self._learn(raw_documents, grow)
+        documents = self._terms.documents()
+        if columns is None:
+            documents = sum((np.bincount(chunk.numbers, minlength=n_columns) for chunk in chunks), documents)
+        tfidf = self._weighting()
+        tfidf.learn(documents, self._terms.n_documents, self._float())
+        self._tfidf = tfidf
+        return chunks, columns, n_columns
+
+    def _float(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if self.dtype == np.float32 else np.float64)
+
+    def _weighted(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+        data, indices, indptr = assemble(chunks, columns, self._float())
+        self._weighting().weigh(indptr, indices, data, data)
+        return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
+
+    def _transform(self, raw_documents: Any) -> Any:
+        check_is_fitted(self, "_tfidf", msg="The TF-IDF vectorizer is not fitted")
+        reject_string(raw_documents)
+        learned = self._matching(self._known())
+        return self._weighted(self._read(learned, raw_documents), None, learned.n_columns)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_tfidf")
