@@ -75,13 +75,10 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
-        vocabulary: dict[Any, int] = {}
-        self._look_up(X, vocabulary, growing=True, filling=False)
-        names = list(vocabulary)
+        names, _, _ = self._look_up(X, None, filling=False)
         if self.sort:
-            _sort(names)
-            vocabulary = {name: place for place, name in enumerate(names)}
-        self.feature_names_, self.vocabulary_ = names, vocabulary
+            names = [names[column] for column in _order(names)]
+        self.feature_names_, self.vocabulary_ = names, {name: column for column, name in enumerate(names)}
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
@@ -98,19 +95,18 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         matrix of shape (n_samples, n_features)
         """
         self._check_parameters()
-        vocabulary: dict[Any, int] = {}
-        values, indices, indptr, ordered, _ = self._look_up(X, vocabulary, growing=True, filling=True)
-        names = list(vocabulary)
+        names, _, (values, indices, indptr, ordered) = self._look_up(X, None, filling=True)
+        columns = np.arange(len(names), dtype=np.int32)
+        vocabulary = names
         if self.sort:
-            _sort(names)
-            places = np.empty(len(names), np.int32)
-            for place, name in enumerate(names):
-                places[vocabulary[name]] = place
-                vocabulary[name] = place
+            order = _order(names)
+            columns[order] = np.arange(len(names))
             floats = values if isinstance(values, np.ndarray) else NOTHING
-            ordered = entries.renumber(indptr, indices, floats, places, self.sparse and floats is values)
+            ordered = entries.renumber(indptr, indices, floats, columns, self.sparse and floats is values)
+            names = [names[column] for column in order]
         matrix = self._matrix(values, indices, indptr, ordered, len(names))
-        self.feature_names_, self.vocabulary_ = names, vocabulary
+        self.feature_names_ = names
+        self.vocabulary_ = dict(zip(vocabulary, columns.tolist(), strict=True))
         return matrix
 
     def transform(self, X: Any) -> Any:
@@ -127,7 +123,7 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, ["feature_names_", "vocabulary_"])
         self._check_parameters()
-        values, indices, indptr, ordered, _ = self._look_up(X, self.vocabulary_, growing=False, filling=True)
+        _, _, (values, indices, indptr, ordered) = self._look_up(X, self.vocabulary_, filling=True)
         return self._matrix(values, indices, indptr, ordered, len(self.vocabulary_))
 
     def inverse_transform(self, X: Any, dict_type: Any = dict) -> list[Any]:
@@ -206,13 +202,13 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
             raise TypeError(f"separator must be a string, got {self.separator!r}")
         _check_flags(self, "sparse", "sort")
 
-    def _look_up(self, X: Any, vocabulary: dict[Any, int], *, growing: bool, filling: bool) -> tuple[Any, ...]:
+    def _look_up(self, X: Any, vocabulary: dict[Any, int] | None, *, filling: bool) -> tuple[list[Any], int, Any]:
         samples = [X] if isinstance(X, Mapping) else X
         kind = self.dtype if callable(self.dtype) else np.dtype(self.dtype).type
         floating = np.dtype(self.dtype).kind == "f"
-        sort = self.sparse and not (growing and self.sort)
-        found = entries.look_up(samples, self.separator, vocabulary, growing, filling, kind, floating, sort)
-        if filling and not found[-1]:
+        sort = self.sparse and not (vocabulary is None and self.sort)
+        found = entries.look_up(samples, self.separator, vocabulary, filling, kind, floating, sort)
+        if filling and not found[1]:
             raise ValueError("X is empty: there is no sample to make a row of")
         return found
 
@@ -333,9 +329,10 @@ def _check_flags(estimator: Any, *names: str) -> None:
             raise TypeError(f"{name} must be True or False, got {getattr(estimator, name)!r}")
 
 
-def _sort(names: list[Any]) -> None:
+def _order(names: list[Any]) -> list[int]:
+    """The columns in the order of their names."""
     try:
-        names.sort()
+        return sorted(range(len(names)), key=names.__getitem__)
     except TypeError as error:
         kinds = ", ".join(sorted({type(name).__name__ for name in names}))
         raise TypeError(f"names of several types ({kinds}) have no order; sort=False leaves them as they come") from error

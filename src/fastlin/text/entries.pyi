@@ -11,13 +11,12 @@ STRINGS: int
 def look_up(
     samples: Iterable[Any],
     separator: str,
-    vocabulary: dict[Any, int],
-    growing: bool,
+    vocabulary: dict[Any, int] | None,
     filling: bool,
     kind: Callable[[Any], Any],
     floating: bool,
     sort: bool,
-) -> tuple[Any, Any, Any, bool, int]: ...
+) -> tuple[list[Any], int, Any]: ...
 def renumber(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

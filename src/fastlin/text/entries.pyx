@@ -18,20 +18,22 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsDouble, PyLong_Check
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_CheckExact
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
+from cython cimport final
 
 import numpy as np
 
 from fastlin.engine.murmur cimport bucket, murmur
+from fastlin.text.names cimport Table, clear, find, insert
+from fastlin.text.rows cimport add_up, sort_row
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
     void* PyUnicode_DATA(object) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
-    object PyUnicode_New(Py_ssize_t, Py_UCS4)
 
 DICTS, PAIRS, STRINGS = range(3)
 
@@ -43,79 +45,64 @@ cdef enum:
     PATIENCE = 256  # samples between two looks for Ctrl-C
 
 
-cdef inline void sort_row(int32_t* indices, double* values, Py_ssize_t m) noexcept nogil:
-    """By insertion: entries of one index keep their order."""
-    cdef Py_ssize_t p, q
-    cdef int32_t index
-    cdef double value
-    for p in range(1, m):
-        index, value, q = indices[p], values[p], p
-        while q and indices[q - 1] > index:
-            indices[q], values[q] = indices[q - 1], values[q - 1]
-            q -= 1
-        indices[q], values[q] = index, value
-
-
-cdef inline Py_ssize_t add_up(int32_t* indices, double* values, Py_ssize_t m) noexcept nogil:
-    """Entries of one index become their sum; sums of 0 stay."""
-    cdef Py_ssize_t p, kept = 0
-    for p in range(1, m):
-        if indices[p] == indices[kept]:
-            values[kept] += values[p]
-        else:
-            kept += 1
-            indices[kept], values[kept] = indices[p], values[p]
-    return kept + 1 if m else 0
-
-
+@final
 cdef class Rows:
     """A CSR that grows. With `sort`, rows are sorted; with `sums`, too, entries of one index become their sum."""
 
-    cdef array.array indices, values, ends
-    cdef Py_ssize_t n, room, start
+    cdef array.array kept_indices, kept_values, kept_ends  # own the memory of
+    cdef int32_t* indices
+    cdef double* values
+    cdef int64_t* ends
+    cdef Py_ssize_t n, room, rows, rooms, start
     cdef bint sort, sums, ordered
 
     def __cinit__(self, bint sort, bint sums):
-        self.room = 1024
-        self.indices = array.clone(array.array("i"), self.room, zero=False)
-        self.values = array.clone(array.array("d"), self.room, zero=False)
-        self.ends = array.array("q", [0])
+        self.kept_indices, self.kept_values, self.kept_ends = array.array("i"), array.array("d"), array.array("q")
         self.sort, self.sums, self.ordered = sort, sums, sort
+        self.grow(1024)
+        self.lengthen(128)
+        self.ends[0] = 0
+
+    cdef int grow(self, Py_ssize_t room) except -1:
+        array.resize(self.kept_indices, room)
+        array.resize(self.kept_values, room)
+        self.indices, self.values = <int32_t*>self.kept_indices.data.as_ints, self.kept_values.data.as_doubles
+        self.room = room
+        return 0
+
+    cdef int lengthen(self, Py_ssize_t rooms) except -1:
+        array.resize(self.kept_ends, rooms)
+        self.ends, self.rooms = <int64_t*>self.kept_ends.data.as_longlongs, rooms
+        return 0
 
     cdef inline int add(self, int64_t column, double value) except -1:
         if self.n == self.room:
-            self.room *= 2
-            array.resize(self.indices, self.room)
-            array.resize(self.values, self.room)
-        self.indices.data.as_ints[self.n] = <int32_t>column
-        self.values.data.as_doubles[self.n] = value
+            self.grow(2 * self.room)
+        self.indices[self.n], self.values[self.n] = <int32_t>column, value
         self.n += 1
         return 0
 
     cdef inline int end(self) except -1:
         """The row is complete."""
         cdef Py_ssize_t m = self.n - self.start
-        cdef int32_t* indices = <int32_t*>self.indices.data.as_ints + self.start
-        cdef double* values = self.values.data.as_doubles + self.start
-        if not self.sort:
-            pass
-        elif m > SHORT:
+        if m > SHORT:
             self.ordered = False
-        elif m > 1:
-            sort_row(indices, values, m)
+        elif m > 1 and self.sort:
+            sort_row(self.indices + self.start, self.values + self.start, m)
             if self.sums:
-                self.n = self.start + add_up(indices, values, m)
-        self.start = self.n
-        array.resize_smart(self.ends, len(self.ends) + 1)
-        self.ends.data.as_longlongs[len(self.ends) - 1] = self.n
+                self.n = self.start + add_up(self.indices + self.start, self.values + self.start, m)
+        self.rows += 1
+        if self.rows == self.rooms:
+            self.lengthen(2 * self.rooms)
+        self.ends[self.rows] = self.start = self.n
         return 0
 
     def arrays(self):
         """(values, indices, indptr, whether all rows are sorted)"""
-        array.resize(self.indices, self.n)
-        array.resize(self.values, self.n)
-        return (np.frombuffer(self.values, np.float64), np.frombuffer(self.indices, np.int32),
-                np.frombuffer(self.ends, np.int64), self.ordered)
+        self.grow(self.n)
+        self.lengthen(self.rows + 1)
+        return (np.frombuffer(self.kept_values, np.float64), np.frombuffer(self.kept_indices, np.int32),
+                np.frombuffer(self.kept_ends, np.int64), self.ordered)
 
 
 cdef inline object items_of(object sample, Py_ssize_t i):
@@ -131,54 +118,128 @@ cdef blame(error, Py_ssize_t i, feature, value):
     error.add_note(f"sample {i}, feature {reprlib.repr(feature)}, value {reprlib.repr(value)}")
 
 
+# --- names as bytes --------------------------------------------------------------------------------------------------
+
+
+@final
+cdef class Text:
+    """The UTF-8 of a name, where its string has it, or in a buffer that the next name may reuse."""
+
+    cdef const char* start
+    cdef Py_ssize_t n
+    cdef object kept
+    cdef char* scratch
+    cdef Py_ssize_t room
+    cdef const char* errors  # what happens to lone surrogates
+
+    def __dealloc__(self):
+        free(self.scratch)
+
+    cdef inline int take(self, object name) except -1:
+        """A str or bytes."""
+        if PyUnicode_Check(name):
+            if PyUnicode_IS_COMPACT_ASCII(name):
+                self.start, self.n = <const char*>PyUnicode_DATA(name), PyUnicode_GET_LENGTH(name)
+                return 0
+            name = PyUnicode_AsEncodedString(name, "utf-8", self.errors)
+        self.kept, self.start, self.n = name, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name)
+        return 0
+
+    cdef inline int join(self, object name, str separator, object value) except -1:
+        """name + separator + value, each formatted as a string."""
+        cdef Py_ssize_t n, k, m
+        if not (type(name) is str and type(value) is str and PyUnicode_IS_COMPACT_ASCII(name)
+                and PyUnicode_IS_COMPACT_ASCII(separator) and PyUnicode_IS_COMPACT_ASCII(value)):
+            return self.take("%s%s%s" % (name, separator, value))
+        n, k, m = PyUnicode_GET_LENGTH(name), PyUnicode_GET_LENGTH(separator), PyUnicode_GET_LENGTH(value)
+        if n + k + m > self.room:
+            self.reserve(2 * (n + k + m))
+        memcpy(self.scratch, PyUnicode_DATA(name), n)
+        memcpy(self.scratch + n, PyUnicode_DATA(separator), k)
+        memcpy(self.scratch + n + k, PyUnicode_DATA(value), m)
+        self.start, self.n = self.scratch, n + k + m
+        return 0
+
+    cdef int reserve(self, Py_ssize_t room) except -1:
+        cdef char* larger = <char*>realloc(self.scratch, room)
+        if not larger:
+            raise MemoryError
+        self.scratch, self.room = larger, room
+        return 0
+
+    cdef inline uint32_t hash(self) except? 1:
+        if self.n > INT32_MAX:
+            raise OverflowError(f"a name has {self.n} bytes; at most {INT32_MAX} are supported")
+        return murmur(self.start, self.n, 0)
+
+
 # --- names in a vocabulary -------------------------------------------------------------------------------------------
 
 
-cdef inline object joined(object feature, str separator, object value):
-    """feature + separator + value."""
-    cdef object name
-    cdef char* text
-    cdef Py_ssize_t n, k, m
-    if (type(feature) is str and type(value) is str and PyUnicode_IS_COMPACT_ASCII(feature)
-            and PyUnicode_IS_COMPACT_ASCII(value) and PyUnicode_IS_COMPACT_ASCII(separator)):
-        n, k, m = PyUnicode_GET_LENGTH(feature), PyUnicode_GET_LENGTH(separator), PyUnicode_GET_LENGTH(value)
-        name = PyUnicode_New(n + k + m, 127)
-        text = <char*>PyUnicode_DATA(name)
-        memcpy(text, PyUnicode_DATA(feature), n)
-        memcpy(text + n, PyUnicode_DATA(separator), k)
-        memcpy(text + n + k, PyUnicode_DATA(value), m)
-        return name
-    return "%s%s%s" % (feature, separator, value)
-
-
+@final
 cdef class Lookup:
-    """Columns of names. A growing vocabulary takes in what it does not know."""
+    """Columns of names: of a vocabulary, or of one that is made and takes in every name.
 
-    cdef dict vocabulary
+    Both are Python's business only once for each name, which after that is found as bytes.
+    """
+
+    cdef Table table
+    cdef dict vocabulary  # as given; of one that is made, the names that are no strings
+    cdef list names  # of the one that is made, else None
+    cdef Text text
     cdef str separator
-    cdef bint growing
-    cdef int64_t width  # of a vocabulary that does not grow
     cdef Rows rows  # None: only the vocabulary is wanted
     cdef object kind  # makes a value of what is no float
     cdef list others  # the values, should their type not be a float
 
-    cdef int64_t column(self, object name) except -2:
-        """−1: unknown."""
+    def __dealloc__(self):
+        clear(&self.table)
+
+    cdef int64_t ask(self, object name) except -2:
+        """The column of a name, found by Python; −1: unknown."""
         cdef PyObject* found = PyDict_GetItemWithError(self.vocabulary, name)
         cdef int64_t place
-        if found:
-            place = <object>found
-            if self.width >= 0 and not 0 <= place < self.width:
-                raise ValueError(f"vocabulary_ gives {name!r} the column {place}, but has {self.width} names")
-            return place
-        if not self.growing:
+        if not found:
             return -1
-        place = len(self.vocabulary)
-        self.vocabulary[name] = place
+        place = <object>found
+        if self.names is None and not 0 <= place < len(self.vocabulary):
+            raise ValueError(f"vocabulary_ gives {name!r} the column {place}, but has {len(self.vocabulary)} names")
+        return place
+
+    cdef int64_t column(self, object name, object value) except -2:
+        """That of a name, or of name + separator + value for a string; −1: unknown."""
+        cdef int64_t place
+        cdef uint32_t h
+        if value is not None:
+            self.text.join(name, self.separator, value)
+        elif PyUnicode_Check(name):
+            self.text.take(name)
+        else:
+            place = self.ask(name)
+            if place < 0 and self.names is not None:
+                place = self.vocabulary[name] = len(self.names)
+                self.names.append(name)
+            return place
+        h = self.text.hash()
+        place = find(&self.table, self.text.start, <uint32_t>self.text.n, h)
+        if place >= 0:
+            return place
+        if value is not None:
+            name = "%s%s%s" % (name, self.separator, value)
+        if self.names is None:
+            place = self.ask(name)
+            if place < 0:
+                return -1
+        else:
+            place = len(self.names)
+            self.names.append(name)
+        if not insert(&self.table, self.text.start, <uint32_t>self.text.n, h, <int32_t>place):
+            raise MemoryError
         return place
 
     cdef int put(self, object name, object value) except -1:
-        cdef int64_t column = self.column(name)
+        """A number."""
+        cdef int64_t column = self.column(name, None)
         cdef double number
         if self.rows is None or column < 0:
             return 0
@@ -191,13 +252,21 @@ cdef class Lookup:
             number = PyLong_AsDouble(value)
         else:
             number = self.kind(value)
-        self.rows.add(column, number)
-        return 0
+        return self.rows.add(column, number)
+
+    cdef int mark(self, object name, object value) except -1:
+        """A string: 1 in its own column."""
+        cdef int64_t column = self.column(name, value)
+        if self.rows is None or column < 0:
+            return 0
+        if self.others is not None:
+            self.others.append(self.kind(1))
+        return self.rows.add(column, 1.0)
 
     cdef int add(self, object feature, object value) except -1:
         """One entry of a dict."""
         if isinstance(value, str):
-            self.put(joined(feature, self.separator, value), 1)
+            self.mark(feature, value)
         elif value is None or PyFloat_Check(value) or PyLong_Check(value):
             self.put(feature, value)
         elif type(value) is list or type(value) is tuple or type(value) is set:
@@ -219,23 +288,25 @@ cdef class Lookup:
             if not isinstance(value, str):
                 raise TypeError(f"Unsupported type {type(value)} in iterable value. "
                                 "Only iterables of string are supported.")
-            self.put(joined(feature, self.separator, value), 1)
+            self.mark(feature, value)
         return 0
 
 
-def look_up(samples, str separator, dict vocabulary, bint growing, bint filling, kind, bint floating, bint sort):
-    """Return (values, indices, indptr, whether all rows are sorted, number of samples); no arrays if not `filling`.
+def look_up(samples, str separator, vocabulary, bint filling, kind, bint floating, bint sort):
+    """Return (names, number of samples, (values, indices, indptr, whether all rows are sorted) if `filling`).
 
-    A `growing` vocabulary gets the names that it lacks, else they are left out. `kind` makes the values that are no
-    floats; if its type is not `floating`, the values are returned as a list.
+    Names that a vocabulary lacks are left out; if it is None, all are taken in and returned in order of appearance.
+    `kind` makes the values that are no floats; if its type is not `floating`, the values are returned as a list.
     """
     cdef Lookup lookup = Lookup()
     cdef Py_ssize_t i = 0, place, size
     cdef PyObject *key
     cdef PyObject *held
     cdef object feature = None, value = None
-    lookup.vocabulary, lookup.separator, lookup.growing, lookup.kind = vocabulary, separator, growing, kind
-    lookup.width = -1 if growing else len(vocabulary)
+    lookup.vocabulary, lookup.names = ({}, []) if vocabulary is None else (vocabulary, None)
+    lookup.separator, lookup.kind = separator, kind
+    lookup.text = Text()
+    lookup.text.errors = "surrogatepass"
     lookup.rows = Rows(sort and floating, False) if filling else None
     lookup.others = None if floating else []
     for sample in samples:
@@ -260,9 +331,9 @@ def look_up(samples, str separator, dict vocabulary, bint growing, bint filling,
         if i % PATIENCE == 0:
             PyErr_CheckSignals()
     if not filling:
-        return None, None, None, True, i
+        return lookup.names, i, None
     values, indices, indptr, ordered = lookup.rows.arrays()
-    return values if floating else lookup.others, indices, indptr, ordered, i
+    return lookup.names, i, (values if floating else lookup.others, indices, indptr, ordered)
 
 
 def renumber(const int64_t[::1] indptr, int32_t[::1] indices, double[::1] values, const int32_t[::1] places, bint sort):
@@ -285,64 +356,32 @@ def renumber(const int64_t[::1] indptr, int32_t[::1] indices, double[::1] values
 # --- names in buckets ------------------------------------------------------------------------------------------------
 
 
+@final
 cdef class Hashing:
     """Hashes of names, written into buckets."""
 
     cdef Rows rows
+    cdef Text text
     cdef int64_t n_features
     cdef bint signed
-    cdef char* scratch
-    cdef Py_ssize_t room
-
-    def __dealloc__(self):
-        free(self.scratch)
-
-    cdef char* reserved(self, Py_ssize_t n) except NULL:
-        """The scratch buffer, so long at least."""
-        cdef char* larger
-        if n > self.room:
-            larger = <char*>realloc(self.scratch, 2 * n)
-            if not larger:
-                raise MemoryError
-            self.scratch, self.room = larger, 2 * n
-        return self.scratch
-
-    cdef uint32_t hash_of(self, object name) except? 1:
-        if isinstance(name, str):
-            if PyUnicode_IS_COMPACT_ASCII(name):
-                return murmur(<const char*>PyUnicode_DATA(name), PyUnicode_GET_LENGTH(name), 0)
-            name = PyUnicode_AsUTF8String(name)
-        elif not isinstance(name, bytes):
-            raise TypeError(f"feature names must be strings or bytes, got {type(name)}: {reprlib.repr(name)}")
-        return murmur(PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name), 0)
-
-    cdef uint32_t hash_of_pair(self, object name, object value) except? 1:
-        """The hash of name=value."""
-        cdef Py_ssize_t n, m
-        cdef char* text
-        if not (PyUnicode_CheckExact(name) and PyUnicode_CheckExact(value)
-                and PyUnicode_IS_COMPACT_ASCII(name) and PyUnicode_IS_COMPACT_ASCII(value)):
-            return self.hash_of("%s=%s" % (name, value))
-        n, m = PyUnicode_GET_LENGTH(name), PyUnicode_GET_LENGTH(value)
-        text = self.reserved(n + m + 1)
-        memcpy(text, PyUnicode_DATA(name), n)
-        text[n] = b"="
-        memcpy(text + n + 1, PyUnicode_DATA(value), m)
-        return murmur(text, n + m + 1, 0)
 
     cdef int add(self, object name, object value) except -1:
         cdef double number
-        cdef uint32_t h
-        if isinstance(value, str):
-            return self.put(self.hash_of_pair(name, value), 1.0)
+        if PyUnicode_Check(value):
+            self.text.join(name, "=", value)
+            return self.put(1.0)
         number = value
-        if number != 0.0:
-            self.put(self.hash_of(name), number)
-        return 0
+        return self.mark(name, number) if number != 0.0 else 0
 
-    cdef inline int put(self, uint32_t h, double number) except -1:
+    cdef inline int mark(self, object name, double number) except -1:
+        if not (PyUnicode_Check(name) or isinstance(name, bytes)):
+            raise TypeError(f"feature names must be strings or bytes, got {type(name)}: {reprlib.repr(name)}")
+        self.text.take(name)
+        return self.put(number)
+
+    cdef inline int put(self, double number) except -1:
         cdef int32_t column, sign
-        bucket(<int32_t>h, self.n_features, &column, &sign)
+        bucket(<int32_t>self.text.hash(), self.n_features, &column, &sign)
         return self.rows.add(column, number * sign if self.signed else number)
 
 
@@ -356,7 +395,8 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
     cdef PyObject *key
     cdef PyObject *held
     cdef object name = None, value = None
-    hashing.rows, hashing.n_features, hashing.signed = Rows(True, sums), n_features, signed
+    hashing.rows, hashing.n_features, hashing.signed, hashing.text = Rows(True, sums), n_features, signed, Text()
+    hashing.text.errors = "strict"
     for sample in samples:
         name = value = None
         try:
@@ -365,7 +405,7 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
                     raise ValueError("Samples can not be a single string, but iterables of strings: "
                                      f"sample {i} is {reprlib.repr(sample)}")
                 for name in sample:
-                    hashing.put(hashing.hash_of(name), 1.0)
+                    hashing.mark(name, 1.0)
             elif kind == of_dicts and type(sample) is dict:
                 place, size = 0, len(<dict>sample)
                 while PyDict_Next(sample, &place, &key, &held):
