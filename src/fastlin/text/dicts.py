@@ -246,7 +246,8 @@ class FeatureHasher(TransformerMixin, BaseEstimator):
     >>> from fastlin.text import FeatureHasher
     >>> hasher = FeatureHasher(n_features=8)
     >>> hasher.transform([{"word": "time", "length": 4}, {"word": "flies", "length": 5}]).toarray()
-    array([[...]])
+    array([[ 0.,  4.,  0.,  0.,  0.,  0.,  0., -1.],
+           [ 0.,  5.,  0.,  0.,  0.,  0.,  0., -1.]])
     """
 
     __metadata_request__transform: ClassVar[dict[str, Any]] = {"raw_X": metadata_routing.UNUSED}
