@@ -207,8 +207,8 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         known = self.n_features_in_
         if grown.n_features_in_ < known:
             raise ValueError(
-                f"X has {grown.n_features_in_} features, but {type(self).__name__} has seen {known}; columns may be "
-                f"added, not left out"
+                f"X has {grown.n_features_in_} features, but {type(self).__name__} is expecting {known} features as "
+                f"input, or more: columns may be added, not left out"
             )
         names = getattr(self, "feature_names_in_", None)
         given = getattr(grown, "feature_names_in_", None)
