@@ -15,7 +15,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
-ENGINE = Path("src/fastlin/engine")
+PACKAGE = Path("src/fastlin")
+ENGINE = PACKAGE / "engine"
+ONCE = ("engine/cpu", "text/entries")  # no kernels: one build does
 KERNELS = (
     "ascent",
     "candidates",
@@ -60,13 +62,13 @@ DIRECTIVES = {
 }
 
 
-def extension(name: str, source: str, flags: list[str]) -> Extension:
+def extension(path: str) -> Extension:
     return Extension(
-        f"fastlin.engine.{name}",
-        [str(ENGINE / source)],
+        f"fastlin.{path.replace('/', '.')}",
+        [str(PACKAGE / f"{path}.pyx")],
         include_dirs=[str(ENGINE)],
-        depends=[str(path) for path in ENGINE.glob("*.[ph]*")],
-        extra_compile_args=FLAGS + flags,
+        depends=[str(header) for header in PACKAGE.glob("*/*.[ph]*")],
+        extra_compile_args=FLAGS,
         extra_link_args=LINK,
     )
 
@@ -77,7 +79,7 @@ class BuildEveryInstructionSet(build_ext):
     def build_extensions(self) -> None:
         supported = [build for build, flags in BUILDS.items() if self.accepts(flags)]
         translated = {Path(module.sources[0]).stem: module for module in self.extensions}
-        self.extensions = [translated["cpu"]]
+        self.extensions = [translated[Path(path).stem] for path in ONCE]
         for build in supported:
             for kernel in KERNELS:
                 module = copy.copy(translated[kernel])
@@ -109,7 +111,7 @@ class BuildEveryInstructionSet(build_ext):
 
 setup(
     ext_modules=cythonize(
-        [extension(name, f"{name}.pyx", []) for name in ("cpu", *KERNELS)],
+        [extension(path) for path in (*ONCE, *(f"engine/{kernel}" for kernel in KERNELS))],
         build_dir="build",
         compiler_directives=DIRECTIVES,
         force=DEBUG or SANITIZE,

@@ -29,7 +29,7 @@ CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 STEPWISE = dict.fromkeys(("MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier"), ONLINE)
 ATTRIBUTES = {**STEPWISE, "MultinomialNB": COUNTED, "LogisticRegressionCV": CHOSEN}
 # from the top: a module may import from its own room and from those below it
-LAYERS = ["demo", "__init__", "select", "linear", "optim", "losses", "store", "run", "validation", "engine"]
+LAYERS = ["demo", "__init__", "select", "linear", "optim", "losses", "text", "store", "run", "validation", "engine"]
 MODELS = """
 import sys
 import numpy as np

@@ -24,7 +24,10 @@ WIDEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Rows:
-    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, no index twice in a row, rows sorted."""
+    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, no index twice in a row.
+
+    The rows are sorted, unless they came as they are by `as_rows(X, in_order=False)`.
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]

@@ -1,6 +1,5 @@
 """DictVectorizer and FeatureHasher: scikit-learn's output, entry by entry, and errors that say where."""
 
-import array
 import collections
 import decimal
 import doctest
@@ -111,7 +110,7 @@ def test_any_mapping_with_any_names(sample):
 
 
 def test_names_that_are_equal_share_a_column():
-    samples = [{"a": "b", "a=b": 2}, {1: 3}, {1.0: 4, True: 5}, {np.str_("a=b"): 7}]
+    samples = [{"a": "b", "a=b": 2}, {1: 3}, {1.0: 4}, {True: 5}, {np.str_("a=b"): 7}]
     ours, ref = DictVectorizer(sort=False), theirs.DictVectorizer(sort=False)
     assert_same(ours.fit_transform(samples), ref.fit_transform(samples), index=False)
     assert ours.feature_names_ == ref.feature_names_ == ["a=b", 1]
@@ -121,7 +120,8 @@ def test_names_that_are_equal_share_a_column():
 def test_rows_of_any_length_and_many_names(sort):
     rng = np.random.default_rng(0)
     samples = [
-        {f"name {j}{'long' * (j % 9)}": float(j) for j in rng.integers(0, 5000, size=n)} for n in rng.integers(0, 150, 300)
+        {f"name {j}{'long' * (j % 9)}": float(j) for j in rng.integers(0, 5000, size=n)}
+        for n in rng.integers(0, 150, 300)
     ]
     ours, ref = DictVectorizer(sort=sort), theirs.DictVectorizer(sort=sort)
     assert_same(ours.fit_transform(samples), ref.fit_transform(samples), index=False)
@@ -213,7 +213,9 @@ def test_empty_input():
 def test_containers_names_clones_and_pickles():
     samples = [{"a": 1, "b": "c"}, {"a": 2}]
     with sklearn.config_context(sparse_interface="sparray"):
-        assert_same(DictVectorizer().fit_transform(samples), theirs.DictVectorizer().fit_transform(samples), index=False)
+        assert_same(
+            DictVectorizer().fit_transform(samples), theirs.DictVectorizer().fit_transform(samples), index=False
+        )
     frame = DictVectorizer(sparse=False).set_output(transform="pandas").fit_transform(samples)
     assert frame.columns.tolist() == ["a", "b=c"]
     vectorizer = DictVectorizer(sort=False, separator=":").fit(samples)
@@ -254,12 +256,40 @@ def test_buckets_and_signs_are_scikit_learns(samples, n_features, alternate):
                 assert_same(ours, theirs.FeatureHasher(n_features, **options).transform(raw))
 
 
-def test_hashes_of_every_length_and_many_buckets():
+def test_the_hash_of_every_length_and_seed():
     rng = np.random.default_rng(0)
     for n in range(65):
-        names = [rng.bytes(n) for _ in range(20)]
-        X = FeatureHasher(2**31 - 1, input_type="string", alternate_sign=False).transform([[name] for name in names])
-        assert X.indices.tolist() == [abs(murmurhash3_32(name)) % (2**31 - 1) for name in names]
+        for seed in (0, 1, 2**31, 2**32 - 1, *rng.integers(0, 2**32, size=16).tolist()):
+            text = rng.bytes(n)
+            assert entries.hash_of(text, seed) == murmurhash3_32(text, seed, positive=True)
+
+
+def text_of_hash(h):
+    """The only text of four bytes whose hash with seed 0 is h: each step of the hash undone."""
+    mask = 2**32 - 1
+
+    def unrotated(x, bits):
+        return (x >> bits | x << (32 - bits)) & mask
+
+    h ^= h >> 16
+    h = h * pow(0xC2B2AE35, -1, 2**32) & mask
+    h ^= h >> 13 ^ h >> 26
+    h = h * pow(0x85EBCA6B, -1, 2**32) & mask
+    h ^= h >> 16
+    h = ((h ^ 4) - 0xE6546B64) * pow(5, -1, 2**32) & mask
+    h = unrotated(h, 13) * pow(0x1B873593, -1, 2**32) & mask
+    return (unrotated(h, 15) * pow(0xCC9E2D51, -1, 2**32) & mask).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 7, 1000, 2**20, 2**30, 2**31 - 1])
+def test_the_bucket_of_extreme_hashes(n_features):
+    hashes = [-(2**31), -(2**31) + 1, -1, 0, 1, 2**31 - 1]
+    names = [[text_of_hash(h % 2**32)] for h in hashes]
+    assert [murmurhash3_32(name) for (name,) in names] == hashes
+    X = FeatureHasher(n_features, input_type="string").transform(names)
+    assert_same(X, theirs.FeatureHasher(n_features, input_type="string").transform(names))
+    assert X.indices.tolist() == [abs(h) % n_features for h in hashes]
+    assert X.data.tolist() == [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, int, np.int8])

@@ -71,7 +71,9 @@ def test_the_weights_are_scikit_learns(options, dtype):
         np.testing.assert_allclose(ours.idf_, ref.idf_, rtol=rtol)
 
 
-@given(sparse_matrices(values=("counts",)), st.sampled_from([o for o in OPTIONS if o.keys() < {"norm", "sublinear_tf"}]))
+@given(
+    sparse_matrices(values=("counts",)), st.sampled_from([o for o in OPTIONS if o.keys() < {"norm", "sublinear_tf"}])
+)
 def test_rows_in_any_order_with_explicit_zeros_and_duplicates(X, options):
     ours, ref = TfidfTransformer(**options), theirs.TfidfTransformer(**options)
     before, clean = X.copy(), X.copy()
@@ -257,7 +259,7 @@ def test_a_column_without_documents_needs_smoothing():
     assert model.transform([[2, 0]]).toarray().tolist() == [[1.0, 0.0]]
     X = sparse.csr_matrix([[1.0, 0], [0, 1]])
     for copy in (True, False):
-        with pytest.raises(ValueError, match="row 1 has column 1, whose idf is infinite"):
+        with pytest.raises(ValueError, match="row 1 has column 1, which no document had: its idf is infinite"):
             model.transform(X, copy=copy)
     assert X.toarray().tolist() == [[1, 0], [0, 1]]
 

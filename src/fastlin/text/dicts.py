@@ -11,7 +11,7 @@ from sklearn.utils import check_array, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from fastlin.text import entries
-from fastlin.text.matrices import as_configured, csr
+from fastlin.text.matrices import csr
 from fastlin.validation import WIDEST, one_of, whole_number
 
 KINDS = {"dict": entries.DICTS, "pair": entries.PAIRS, "string": entries.STRINGS}
@@ -336,7 +336,7 @@ def _order(names: list[Any]) -> list[int]:
         return sorted(range(len(names)), key=names.__getitem__)
     except TypeError as error:
         kinds = ", ".join(sorted({type(name).__name__ for name in names}))
-        raise TypeError(f"names of several types ({kinds}) have no order; sort=False leaves them as they come") from error
+        raise TypeError(f"names of several types ({kinds}) have no order; sort=False keeps theirs") from error
 
 
 def _converted(values: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:

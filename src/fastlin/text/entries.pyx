@@ -1,8 +1,8 @@
 """Samples made of Python objects, to the three arrays of a CSR: the boundary in front of the engine.
 
-A sample is a dict, or an iterable of pairs or of strings. Walking it needs the GIL, so this module is built once, not for
-each instruction set, and lives in this room. What it avoids is objects of its own: a dict's entries are read in place,
-and names are hashed where their strings lie, or in one scratch buffer.
+A sample is a dict, or an iterable of pairs or of strings. Walking it needs the GIL and waits for memory, so this module
+lives in this room and is built once, not for each instruction set. What it avoids is objects of its own: a dict's
+entries are read in place, and names are hashed where their strings lie, or in one scratch buffer.
 
 Short rows are sorted by insertion (stable) as soon as they are complete; rows longer than `SHORT` are left to scipy.
 """
@@ -424,3 +424,8 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
         if i % PATIENCE == 0:
             PyErr_CheckSignals()
     return hashing.rows.arrays()
+
+
+def hash_of(bytes text, uint32_t seed):
+    """MurmurHash3_x86_32 of bytes, unsigned."""
+    return murmur(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), seed)

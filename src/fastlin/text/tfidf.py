@@ -20,7 +20,7 @@ NOTHING = np.empty(0)
 WORK_OF_A_WEIGHT = 4  # multiply–adds
 
 
-class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Weighs counts by how rare their columns are: scikit-learn's tf-idf, in one pass.
 
     v_ij = tf(x_ij) · idf_j with idf_j = 1 + log((n + s)/(df_j + s)), divided by the norm of the row: n rows were seen,
@@ -138,12 +138,14 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
     @property
     def idf_(self) -> NDArray[Any]:
         """The inverse document frequencies."""
-        if getattr(self, "_idf", None) is None:
-            if getattr(self, "_documents", None) is None:
+        idf, documents = getattr(self, "_idf", None), getattr(self, "_documents", None)
+        if idf is None:
+            if documents is None:
                 raise AttributeError(f"this {type(self).__name__} has no idf_: nothing was fitted with use_idf=True")
             smooth = float(self.smooth_idf)
-            self._idf = (np.log((self._n_documents + smooth) / (self._documents + smooth)) + 1.0).astype(self._dtype)
-        return self._idf
+            idf = (np.log((self._n_documents + smooth) / (documents + smooth)) + 1.0).astype(self._dtype)
+            self._idf = idf
+        return idf
 
     @idf_.setter
     def idf_(self, value: Any) -> None:
@@ -268,7 +270,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
 
 
 def _check_finite(idf: NDArray[np.float64], indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
-    """Refuse rows with a column that no document had, if the frequencies are not smoothed."""
+    """Refuse rows with a column whose idf is infinite."""
     if np.isfinite(idf).all():
         return
     endless = ~np.isfinite(idf[indices[: indptr[-1]]])
@@ -276,5 +278,5 @@ def _check_finite(idf: NDArray[np.float64], indptr: NDArray[np.int64], indices: 
         position = int(np.argmax(endless))
         row = int(np.searchsorted(indptr, position, side="right")) - 1
         raise ValueError(
-            f"row {row} has column {indices[position]}, whose idf is infinite: no document had it; smooth_idf=True helps"
+            f"row {row} has column {indices[position]}, which no document had: its idf is infinite; give smooth_idf=True"
         )
