@@ -24,6 +24,7 @@ KERNELS = (
     "check",
     "columns",
     "conjunctions",
+    "documents",
     "dual",
     "gains",
     "layout",

@@ -20,14 +20,15 @@ PACKAGE = Path(fastlin.__file__).parent
 ROOT = Path(__file__).parent.parent
 BUILDS = engine._usable()
 KERNELS = sorted(path.stem for path in (PACKAGE / "engine").glob("*.pyi") if path.stem not in ("__init__", "memory"))
-ESTIMATORS = [name for name in fastlin.__all__ if isinstance(getattr(fastlin, name), type)]
+ESTIMATORS = [name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "predict")]
 LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
 SOLVED = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "certificate_")
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
+LISTED = ("coef_", "class_prior_", "unknown_words_", "vectorizer_")
 STEPWISE = dict.fromkeys(("MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier"), ONLINE)
-ATTRIBUTES = {**STEPWISE, "MultinomialNB": COUNTED, "LogisticRegressionCV": CHOSEN}
+ATTRIBUTES = {**STEPWISE, "MultinomialNB": COUNTED, "LogisticRegressionCV": CHOSEN, "LexiconClassifier": LISTED}
 # from the top: a module may import from its own room and from those below it
 LAYERS = ["demo", "__init__", "select", "linear", "optim", "losses", "text", "store", "run", "validation", "engine"]
 MODELS = """

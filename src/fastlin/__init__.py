@@ -8,7 +8,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fastlin import losses as losses
     from fastlin import select as select
+    from fastlin import text as text
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
+    from fastlin.linear.lexicon import LexiconClassifier as LexiconClassifier
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
     from fastlin.linear.logistic import LogisticRegression as MaxEnt
     from fastlin.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
@@ -18,10 +20,19 @@ if TYPE_CHECKING:
     from fastlin.linear.perceptron import Perceptron as Perceptron
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
     from fastlin.linear.svm import LinearSVC as LinearSVC
+    from fastlin.text.conjunctions import Conjunctions as Conjunctions
+    from fastlin.text.document import DocumentFeatures as DocumentFeatures
+    from fastlin.text.elementwise import Elementwise as Elementwise
+    from fastlin.text.ratio import LogCountRatio as LogCountRatio
 
 __all__ = [
     "CandidateClassifier",
+    "Conjunctions",
+    "DocumentFeatures",
+    "Elementwise",
+    "LexiconClassifier",
     "LinearSVC",
+    "LogCountRatio",
     "LogisticRegression",
     "LogisticRegressionCV",
     "MIRAClassifier",
@@ -33,11 +44,17 @@ __all__ = [
     "__version__",
     "losses",
     "select",
+    "text",
 ]
 
 _HOMES = {
     "CandidateClassifier": "fastlin.linear.candidates",
+    "Conjunctions": "fastlin.text.conjunctions",
+    "DocumentFeatures": "fastlin.text.document",
+    "Elementwise": "fastlin.text.elementwise",
+    "LexiconClassifier": "fastlin.linear.lexicon",
     "LinearSVC": "fastlin.linear.svm",
+    "LogCountRatio": "fastlin.text.ratio",
     "LogisticRegression": "fastlin.linear.logistic",
     "LogisticRegressionCV": "fastlin.linear.logistic_cv",
     "MaxEnt": "fastlin.linear.logistic",
@@ -48,7 +65,7 @@ _HOMES = {
     "SGDClassifier": "fastlin.linear.sgd",
 }
 
-_ROOMS = ("losses", "select")
+_ROOMS = ("losses", "select", "text")
 
 _ALIASES = {"MaxEnt": "LogisticRegression"}
 

@@ -6,7 +6,7 @@ and the value, and are raised before anything is changed.
 
 import difflib
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -275,6 +275,28 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
             raise ValueError(f"{name} holds NaT at row {int(np.argmax(np.isnat(y)))}")
         classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int32, copy=False)
+
+
+def as_texts(documents: Any, encoding: str = "utf-8", errors: str = "strict") -> Iterator[str]:
+    """Documents one after the other, proved to be strings; bytes are decoded."""
+    if isinstance(documents, str | bytes):
+        raise ValueError("Iterable over raw text documents expected, string object received.")
+    if sp.issparse(documents) or getattr(documents, "ndim", 1) != 1 or not isinstance(documents, Iterable):
+        shape = f" of shape {documents.shape}" if hasattr(documents, "shape") else ""
+        raise ValueError(f"raw_documents must be a sequence of strings, got {type(documents).__name__}{shape}")
+    return _texts(documents, encoding, errors)
+
+
+def _texts(documents: Iterable[Any], encoding: str, errors: str) -> Iterator[str]:
+    for place, document in enumerate(documents):
+        if isinstance(document, bytes):
+            yield document.decode(encoding, errors)
+        elif isinstance(document, str):
+            yield document
+        elif isinstance(document, float) and document != document:  # NaN is not itself
+            raise ValueError(f"raw_documents holds NaN at position {place}; documents are strings")
+        else:
+            raise TypeError(f"raw_documents holds {document!r:.60} at position {place}; documents are strings")
 
 
 def as_classes(classes: Any) -> NDArray[Any]:

@@ -3,6 +3,7 @@ from fastlin.engine import candidates as candidates
 from fastlin.engine import check as check
 from fastlin.engine import conjunctions as conjunctions
 from fastlin.engine import cpu as cpu
+from fastlin.engine import documents as documents
 from fastlin.engine import dual as dual
 from fastlin.engine import gains as gains
 from fastlin.engine import layout as layout

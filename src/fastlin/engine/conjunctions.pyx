@@ -292,7 +292,7 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
     cdef Py_ssize_t rows = indptr.shape[0] - 1
     cdef uint64_t one, two, a = 0, b = 0
     cdef real x
-    cdef bint grouped = groups.shape[0] > 0, fill = buckets.shape[0] > 0
+    cdef bint grouped = groups.shape[0] > 0, fill
     with nogil:
         while row < rows:
             end = indptr[row + 1]
@@ -317,6 +317,7 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
                 p += 1
             if end > stop:
                 break
+            fill = met < buckets.shape[0]
             sizes[row] = pour(&sums[0], &bits[0], &summary[0], summary.shape[0],
                               &buckets[met] if fill else NULL, &out[met] if fill else NULL)
             met += sizes[row]

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 NEGATORS = frozenset(
-    "not no never nor neither none nobody nothing nowhere cannot aint arent cant couldnt didnt doesnt dont hadnt hasnt "
-    "havent isnt mightnt mustnt neednt shant shouldnt wasnt werent wont wouldnt".split()
-)
+    ("not", "no", "never", "nor", "neither", "none", "nobody", "nothing", "nowhere", "cannot", "aint", "arent", "cant",
+     "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent", "isnt", "mightnt", "mustnt", "neednt", "shant",
+     "shouldnt", "wasnt", "werent", "wont", "wouldnt")
+)  # fmt: skip
 CLAUSE_ENDS = frozenset(".,:;!?…—()[]{}")
 PREFIX = "NOT_"
 WORDS = r"(?u)\b\w\w+\b"
@@ -29,8 +30,8 @@ def mark_negation(text: Any, token_pattern: str = WORDS) -> Any:
       ends in n't or n’t, or it ends in n and the text goes on with ' or ’, t, and no further character of a word.
     * Every word after a negator is marked, other negators included, until the clause ends. A second negator changes
       nothing. The first is not marked.
-    * A clause ends at any of . , : ; ! ? … — ( ) [ ] { } between two words, wherever it stands: in 3.5, too. Line breaks,
-      quotation marks, hyphens and the apostrophe end nothing. The end of the text ends the clause.
+    * A clause ends at any of . , : ; ! ? … — ( ) [ ] { } between two words, wherever it stands: in 3.5, too. Line
+      breaks, quotation marks, hyphens and apostrophes end nothing. The end of the text ends the clause.
 
     Parameters
     ----------

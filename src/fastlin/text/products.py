@@ -183,7 +183,7 @@ class Tree:
         table: NDArray[np.int32],
         out: tuple[NDArray[Any], NDArray[Any]] | None,
     ) -> NDArray[np.int64]:
-        """How many conjunctions of a level each hit grows into; written to `out`, nodes and values, where it is given."""
+        """How many conjunctions of a level each hit grows into; their nodes and values go to `out`, if it is given."""
         grown, done = np.zeros(len(hits), np.int64), 0
         for a, b in hits.pieces(1 if level == hits.level + 1 else 4):
             part, rest = hits[a:b], None if out is None else (out[0][done:], out[1][done:])

@@ -85,6 +85,8 @@ class LogCountRatio(SparseTransformer):
         rows = self._counts(model._rows_to_learn(X, nonnegative=True))
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         weights = validation.as_weights(sample_weight, len(rows))
+        if weights is not None and not weights.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to count")
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         counts = np.zeros((rows.n_columns, len(classes)))

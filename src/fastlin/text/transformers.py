@@ -49,7 +49,7 @@ class SparseTransformer(TransformerMixin, BaseEstimator):
 
 
 def assemble(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[np.int64], width: int) -> sp.csr_array:
-    """A CSR of arrays that it keeps: indices are int32 unless there are more columns or more values than that counts."""
+    """A CSR of arrays that it keeps; indices are int32 unless there are more columns or values than that counts."""
     kind = np.int32 if max(width, int(indptr[-1])) <= WIDEST else np.int64
     arrays = values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return sp.csr_array(arrays, shape=(len(indptr) - 1, width))
