@@ -110,7 +110,7 @@ def rows_of(X):
 
 
 def fitted_state(vectorizer):
-    """All that fitting can change, to compare."""
+    """All that fitting can change, to compare; `fixed_vocabulary_` is no news, for it follows from the parameters."""
     state = {name: repr(value) for name, value in vars(vectorizer).items() if name.endswith("_") and name[0] != "_"}
     for name in ("vocabulary_", "idf_"):
         try:
@@ -118,7 +118,7 @@ def fitted_state(vectorizer):
         except AttributeError:
             continue
         state[name] = list(value.items()) if isinstance(value, dict) else value.tobytes()
-    return state
+    return {name: value for name, value in state.items() if name != "fixed_vocabulary_"}
 
 
 def opened(documents):
