@@ -122,7 +122,19 @@ def test_no_documents_are_an_error(name):
         else:
             with refused(vectorizer, ValueError, match="empty"):
                 vectorizer.fit(documents())
-            assert_same_matrix(vectorizer.transform(documents()), pair(name)[1].fit(CORPUS).transform(documents()))
+
+
+@counting
+def test_a_transform_of_nothing_is_scikit_learns(name):
+    """A matrix without rows; which TfidfTransformer refuses."""
+    one, two = (vectorizer.fit(CORPUS) for vectorizer in pair(name))
+    for documents in (list, lambda: iter(())):
+        got, _ = result_of(lambda documents=documents: one.transform(documents()))
+        expected, _ = result_of(lambda documents=documents: two.transform(documents()))
+        if isinstance(expected, Exception):
+            assert type(got) is type(expected)
+        else:
+            assert_same_matrix(got, expected)
 
 
 @counting

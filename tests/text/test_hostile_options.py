@@ -14,9 +14,9 @@ CORPUS = ["the cat sat on the mat", "a dog", "", "the dog sat", "Le café 中文
 
 
 def refused(name, options, match):
-    """By fit and by fit_transform, as scikit-learn's does, and with nothing learnt."""
+    """By fit and by fit_transform, as scikit-learn's does, and with nothing learnt; hashing has less to do in fit."""
     one, two = pair(name, **options)
-    for method in ("fit", "fit_transform"):
+    for method in ("fit_transform",) if name == "HashingVectorizer" else ("fit", "fit_transform"):
         expected, _ = result_of(lambda method=method: getattr(two, method)(CORPUS))
         got, _ = result_of(lambda method=method: getattr(one, method)(CORPUS))
         assert isinstance(expected, Exception), expected
