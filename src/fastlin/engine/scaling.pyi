@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+ROOM: int
+
 def generalise(
     expected: NDArray[np.float64],
     observed: NDArray[np.float64],
@@ -28,5 +30,6 @@ def improve(
     width: int,
     theta: NDArray[np.float64],
     delta: NDArray[np.float64],
-    spare: NDArray[np.float64],
+    terms: NDArray[np.float64],
+    places: NDArray[np.int32],
 ) -> None: ...

@@ -4,61 +4,176 @@
     improved       H = Σ_i w p_ik x_ij e^{F_ik δ} + ρ(θ + δ)    (Berger, Della Pietra & Della Pietra 1996)
 
 H and E are observed and expected counts, F the feature sums f#, ρ the inverse variance of a Gaussian prior, θ the
-weight less its mean. Both are Σ_m a_m e^{f_m δ} + ρ(θ + δ) = H, whose left side is convex and grows with δ: Newton's
-method in a bracket. Where a column has more rows than there are sums f#, rows with the same one are one term.
+weight less its mean. With r = H − ρθ both are Σ a e^{fδ} = r − ρδ, where rows with one feature sum are one term.
+
+The difference of the sides' logarithms is convex and grows with δ, nearly linearly: Halley's method in a bracket, two
+or three turns. Where the right side is not yet positive, Newton's on the difference itself comes nearer from above.
+Many equations are solved at a time, as vectors; most of a text's have one term and, without a prior, a closed form.
 """
 
-from libc.math cimport HUGE_VAL, fabs, log
+from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.csr cimport number
 from fastlin.engine.mathx cimport exponential, logarithm
 
 cdef enum:
-    MOST = 100
+    STRETCH = 256            # equations that are solved at a time
+    TERMS = 1024             # where a batch has so many, no equation is added to it
+    TURNS = 100
 
-cdef double EXACT = 1e-14
+ROOM = TERMS                 # what `improve` needs beside the longest equation
+
+cdef double SHORT = 1e-5     # a step in units of 1/f: what it leaves is of the order of its cube
 cdef double LEAST = 1e-300   # a count that rounding took
 
 
-cdef double solve(const double* a, const double* f, Py_ssize_t m, double H, double rho, double theta) noexcept nogil:
-    """δ of Σ a e^{fδ} + ρ(θ + δ) = H, for a ≥ 0 and f > 0."""
-    cdef double delta = 0, low = -HUGE_VAL, high = HUGE_VAL, total, slope, term, excess, least = HUGE_VAL, newton
-    cdef double room = H - rho * theta
-    cdef Py_ssize_t i, turn
-    total = 0
-    for i in range(m):
-        total += a[i]
-        least = f[i] if f[i] < least else least
-    if total <= 0:
-        return room / rho if rho > 0 else 0.0
-    if m == 1 and rho == 0:
-        return (logarithm(room) - logarithm(total if total > LEAST else LEAST)) / least
-    if room > total:                                   # the root is positive, and every term grows by e^{least·δ}
-        high = log(room / total) / least
-    for turn in range(MOST):
+cdef struct Alone:           # equations with one term and no prior: δ = log(H/a)/f
+    Py_ssize_t n
+    int64_t weight[STRETCH]
+    double H[STRETCH]
+    double a[STRETCH]
+    double f[STRETCH]
+
+
+cdef struct Batch:           # equations with any number of terms
+    Py_ssize_t n
+    int64_t weight[STRETCH]
+    int64_t end[STRETCH]     # of its terms, which begin where those before end
+    double r[STRETCH]
+    double rho[STRETCH]
+    double least[STRETCH]    # f
+    double most[STRETCH]
+    double delta[STRETCH]
+    double low[STRETCH]      # the bracket of δ
+    double high[STRETCH]
+    double top[STRETCH]      # the largest fδ, left out of the exponents in
+    double total[STRETCH]    # Σ a e^{fδ},
+    double slope[STRETCH]    # Σ f a e^{fδ},
+    double bend[STRETCH]     # Σ f² a e^{fδ}
+    bint found[STRETCH]
+    double* a                # of each term
+    double* f
+    double* grown            # a e^{fδ − top}
+    int32_t* owner
+
+
+cdef inline double log_count(double count) noexcept nogil:
+    return logarithm(count if count > LEAST else LEAST)
+
+
+cdef void settle(Alone* alone, double* delta) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(alone.n):
+        alone.a[i] = (log_count(alone.H[i]) - log_count(alone.a[i])) / alone.f[i]
+    for i in range(alone.n):
+        delta[alone.weight[i]] = alone.a[i]
+    alone.n = 0
+
+
+cdef inline void take(Alone* alone, int64_t weight, double H, double a, double f, double* delta) noexcept nogil:
+    alone.weight[alone.n] = weight
+    alone.H[alone.n] = H
+    alone.a[alone.n] = a
+    alone.f[alone.n] = f
+    alone.n += 1
+    if alone.n == STRETCH:
+        settle(alone, delta)
+
+
+cdef void add(Batch* batch, int64_t weight, int64_t terms, double r, double rho) noexcept nogil:
+    """Append an equation, whose terms stand behind those that are there."""
+    cdef Py_ssize_t i = batch.n
+    cdef int64_t t, start = batch.end[i - 1] if i > 0 else 0
+    cdef double least = HUGE_VAL, most = 0
+    for t in range(start, start + terms):
+        least = batch.f[t] if batch.f[t] < least else least
+        most = batch.f[t] if batch.f[t] > most else most
+        batch.owner[t] = <int32_t>i
+    batch.n = i + 1
+    batch.weight[i] = weight
+    batch.end[i] = start + terms
+    batch.r[i] = r
+    batch.rho[i] = rho
+    batch.least[i] = least
+    batch.most[i] = most
+    batch.delta[i] = 0
+    batch.low[i] = -HUGE_VAL
+    batch.high[i] = HUGE_VAL
+    batch.found[i] = False
+
+
+cdef void sum_terms(Batch* batch, bint at_zero) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int64_t t, start = 0, terms = batch.end[batch.n - 1]
+    cdef int32_t one
+    cdef double total, slope, bend
+    for i in range(batch.n):
+        batch.top[i] = batch.delta[i] * (batch.most[i] if batch.delta[i] > 0 else batch.least[i])
+    for t in range(terms):
+        batch.grown[t] = batch.a[t]
+    if not at_zero:
+        for t in range(terms):
+            one = batch.owner[t]
+            batch.grown[t] *= exponential(batch.f[t] * batch.delta[one] - batch.top[one])
+    for i in range(batch.n):
         total = 0
         slope = 0
-        for i in range(m):
-            term = a[i] * exponential(f[i] * delta if f[i] * delta < 709.0 else 709.0)
-            total += term
-            slope += f[i] * term
-        excess = total + rho * delta - room
-        if excess > 0:
-            high = delta
-        else:
-            low = delta
-        if fabs(excess) <= EXACT * (total + fabs(room) + fabs(rho * delta)):
+        bend = 0
+        for t in range(start, batch.end[i]):
+            total += batch.grown[t]
+            slope += batch.f[t] * batch.grown[t]
+            bend += batch.f[t] * batch.f[t] * batch.grown[t]
+        start = batch.end[i]
+        batch.total[i] = total
+        batch.slope[i] = slope
+        batch.bend[i] = bend
+
+
+cdef void move(Batch* batch) noexcept nogil:
+    """A turn of every equation that is not solved."""
+    cdef Py_ssize_t i
+    cdef double delta, rest, pull, slope, bend, excess, bent, scale, step, there, low, high
+    cdef bint positive, inside, found
+    for i in range(batch.n):
+        delta = batch.delta[i]
+        rest = batch.r[i] - batch.rho[i] * delta
+        positive = rest >= LEAST
+        pull = batch.rho[i] / (rest if positive else 1.0)
+        slope = batch.slope[i] / batch.total[i]
+        bend = batch.bend[i] / batch.total[i] - slope * slope + pull * pull
+        slope += pull
+        excess = batch.top[i] + (log_count(batch.total[i]) - log_count(rest))
+        bent = 1.0 - 0.5 * excess * bend / (slope * slope)
+        slope *= bent if bent > 0.5 else 1.0
+        scale = exponential(batch.top[i] if batch.top[i] < 700.0 else 700.0)
+        excess = excess if positive else batch.total[i] * scale - rest
+        step = -excess / (slope if positive else batch.slope[i] * scale + batch.rho[i])
+        there = delta + step
+        low = batch.low[i] if excess > 0 else delta
+        high = delta if excess > 0 else batch.high[i]
+        found = (positive and fabs(step) * (batch.most[i] + pull) < SHORT) or there == delta
+        inside = there > low and there < high and (positive or low == -HUGE_VAL)
+        there = there if found or inside else 0.5 * (low + high)
+        batch.delta[i] = delta if batch.found[i] else there
+        batch.low[i] = low
+        batch.high[i] = high
+        batch.found[i] = batch.found[i] or found
+
+
+cdef void solve(Batch* batch, double* delta) noexcept nogil:
+    cdef Py_ssize_t i, left = batch.n, turn
+    for turn in range(TURNS):
+        if left == 0:
             break
-        newton = delta - excess / (slope + rho)
-        if newton > high:
-            newton = high if low == 0 and turn == 0 else 0.5 * (low + high)
-        elif newton < low:
-            newton = 0.5 * (low + high)
-        if newton == delta:
-            break
-        delta = newton
-    return delta
+        sum_terms(batch, turn == 0)
+        move(batch)
+        left = 0
+        for i in range(batch.n):
+            left += not batch.found[i]
+    for i in range(batch.n):
+        delta[batch.weight[i]] = batch.delta[i]
+    batch.n = 0
 
 
 def generalise(const double[::1] expected, const double[::1] observed, double C, const double[::1] precision,
@@ -66,58 +181,84 @@ def generalise(const double[::1] expected, const double[::1] observed, double C,
     """δ of each weight; `width` weights share an entry of `precision`."""
     cdef Py_ssize_t q, j
     cdef bint free = True
+    cdef double rho
+    cdef double terms[3][STRETCH]
+    cdef int32_t owner[STRETCH]
+    cdef Batch batch
+    batch.n = 0
+    batch.a, batch.f, batch.grown, batch.owner = terms[0], terms[1], terms[2], owner
     with nogil:
         for j in range(precision.shape[0]):
             free = free and precision[j] == 0
         if free:                                           # no prior: δ = log(H/E)/C, as one long vector
             for q in range(theta.shape[0]):
-                delta[q] = (logarithm(observed[q] if observed[q] > LEAST else LEAST)
-                            - logarithm(expected[q] if expected[q] > LEAST else LEAST)) / C
+                delta[q] = (log_count(observed[q]) - log_count(expected[q])) / C
         else:
             for q in range(theta.shape[0]):
-                delta[q] = solve(&expected[q], &C, 1, observed[q], precision[q // width], theta[q])
+                rho = precision[q // width]
+                batch.a[batch.n] = expected[q] if expected[q] > LEAST else LEAST
+                batch.f[batch.n] = C
+                add(&batch, q, 1, observed[q] - rho * theta[q], rho)
+                if batch.n == STRETCH or q + 1 == theta.shape[0]:
+                    solve(&batch, &delta[0])
 
 
 def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
             Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
             const int32_t[:, ::1] level, const double[::1] levels, const double[::1] observed,
             const double[::1] precision, Py_ssize_t width, const double[::1] theta, double[::1] delta,
-            double[:, ::1] spare):
+            double[:, ::1] terms, int32_t[:, ::1] places):
     """δ of the weights of the features [low, high): feature j has starts[j] …, one for each of `labels`.
 
-    p is w p(k|x), level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label);
-    `spare` [2, ·] has room for the longest column; if a column has more rows than there are levels, these are summed.
+    p is w p(k|x), level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label).
+    `terms` [3, ROOM + levels] and `places` [2, ROOM + levels], zeros at first, are room for a batch.
     """
-    cdef Py_ssize_t j, k, m, one, M = levels.shape[0]
-    cdef int64_t q, n, first, t
-    cdef bint many, common = level.shape[1] == 1
-    cdef double* a = &spare[0, 0]
-    cdef double* f = &spare[1, 0]
+    cdef Py_ssize_t j, k
+    cdef int64_t q, t, start = 0, end
+    cdef int32_t one, term
+    cdef double share, rho
+    cdef bint common = level.shape[1] == 1
+    cdef int32_t* place = &places[1, 0]                # of a level's term, if that is one of this equation's, and agrees
+    cdef Alone alone
+    cdef Batch batch
+    alone.n = 0
+    batch.n = 0
+    batch.a, batch.f, batch.grown, batch.owner = &terms[0, 0], &terms[1, 0], &terms[2, 0], &places[0, 0]
     with nogil:
         for j in range(low, high):
-            first = indptr[j]
-            n = indptr[j + 1] - first
-            many = n > M
             for q in range(starts[j], starts[j + 1]):
                 k = labels[q]
-                m = M if many else n
-                if many:
-                    for t in range(M):
-                        a[t] = 0
-                        f[t] = levels[t]
-                for t in range(n):
-                    one = level[rows[first + t], 0 if common else k]
-                    if many:
-                        a[one] += values[first + t] * p[rows[first + t], k]
-                    else:
-                        a[t] = values[first + t] * p[rows[first + t], k]
-                        f[t] = levels[one]
-                one = 0
-                for t in range(m):                     # only terms that are there, neighbours with one sum as one
-                    if a[t] > 0 and one > 0 and f[t] == f[one - 1]:
-                        a[one - 1] += a[t]
-                    elif a[t] > 0:
-                        a[one] = a[t]
-                        f[one] = f[t]
-                        one += 1
-                delta[q] = solve(a, f, one, observed[q], precision[q // width], theta[q])
+                rho = precision[q // width]
+                if rho == 0 and indptr[j + 1] == indptr[j] + 1:
+                    t = indptr[j]
+                    one = level[rows[t], 0 if common else k]
+                    take(&alone, q, observed[q], values[t] * p[rows[t], k], levels[one], &delta[0])
+                    continue
+                end = start
+                for t in range(indptr[j], indptr[j + 1]):
+                    share = values[t] * p[rows[t], k]
+                    if not share > LEAST:
+                        continue
+                    one = level[rows[t], 0 if common else k]
+                    term = place[one]
+                    if start <= term < end and batch.f[term] == levels[one]:
+                        batch.a[term] += share
+                        continue
+                    place[one] = <int32_t>end
+                    batch.a[end] = share
+                    batch.f[end] = levels[one]
+                    end += 1
+                if end == start:
+                    delta[q] = observed[q] / rho - theta[q] if rho > 0 else 0.0
+                elif end == start + 1 and rho == 0:
+                    take(&alone, q, observed[q], batch.a[start], batch.f[start], &delta[0])
+                else:
+                    add(&batch, q, end - start, observed[q] - rho * theta[q], rho)
+                    start = end
+                    if batch.n == STRETCH or end >= TERMS:
+                        solve(&batch, &delta[0])
+                        start = 0
+        if alone.n > 0:
+            settle(&alone, &delta[0])
+        if batch.n > 0:
+            solve(&batch, &delta[0])

@@ -28,6 +28,7 @@ class Side:
     sign: float
     share: float  # of θ
     observed: Vector
+    precision: Vector
 
 
 def generalised(
@@ -57,9 +58,14 @@ class Generalised:
         self.problem = problem
         self.largest = max(float(feature_sums(problem).max(initial=0)), np.finfo(float).tiny)
 
-    def steps(self, side: Side, expected: Vector, theta: Vector, precision: Vector, delta: Vector) -> None:
+    def look(self, theta: Vector, gradient: Vector) -> None:
+        """Note what the model expects at θ, where `gradient` was taken."""
+        self.counts = self.problem.counts(theta, gradient)
+
+    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
         """δ of the weights and the intercepts of a side."""
-        n, width = self.problem.n_weights, self.problem.layout.step
+        n, width, precision = self.problem.n_weights, self.problem.layout.step, side.precision
+        expected = np.maximum(side.observed + side.sign * self.counts, 0)
         free = np.zeros(len(theta) - n)
         scaling.generalise(expected[n:], side.observed[n:], self.largest, free, 1, theta[n:], delta[n:])
 
@@ -80,21 +86,22 @@ class Improved:
         sums = feature_sums(problem)
         self.levels, level = np.unique(sums, return_inverse=True)
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
-        self.spare_size = max(int(np.diff(design.column_indptr).max(initial=0)), design.n_rows)
         self.everything = np.arange(design.n_rows, dtype=np.int32)
 
-    def steps(self, side: Side, expected: Vector, theta: Vector, precision: Vector, delta: Vector) -> None:  # noqa: ARG002
-        problem, design = self.problem, self.problem.design
+    def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
+        self.p = self.problem.inference.expected(self.problem.residual)
+
+    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+        problem, design, p = self.problem, self.problem.design, self.p
         n, K = problem.n_weights, len(theta) - problem.n_weights
-        p = problem.inference.expected(problem.residual)
         starts, labels = problem.layout.pairs()
         labels = np.full_like(labels, side.label) if side.share < 1 else labels
 
         def work(low: int, high: int) -> None:
             scaling.improve(
                 design.column_indptr, design.column_rows, design.column_values, low, high, starts, labels, p,
-                self.level, self.levels, side.observed, precision, problem.layout.step, theta, delta,
-                np.empty((2, self.spare_size)),
+                self.level, self.levels, side.observed, side.precision, problem.layout.step, theta, delta,
+                *self._spare(),
             )  # fmt: skip
 
         problem.workers.map(work, problem.column_cuts)
@@ -104,8 +111,13 @@ class Improved:
             scaling.improve(
                 every, self.everything, np.ones(design.n_rows), 0, 1, np.array([0, K]), of_intercepts, p,
                 self.level, self.levels, side.observed[n:], np.zeros(K), 1, theta[n:], delta[n:],
-                np.empty((2, self.spare_size)),
+                *self._spare(),
             )  # fmt: skip
+
+    def _spare(self) -> tuple[Vector, NDArray[np.int32]]:
+        """Room for a batch of equations."""
+        room = scaling.ROOM + len(self.levels)
+        return np.empty((3, room)), np.zeros((2, room), np.int32)
 
 
 def feature_sums(problem: Problem) -> Vector:
@@ -119,10 +131,11 @@ def _sides(problem: Problem) -> list[Side]:
     inference, observed = problem.inference, np.empty(problem.size)
     _gather(problem, inference.observed(problem.width), observed)
     if not (problem.width == 1 and isinstance(inference, Labels)):
-        return [Side(0, 1.0, 1.0, observed)]
+        return [Side(0, 1.0, 1.0, observed, problem.precision)]
     total = np.empty(problem.size)
     _gather(problem, inference.mass(), total)
-    return [Side(0, -1.0, 0.5, total - observed), Side(1, 1.0, 0.5, observed)]
+    precision = 2 * problem.precision
+    return [Side(0, -1.0, 0.5, total - observed, precision), Side(1, 1.0, 0.5, observed, precision)]
 
 
 def _gather(problem: Problem, residual: Vector, out: Vector) -> None:
@@ -141,15 +154,12 @@ def _sweep(problem: Problem, theta: Vector, progress: Progress, scaler: Generali
     value = problem.value(theta, gradient)
     while not progress.record(value, vectors.largest(gradient), passes=problem.passes):
         progress.iterations += 1
-        counts, move = problem.counts(theta, gradient), np.zeros(problem.size)
+        scaler.look(theta, gradient)
         centred = theta.copy()
         centred[:n] -= shift
         for side in sides:
-            expected = np.maximum(side.observed + side.sign * counts, 0)
-            precision = problem.precision / side.share
-            scaler.steps(side, expected, side.sign * side.share * centred, precision, delta)
-            move += side.sign * delta
-        theta += move
+            scaler.steps(side, side.sign * side.share * centred, delta)
+            theta += side.sign * delta
         if common:
             weights = theta.reshape(-1, problem.width)
             weights -= weights.mean(axis=1, keepdims=True)
