@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
 from fastlin.engine import memory, vectors
 from fastlin.optim import orthant
 from fastlin.optim.line import start
-from fastlin.optim.newton import inner_type, pieces
+from fastlin.optim.newton import inner_type
+from fastlin.optim.pieces import Pieces
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
@@ -30,19 +30,23 @@ Vector = NDArray[Any]
 class Memory:
     """The last steps s and changes of gradient y, and the gradient, scaled to z = M^½ θ, with their inner products."""
 
-    def __init__(self, scale: NDArray[np.float64], dtype: Any, workers: run.Workers) -> None:
-        self.scale, self.workers, size = scale, workers, len(scale)  # M^−½
-        self.pieces = pieces(size)
-        self.rows = memory.zeros((2 * LENGTH + 3, size), dtype)  # s in row 2i, y in row 2i + 1, the gradient last
+    def __init__(self, scale: NDArray[np.float64], dtype: Any, pieces: Pieces) -> None:
+        self.scale, self.pieces = scale, pieces  # M^−½
+        self.rows = memory.zeros((2 * LENGTH + 3, len(scale)), dtype)  # s in row 2i, y in row 2i + 1, the gradient last
         self.products = np.zeros((len(self.rows), len(self.rows)))
         self.held: list[int] = []  # i, oldest first
         self.free = list(range(LENGTH + 1))
 
-    def add(self, step: Vector, change: Vector) -> None:
-        """Take a pair in, for the oldest if need be."""
+    def add(self, theta: Vector, gradient: Vector, before: Vector, slopes: Vector) -> None:
+        """Take a pair in, for the oldest if need be: what θ and its gradient are, and what they were."""
         place = self.free.pop()
-        np.divide(step, self.scale, out=self.rows[2 * place], casting="same_kind")
-        np.multiply(change, self.scale, out=self.rows[2 * place + 1], casting="same_kind")
+        s, y = self.rows[2 * place], self.rows[2 * place + 1]
+
+        def work(part: slice) -> None:
+            np.divide(theta[part] - before[part], self.scale[part], out=s[part], casting="same_kind")
+            np.multiply(gradient[part] - slopes[part], self.scale[part], out=y[part], casting="same_kind")
+
+        self.pieces.each(work)
         self.held.append(place)
         if not self.free:
             self.free.append(self.held.pop(0))
@@ -54,8 +58,7 @@ class Memory:
     def direction(self, gradient: Vector) -> NDArray[np.float64]:
         """−H · gradient: the two-loop recursion, on coefficients c of the rows."""
         last = len(self.rows) - 1
-        np.multiply(gradient, self.scale, out=self.rows[last], casting="same_kind")
-        self._multiply()
+        self._multiply(gradient)
         if self.held:  # a pair without curvature is none
             s, y = 2 * self.held[-1], 2 * self.held[-1] + 1
             if not self.products[s, y] > np.finfo(self.rows.dtype).eps * self.products[y, y]:
@@ -74,23 +77,21 @@ class Memory:
             c[s] += alphas[place] - self.products[y] @ c / self.products[s, y]
         direction = np.empty(len(gradient))
 
-        def work(start: int, stop: int) -> None:
-            vectors.combine(self.rows, start, stop, c, self.scale, direction)
-
-        self.workers.map(work, self.pieces)
+        self.pieces.each(lambda part: vectors.combine(self.rows, part.start, part.stop, c, self.scale, direction))
         return direction
 
-    def _multiply(self) -> None:
+    def _multiply(self, gradient: Vector) -> None:
         """The inner products of the newest pair and of the gradient with every row, in one pass over the rows."""
         rows = np.array([row for place in self.held for row in (2 * place, 2 * place + 1)] + [len(self.rows) - 1])
         some = rows[-3:]
 
-        def work(start: int, stop: int) -> NDArray[np.float64]:
-            part = np.empty((len(rows), len(some)))
-            vectors.products(self.rows, start, stop, rows, some, part)
-            return part
+        def work(part: slice) -> NDArray[np.float64]:
+            np.multiply(gradient[part], self.scale[part], out=self.rows[-1][part], casting="same_kind")
+            products = np.empty((len(rows), len(some)))
+            vectors.products(self.rows, part.start, part.stop, rows, some, products)
+            return products
 
-        products = sum(self.workers.map(work, self.pieces))
+        products = sum(self.pieces.each(work))
         self.products[np.ix_(rows, some)] = products
         self.products[np.ix_(some, rows)] = products.T
 
@@ -105,15 +106,17 @@ def minimise(
     point = start(problem, theta)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
-    pairs = Memory(1 / np.sqrt(diagonal), inner_type(problem), problem.workers)
+    pairs = Memory(1 / np.sqrt(diagonal), inner_type(problem), problem.pieces)
+    before, slopes = np.empty(problem.size), np.empty(problem.size)
     while not progress.record(point.value, point.gradient_norm, passes=problem.passes):
         progress.iterations += 1
-        before, slopes = theta.copy(), point.gradient.copy()
+        problem.pieces.copy(theta, before)
+        problem.pieces.copy(point.gradient, slopes)
         direction = pairs.direction(point.steepest)
         if problem.prior.l1:
             orthant.align(problem, direction, point.steepest)
         if point.move(direction, 1.0, ACCURACY):
-            pairs.add(theta - before, point.gradient - slopes)
+            pairs.add(theta, point.gradient, before, slopes)
         elif pairs.held:
             pairs.clear()
         else:

@@ -32,7 +32,7 @@ class Point:
     @property
     def gradient_norm(self) -> float:
         """max |∂f|."""
-        return vectors.largest(self.steepest)
+        return self.problem.pieces.largest(self.steepest)
 
     @property
     def steepest(self) -> NDArray[np.float64]:
@@ -44,7 +44,8 @@ class Point:
 
         `first` is the step to try first; 0 asks for that of the quadratic at θ.
         """
-        slope = vectors.dot(self.gradient, direction)
+        pieces = self.problem.pieces
+        slope = pieces.dot(self.gradient, direction)
         if not slope < 0:
             return False
         ahead = self.problem.scores(direction)
@@ -75,7 +76,7 @@ class Point:
         if not value < self.value + ROUNDING * abs(self.value):
             self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
             return False
-        self.theta += at * direction
+        pieces.each(lambda part: np.add(self.theta[part], at * direction[part], out=self.theta[part]))
         self.scores += at * ahead
         self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
         return True
@@ -96,7 +97,7 @@ class Projected:
 
     @property
     def gradient_norm(self) -> float:
-        return vectors.largest(self.steepest)
+        return self.problem.pieces.largest(self.steepest)
 
     def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:  # noqa: ARG002
         """θ to the first of θ + d, θ + d/2, …, cut off at the borders of the orthant, that has enough less f."""

@@ -18,7 +18,6 @@ from fastlin.optim.progress import Progress
 MOST = 250  # inner iterations
 TOLERANCE = 0.25  # of the residual, at first
 TIGHTEST = 0.01
-PIECE = 1 << 18  # weights of a vector that one thread takes
 ACCURACY = 0.9  # of the line search
 EASY = 1e6  # up to which values, weights and precisions float32 holds their products
 
@@ -55,14 +54,14 @@ def inner_type(problem: Problem) -> Any:
 
 def preconditioner(problem: Problem, dtype: Any) -> NDArray[Any]:
     """1 / diag H; where H has nothing, 1."""
-    diagonal = problem.diagonal()
-    diagonal[~(diagonal > np.finfo(dtype).tiny)] = 1.0
-    return np.divide(1.0, diagonal, out=diagonal).astype(dtype)
+    diagonal, inverse = problem.diagonal(), np.empty(problem.size, dtype)
 
+    def work(part: slice) -> None:
+        diagonal[part][~(diagonal[part] > np.finfo(dtype).tiny)] = 1.0
+        np.divide(1.0, diagonal[part], out=inverse[part], casting="same_kind")
 
-def pieces(size: int) -> list[tuple[int, int]]:
-    """A vector in pieces of bounded work, whatever the number of threads."""
-    return [(start, min(start + PIECE, size)) for start in range(0, size, PIECE)]
+    problem.pieces.each(work)
+    return inverse
 
 
 def solve(
@@ -70,27 +69,29 @@ def solve(
 ) -> NDArray[np.float64]:
     """s with ‖Hs + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹; zeros of `inverse` stay where they are."""
     s, r, p, Hp = (memory.zeros((problem.size,), inverse.dtype) for _ in range(4))
+    pieces, step = problem.pieces, np.empty(problem.size)
+    scale = np.float64(pieces.largest(gradient))
 
-    shares = pieces(problem.size)
+    def begin(part: slice) -> None:
+        np.divide(gradient[part], -scale, out=r[part], casting="same_kind")
+        vectors.redirect(0.0, r[part], inverse[part], p[part])
 
-    def advance(start: int, stop: int) -> float:
-        part = slice(start, stop)
+    def advance(part: slice) -> float:
         return vectors.advance(size / curvature, p[part], Hp[part], inverse[part], s[part], r[part])
 
-    def redirect(start: int, stop: int) -> None:
-        part = slice(start, stop)
+    def redirect(part: slice) -> None:
         vectors.redirect(size / previous, r[part], inverse[part], p[part])
 
-    scale = np.float64(vectors.largest(gradient))
-    np.divide(gradient, -scale, out=r, casting="same_kind")
-    vectors.redirect(0.0, r, inverse, p)
-    first = size = vectors.dot(r, p)
+    pieces.each(begin)
+    first = size = pieces.dot(r, p)
     for _ in range(MOST):
         curvature = problem.product(p, Hp)
         if not curvature > 0:
             break
-        previous, size = size, sum(problem.workers.map(advance, shares))
+        previous, size = size, sum(pieces.each(advance))
         if not size > tolerance**2 * first:
             break
-        problem.workers.map(redirect, shares)
-    return (s if s.any() else p) * scale
+        pieces.each(redirect)
+    found = s if any(pieces.each(lambda part: s[part].any())) else p
+    pieces.each(lambda part: np.multiply(found[part], scale, out=step[part]))
+    return step

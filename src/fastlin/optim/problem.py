@@ -16,6 +16,7 @@ from fastlin import run
 from fastlin.engine import memory, vectors
 from fastlin.optim.inferences import Inference
 from fastlin.optim.layouts import Layout
+from fastlin.optim.pieces import Pieces
 
 Vector = NDArray[Any]
 
@@ -40,6 +41,7 @@ class Problem:
         self.precision = layout.expand(prior.precision)
         self.n_weights = layout.n_weights
         self.size = self.n_weights + self.width * fit_intercept
+        self.pieces = Pieces(self.size, workers)
         self.row_cuts, self.column_cuts = inference.cuts(self.design), layout.column_cuts()
         self.residual = memory.zeros((self.design.n_rows, self.width))
         self.shares = np.zeros((self.design.n_rows, self.width), np.float32)
@@ -69,7 +71,7 @@ class Problem:
             return vectors.penalise(theta[span], *self._prior(span), gradient[span])
 
         penalty = sum(self.workers.map(backward, self.column_cuts))
-        gradient[self.n_weights :] = self.residual.sum(axis=0)[: self.size - self.n_weights]
+        gradient[self.n_weights :] = self._of_intercepts(self.residual)
         self.passes += 1
         return penalty
 
@@ -119,21 +121,24 @@ class Problem:
         self.workers.map(forward, self.row_cuts)
         total = sum(self.workers.map(backward, self.column_cuts))
         bias = slice(self.n_weights, self.size)
-        Hp[bias] = curvature.sum(axis=0, dtype=np.float64)[: self.size - self.n_weights]
+        Hp[bias] = self._of_intercepts(curvature)
         self.passes += 2
         return total + vectors.dot(p[bias], Hp[bias])
 
     def diagonal(self) -> NDArray[np.float64]:
         """The diagonal of ∇²f where `value` was last taken; of groups, as if their candidates shared no feature."""
         variances, diagonal = self.inference.variances(self.shares), np.empty(self.size)
-        squares = np.square(self.design.column_values, dtype=np.float64)
+        values, squares = self.design.column_values, np.empty(self.design.nnz)
 
         def backward(low: int, high: int) -> None:
-            self.layout.columns(squares, variances, low, high, diagonal[self.layout.span(low, high)])
+            block, span = slice(*self.design.column_indptr[[low, high]]), self.layout.span(low, high)
+            np.square(values[block], out=squares[block], dtype=np.float64)
+            self.layout.columns(squares, variances, low, high, diagonal[span])
+            _, precision, step = self._prior(span)
+            diagonal[span].reshape(-1, step)[:] += precision[:, np.newaxis]
 
         self.workers.map(backward, self.column_cuts)
-        diagonal[: self.n_weights] += self.of_weights(self.precision)
-        diagonal[self.n_weights :] = variances.sum(axis=0)[: self.size - self.n_weights]
+        diagonal[self.n_weights :] = self._of_intercepts(variances)
         self.passes += 1
         return diagonal
 
@@ -152,8 +157,22 @@ class Problem:
 
     def pull(self, theta: Vector, direction: Vector) -> tuple[float, float]:
         """The first two derivatives of the prior's part of f along a direction, at α = 0."""
-        weights = slice(0, self.n_weights)
-        return vectors.pull(theta[weights], *self._prior(weights), direction[weights])
+
+        def work(low: int, high: int) -> tuple[float, float]:
+            span = self.layout.span(low, high)
+            return vectors.pull(theta[span], *self._prior(span), direction[span])
+
+        parts = self.workers.map(work, self.column_cuts)
+        return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+    def _of_intercepts(self, of_rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Sums over the rows of each column that has an intercept."""
+
+        def work(start: int, stop: int) -> NDArray[np.float64]:
+            return of_rows[start:stop].sum(axis=0, dtype=np.float64)
+
+        K = self.size - self.n_weights
+        return sum(self.workers.map(work, self.row_cuts), np.zeros(self.width)) if K else np.empty(0)
 
     def _prior(self, span: slice) -> tuple[Vector, Vector, int]:
         """Means, precisions and how many weights share one, for a span of the weights."""
