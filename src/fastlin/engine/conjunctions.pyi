@@ -29,7 +29,6 @@ def extend(
     places: NDArray[np.int64],
     ends: NDArray[np.int64],
     nodes: NDArray[Any],
-    nodes: NDArray[np.int64],
     products: NDArray[Any],
     order: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -61,15 +60,3 @@ def scatter(
     buckets: NDArray[np.int32],
     out: NDArray[Any],
 ) -> tuple[int, int]: ...
-    new_nodes: NDArray[np.int64],
-) -> int: ...
-    places: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
-    products: NDArray[Any],
-    level: int,
-    one: NDArray[np.uint64],
-    two: NDArray[np.uint64],
-    new_hashes: NDArray[np.uint64],
-    signed: NDArray[Any],
-) -> int: ...

@@ -16,8 +16,6 @@ something is called twice, to count it and to write it where it stays: in the ti
 of memory, a page of conjunctions is counted several times. The work of a call is bounded by the tails given to it.
 
 Groups are sets of columns, as bits: each column of a
-    scatter    does without nodes: a conjunction is the hash of its columns
-The work of a call is the tails of the hits it is given. Groups are sets of columns, as bits: each column of a
 conjunction must be of another group, so that by Hall's theorem any k of its columns must meet at least k groups.
 Columns of no group never get here.
 """
@@ -144,20 +142,10 @@ def extend(const int32_t[::1] indices, const real[::1] values, const int64_t[::1
     cdef int32_t k
     cdef bint fill = slots.shape[0] > 0, placed = new_places.shape[0] > 0, tabled
     with nogil:
-           const int64_t[::1] nodes, const real[::1] products, const int64_t[::1] order, const int64_t[::1] starts,
-           const int32_t[::1] columns, int64_t skip, const int64_t[::1] slots, int32_t[::1] table,
-           int64_t[::1] found, int64_t[::1] new_places, int64_t[::1] new_nodes, real[::1] new_products):
-    """The children that the rows of some hits have, hit after hit; returns how many.
-    `order` visits the hits of a node one after the other. `slots` leaves room for each hit's whole tail; at the end the
-    children lie together, found[h] of hit h. `table` [V] is zeros before and after.
-    cdef int64_t t, u, h, p, q, c, n, last, low, high, tail, size, to = 0, hits = order.shape[0]
-    cdef real x
-        t = 0
         while t < hits:
             n = nodes[order[t]]
             low = starts[n]
             high = starts[n + 1]
-            size = high - low
             u = t
             tail = 0
             while u < hits and nodes[order[u]] == n:
@@ -187,25 +175,6 @@ def extend(const int32_t[::1] indices, const real[::1] values, const int64_t[::1
                 else:
                     c = low
                     for p in range(places[h] + skip, ends[h]):
-            if FILL * tail > size:
-                while t < u:
-                    h = order[t]
-                    x = products[h]
-                    q = slots[h]
-                        new_places[q] = p
-                        new_nodes[q] = low + k - 1
-                        new_products[q] = x * values[p]
-                        q += k > 0
-                    found[h] = q - slots[h]
-                    t += 1
-                    table[columns[c]] = 0
-            else:
-                while t < u:
-                    h = order[t]
-                    x = products[h]
-                    q = slots[h]
-                    last = ends[h]
-                    for p in range(places[h] + skip, last):
                         c = search(&columns[0], c, high, indices[p])
                         if c == high:
                             break
@@ -220,19 +189,6 @@ def extend(const int32_t[::1] indices, const real[::1] values, const int64_t[::1
             if tabled:
                 for c in range(low, high):
                     table[columns[c]] = 0
-                            new_places[q] = p
-                            new_nodes[q] = c
-                            new_products[q] = x * values[p]
-                    found[h] = q - slots[h]
-                    t += 1
-        for h in range(hits):
-            q = slots[h]
-            for p in range(found[h]):
-                new_places[to + p] = new_places[q + p]
-                new_nodes[to + p] = new_nodes[q + p]
-                new_products[to + p] = new_products[q + p]
-            to += found[h]
-    return to
 
 
 cdef inline uint64_t mix(uint64_t h, uint64_t k) noexcept nogil:
@@ -323,29 +279,3 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
             met += sizes[row]
             row += 1
     return row, met
-def scatter(const int32_t[::1] indices, const real[::1] values, const int64_t[::1] places, const int64_t[::1] ends,
-            const uint64_t[::1] hashes, const real[::1] products, int64_t skip, Py_ssize_t level,
-            const uint64_t[::1] groups, const uint64_t[::1] one, const uint64_t[::1] two, int64_t n_buckets, bint signs,
-            int64_t[::1] found, int64_t[::1] new_places, uint64_t[::1] new_hashes, real[::1] new_products,
-            int32_t[::1] buckets, real[::1] signed):
-    """All that may extend some hits, hit after hit: found[h] of hit h; returns how many.
-    Their hashes and products, and the bucket and the product with its sign that come of them. `one` and `two` are the
-    groups of each hit's columns.
-    cdef int64_t h, p, q = 0, before
-    cdef uint64_t code, a = 0, b = 0
-    cdef bint grouped = groups.shape[0] > 0
-        for h in range(places.shape[0]):
-            before = q
-            if grouped:
-                a = one[h]
-                b = two[h] if level > 1 else 0
-            for p in range(places[h] + skip, ends[h]):
-                if grouped and not allowed(a, b, groups[indices[p]], level):
-                    continue
-                code = mix(hashes[h], <uint64_t>indices[p])
-                new_places[q] = p
-                new_hashes[q] = code
-                new_products[q] = products[h] * values[p]
-                buckets[q] = <int32_t>(((code >> 32) * <uint64_t>n_buckets) >> 32)
-                signed[q] = -new_products[q] if signs and code & 1 else new_products[q]
-            found[h] = q - before

@@ -11,7 +11,6 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fastlin.text.products import NONE, Hashing, Tree, compact
 from fastlin.text.transformers import SparseTransformer, assemble
-from fastlin.text.transformers import SparseTransformer
 from fastlin.validation import WIDEST, Rows, real_number, whole_number
 
 MOST_GROUPS = 64
@@ -143,7 +142,6 @@ class Conjunctions(SparseTransformer):
             blocks = finder.find(compact(rows, self._rank, len(finder.starts[0]) - 1))
         if self.include_original:
             blocks.insert(0, assemble(rows.values[: rows.nnz], rows.indices[: rows.nnz], rows.indptr, rows.n_columns))
-            blocks.insert(0, sp.csr_array(rows.matrix()))
         return self._given(blocks[0] if len(blocks) == 1 else sp.hstack(blocks, format="csr"))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

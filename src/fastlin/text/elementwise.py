@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fastlin.text.transformers import SparseTransformer, assemble
-from fastlin.text.transformers import SparseTransformer
 from fastlin.validation import one_of
 
 Values = NDArray[Any]
@@ -83,7 +82,6 @@ class Elementwise(SparseTransformer):
             with np.errstate(under="ignore"):
                 made = FUNCTIONS[name][0](values)
             blocks.append(assemble(made, rows.indices[: rows.nnz], rows.indptr, width))
-            blocks.append(sp.csr_array((made, rows.indices[: rows.nnz], rows.indptr), shape=(len(rows), width)))
         return self._given(sp.hstack(blocks, format="csr"))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

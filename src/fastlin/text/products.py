@@ -18,25 +18,6 @@ from fastlin.validation import WIDEST, Rows
 
 NONE = np.empty(0, np.uint64)
 NOWHERE = np.empty(0, np.int64)
-@dataclass(frozen=True)
-class Hits:
-    """Conjunctions in rows: which row, where in it the last column stands, which conjunction (or its hash), its value.
-    Level 1 are the columns of the rows themselves.
-    """
-    level: int
-    rows: NDArray[np.int64]
-    places: NDArray[np.int64]
-    nodes: NDArray[Any]
-    values: NDArray[Any]
-    @classmethod
-    def of(cls, rows: Rows) -> Self:
-        numbers = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-        return cls(1, numbers, np.arange(rows.nnz), rows.indices.astype(np.int64), rows.values)
-    def __getitem__(self, which: Any) -> "Hits":
-        return Hits(self.level, self.rows[which], self.places[which], self.nodes[which], self.values[which])
-    def pieces(self, indptr: NDArray[np.int64]) -> Any:
-        """(start, stop) of hits whose tails come to a fixed amount of work."""
-        return run.cuts(room(indptr[self.rows + 1] - self.places), 1)
 
 
 def room(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -100,10 +81,6 @@ class Tree:
         tree = cls([], [], 0 if powers else 1)
         counter = Counter(rows, tree.skip, cutoff, groups)
         hits = Hits.of(rows, np.int32)
-        if rows.n_columns == 0:
-            none = np.zeros(1, np.int64), np.empty(0, np.int32)
-            return cls([none[0]] * (depth - 1), [none[1]] * (depth - 1), tree.skip)
-        hits = Hits.of(rows)
         hits = hits[np.argsort(hits.nodes, kind="stable")]
         bounds = room(np.bincount(hits.nodes, minlength=rows.n_columns))
         tree._add([counter.children(hits, bounds, groups, NONE)])
@@ -138,7 +115,6 @@ class Tree:
         for some_sizes, some_columns in parts:
             sizes.append(some_sizes)
             columns.append(some_columns)
-        sizes, columns = zip(*parts, strict=True)
         self.starts.append(room(np.concatenate(sizes)))
         self.columns.append(np.concatenate(columns))
 
@@ -156,18 +132,6 @@ class Tree:
             order = np.argsort(nodes, kind="stable")
             places = np.concatenate([NOWHERE, *(part.places for part in parts)])[order]
             ends = np.concatenate([NOWHERE, *(part.ends for part in parts)])[order]
-    ) -> Any:
-        work = room(rows.indptr[hits.rows + 1] - hits.places)[bounds]
-        for first, last in run.cuts(work, 1):
-            parts = [self.extend(rows, mine[a:b])[0] for a, b in mine.pieces(rows.indptr)]
-            nodes = np.concatenate([part.nodes for part in parts]) - low
-            pairs = Hits(
-                2,
-                np.concatenate([part.rows for part in parts])[order],
-                np.concatenate([part.places for part in parts])[order],
-                nodes[order],
-                np.empty(len(nodes), np.uint8),  # what they come to is not asked for
-            )
             one = two = NONE
             if len(groups):
                 one = np.repeat(groups[first:last], np.diff(self.starts[0][first : last + 1]))
@@ -225,38 +189,6 @@ class Tree:
             values,
         )  # fmt: skip
         return found
-            yield counter.children(pairs, room(np.bincount(nodes, minlength=high - low)), one, two)
-    def extend(self, rows: Rows, hits: Hits) -> tuple[Hits, NDArray[np.int64]]:
-        """The children of some hits that their rows have, and how many each hit has."""
-        ends = rows.indptr[hits.rows + 1]
-        slots = room(ends - hits.places)
-        order = np.argsort(hits.nodes) if hits.level == 1 else np.arange(len(hits.nodes))
-        found = np.empty(len(hits.nodes), np.int64)
-        places, nodes = np.empty(slots[-1], np.int64), np.empty(slots[-1], np.int64)
-        n = kernels.extend(
-            rows.indices, rows.values, hits.places, ends, hits.nodes, hits.values, order, self.starts[hits.level - 1],
-            self.columns[hits.level - 1], self.skip, slots, np.zeros(rows.n_columns, np.int32), found, places, nodes,
-        return Hits(hits.level + 1, np.repeat(hits.rows, found), places[:n], nodes[:n], values[:n]), found
-    def find(self, rows: Rows) -> list[sp.csr_array]:
-        """What compact rows have, a matrix of the products of each level."""
-        widths = [len(columns) for columns in self.columns]
-        made = [Made(len(rows), width, rows.values.dtype) for width in widths]
-        def descend(hits: Hits) -> None:
-            for a, b in hits.pieces(rows.indptr):
-                children, found = self.extend(rows, hits[a:b])
-                made[hits.level - 1].add(hits.rows[a:b], found, children.nodes, children.values)
-                if children.level <= len(widths):
-                    descend(children)
-        if rows.n_columns:
-            descend(Hits.of(rows))
-        return [part.matrix() for part in made]
-    def members(self, level: int) -> NDArray[np.int64]:
-        """The columns of each conjunction of a level, [n, level]."""
-        parents = np.arange(len(self.starts[0]) - 1)[:, None]
-        for above in range(level - 1):
-            repeated = np.repeat(parents, np.diff(self.starts[above]), axis=0)
-            parents = np.column_stack([repeated, self.columns[above]])
-        return parents
 
 
 class Counter:
@@ -266,8 +198,6 @@ class Counter:
         self.rows, self.skip, self.cutoff, self.groups = rows, skip, cutoff, groups
         self.counts = np.zeros(rows.n_columns, np.int32)
         self.bits, self.summary = _bitset(rows.n_columns)
-        words = -(-rows.n_columns // 64)
-        self.bits, self.summary = np.zeros(words, np.uint64), np.zeros(-(-words // 64), np.uint64)
 
     def children(
         self, hits: Hits, bounds: NDArray[np.int64], one: NDArray[np.uint64], two: NDArray[np.uint64]
@@ -284,38 +214,6 @@ class Counter:
             )  # fmt: skip
             columns.append(out[:n].copy())
         return sizes, np.concatenate(columns)
-        ends = self.rows.indptr[hits.rows + 1]
-        sizes, columns, node = np.zeros(len(bounds) - 1, np.int64), [], 0
-        for start, stop in hits.pieces(self.rows.indptr):
-            work = int((ends[start:stop] - hits.places[start:stop]).sum())
-                self.rows.indices, hits.places, ends, bounds, node, start, stop, self.skip, self.cutoff, hits.level,
-                self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
-        return sizes, np.concatenate([*columns, np.empty(0, np.int32)])
-
-
-class Made:
-    """A sparse matrix that is made piece by piece, row after row."""
-
-    def __init__(self, n_rows: int, width: int, dtype: np.dtype[Any]) -> None:
-        self.shape, self.index = (n_rows, width), np.int32 if width <= WIDEST else np.int64
-        self.lengths = np.zeros(n_rows, np.int64)
-        self.indices: list[NDArray[Any]] = [np.empty(0, self.index)]
-        self.values: list[NDArray[Any]] = [np.empty(0, dtype)]
-
-    def add(
-        self, rows: NDArray[np.int64], found: NDArray[np.int64], indices: NDArray[Any], values: NDArray[Any]
-    ) -> None:
-        """`found` entries of each of `rows`."""
-        if len(rows):
-            low = rows[0]
-            counted = np.bincount(rows - low, weights=found)
-            self.lengths[low : low + len(counted)] += counted.astype(np.int64)
-        self.indices.append(indices.astype(self.index))  # copies: what they were cut from is larger
-        self.values.append(values.copy())
-
-    def matrix(self) -> sp.csr_array:
-        arrays = np.concatenate(self.values), np.concatenate(self.indices), room(self.lengths)
-        return sp.csr_array(arrays, shape=self.shape)
 
 
 @dataclass(frozen=True)
@@ -361,39 +259,3 @@ def _bitset(size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """A bit for each of so many places, and one for each word of these."""
     words = -(-size // 64)
     return np.zeros(words, np.uint64), np.zeros(-(-words // 64), np.uint64)
-        """The buckets of rows, some rows after the other."""
-        lengths = np.diff(rows.indptr)
-        hits = Hits.of(rows)
-        hits = Hits(1, hits.rows, hits.places, hits.nodes.astype(np.uint64), hits.values)
-        blocks = []
-        for first, last in run.cuts(room(lengths**self.depth), 1):
-            found: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]] = []
-            mine = slice(rows.indptr[first], rows.indptr[last])
-            one = self.groups[rows.indices[mine]] if len(self.groups) else NONE
-            self._scatter(rows, hits[mine], one, NONE, found)
-            numbers, buckets, values = (np.concatenate(part) for part in zip(*found, strict=True))
-            shape = (last - first, self.n_buckets)
-            blocks.append(sp.coo_array((values, (numbers - first, buckets)), shape=shape).tocsr())
-        return sp.vstack(blocks, format="csr", dtype=rows.values.dtype)
-    def _scatter(
-        self, rows: Rows, hits: Hits, one: NDArray[np.uint64], two: NDArray[np.uint64], found: list[Any]
-    ) -> None:
-        """Append the row, the bucket and the value of all products of some hits with what follows them."""
-        found.append((np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, rows.values.dtype)))
-        for a, b in hits.pieces(rows.indptr):
-            piece, ends = hits[a:b], rows.indptr[hits.rows[a:b] + 1]
-            size = int((ends - piece.places).sum())
-            counts, places, nodes = np.empty(b - a, np.int64), np.empty(size, np.int64), np.empty(size, np.uint64)
-            values, signed = np.empty((2, size), rows.values.dtype)
-            buckets = np.empty(size, np.int32)
-            n = kernels.scatter(
-                rows.indices, rows.values, piece.places, ends, piece.nodes, piece.values, 0 if self.powers else 1,
-                hits.level, self.groups, one[a:b], two[a:b], self.n_buckets, self.signs, counts, places, nodes, values,
-                buckets, signed,
-            )  # fmt: skip
-            children = Hits(hits.level + 1, np.repeat(piece.rows, counts), places[:n], nodes[:n], values[:n])
-            found.append((children.rows, buckets[:n].copy(), signed[:n].copy()))
-            if children.level < self.depth:
-                grouped = len(self.groups) > 0
-                elder = np.repeat(one[a:b], counts) if grouped else NONE
-                self._scatter(rows, children, elder, self.groups[rows.indices[places[:n]]] if grouped else NONE, found)

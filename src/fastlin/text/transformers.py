@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
 from fastlin.validation import WIDEST, Rows
-from fastlin.validation import Rows
 
 
 class SparseTransformer(TransformerMixin, BaseEstimator):
