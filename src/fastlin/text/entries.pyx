@@ -132,6 +132,9 @@ cdef class Text:
     cdef Py_ssize_t room
     cdef const char* errors  # what happens to lone surrogates
 
+    def __cinit__(self):
+        self.reserve(256)
+
     def __dealloc__(self):
         free(self.scratch)
 
@@ -150,7 +153,11 @@ cdef class Text:
         cdef Py_ssize_t n, k, m
         if not (type(name) is str and type(value) is str and PyUnicode_IS_COMPACT_ASCII(name)
                 and PyUnicode_IS_COMPACT_ASCII(separator) and PyUnicode_IS_COMPACT_ASCII(value)):
-            return self.take("%s%s%s" % (name, separator, value))
+            name = "%s%s%s" % (name, separator, value)
+            self.take(name)
+            if PyUnicode_IS_COMPACT_ASCII(name):
+                self.kept = name
+            return 0
         n, k, m = PyUnicode_GET_LENGTH(name), PyUnicode_GET_LENGTH(separator), PyUnicode_GET_LENGTH(value)
         if n + k + m > self.room:
             self.reserve(2 * (n + k + m))

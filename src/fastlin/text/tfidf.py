@@ -278,5 +278,6 @@ def _check_finite(idf: NDArray[np.float64], indptr: NDArray[np.int64], indices: 
         position = int(np.argmax(endless))
         row = int(np.searchsorted(indptr, position, side="right")) - 1
         raise ValueError(
-            f"row {row} has column {indices[position]}, which no document had: its idf is infinite; give smooth_idf=True"
+            f"row {row} has column {indices[position]}, which no document had: its idf is infinite. Smooth it, by "
+            f"smooth_idf=True"
         )
