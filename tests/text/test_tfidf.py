@@ -100,7 +100,9 @@ def test_every_container(container, index):
     if container in ("csr", "csc"):
         X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     expected = theirs.TfidfTransformer().fit_transform(np.array(COUNTS))
-    assert_same(TfidfTransformer().fit_transform(X), expected, 1e-14)
+    for copy in (True, False):
+        assert_same(TfidfTransformer().fit(X).transform(X, copy=copy or container == "csr"), expected, 1e-14)
+        assert X.toarray().tolist() == COUNTS
     assert_same(TfidfTransformer().fit_transform(COUNTS), expected, 1e-14)
     with sklearn.config_context(sparse_interface="sparray"):
         assert isinstance(TfidfTransformer().fit_transform(X), sparse.csr_array)
