@@ -87,11 +87,27 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             Counts, dense or sparse.
         y : ignored
         """
-        model = self._grown(X, first=True)
-        if self.use_idf:
-            _ = model.idf_  # warns of columns without a document now, if at all
-        self.__dict__ = model.__dict__
+        self._check_parameters()
+        self._learn(X, self._rows(X))
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """`fit(X).transform(X)`, for one proof of X.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Counts, dense or sparse.
+        y : ignored
+
+        Returns
+        -------
+        CSR of shape (n_samples, n_features)
+        """
+        self._check_parameters()
+        rows = self._rows(X)
+        self._learn(X, rows)
+        return self._transformed(X, rows, copy=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Add the rows to those counted. X may have more columns than before: they stand behind the known ones.
@@ -102,7 +118,8 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             Counts, dense or sparse.
         y : ignored
         """
-        self.__dict__ = self._grown(X, first=not hasattr(self, "n_features_in_")).__dict__
+        self._check_parameters()
+        self.__dict__ = self._grown(X, self._rows(X), first=not hasattr(self, "n_features_in_")).__dict__
         return self
 
     def transform(self, X: Any, copy: bool = True) -> Any:
@@ -134,6 +151,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         self.weigh(rows.indptr, rows.indices, counts, out)
         indices = rows.indices[: rows.nnz]
         return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
+        return self._transformed(X, rows, copy)
 
     @property
     def idf_(self) -> NDArray[Any]:
@@ -193,7 +211,26 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         if rows.n_columns != expected:
             raise ValueError(f"X has {rows.n_columns} features, but {type(self).__name__} expects {expected}")
 
-    def _grown(self, X: Any, first: bool) -> Self:
+    def _transformed(self, X: Any, rows: Rows, copy: bool) -> Any:
+        """The weights of X, whose proved rows these are."""
+        lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
+        dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
+        if lent and not copy and rows.values is X.data and X.data.flags.writeable:
+            self._weigh(rows.indptr, rows.indices, rows.values, rows.values)
+            return as_configured(X)
+        counts = rows.values[: rows.nnz]
+        out = counts if not lent and counts.dtype == dtype else np.empty(rows.nnz, dtype)
+        self._weigh(rows.indptr, rows.indices, counts, out)
+        indices = rows.indices[: rows.nnz]
+        return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
+
+    def _learn(self, X: Any, rows: Rows) -> None:
+        model = self._grown(X, rows, first=True)
+        if self.use_idf:
+            _ = model.idf_  # warns of columns without a document now, if at all
+        self.__dict__ = model.__dict__
+
+    def _grown(self, X: Any, rows: Rows, first: bool) -> Self:
         """A copy of this estimator that has counted the rows of X, too."""
         self.check_parameters()
         rows = self._rows(X)
