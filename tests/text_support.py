@@ -76,7 +76,7 @@ def assert_same(name, options, documents, others=()):
         assert_same_vocabulary(one, two)
     if name == "TfidfVectorizer" and options.get("use_idf", True):
         np.testing.assert_allclose(one.idf_, two.idf_, rtol=tolerance, strict=True)
-    for batch in (documents, others):
+    for batch in (documents, others) if len(others) else (documents,):
         got, _ = result_of(lambda batch=batch: one.transform(batch))
         expected, _ = result_of(lambda batch=batch: two.transform(batch))
         if isinstance(expected, Exception):

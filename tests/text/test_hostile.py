@@ -61,8 +61,6 @@ NO_DOCUMENTS = {
     "a list": (["aa", "bb"], "list"),
     "a dict": ({"aa": 1}, "dict"),
     "an object": (object(), "object"),
-    "a bytearray": (bytearray(b"aa bb"), "bytearray"),
-    "a memoryview": (memoryview(b"aa bb"), "memoryview"),
     "a decimal": (decimal.Decimal("1.5"), "Decimal"),
     "an array": (np.array(["aa", "bb"]), "ndarray|array"),
     "a boolean": (True, "bool"),
@@ -78,9 +76,20 @@ def test_what_is_no_document_is_refused_by_its_number(name, case, analyzer):
     documents = [*CORPUS[:ROW], value, *CORPUS[ROW:]]
     _, two = pair(name, analyzer=analyzer)
     expected, _ = result_of(lambda: two.fit_transform(documents))
-    assert isinstance(expected, Exception) or case == "a bytearray"
-    kinds = (type(expected), ValueError, TypeError) if isinstance(expected, Exception) else (ValueError, TypeError)
+    assert isinstance(expected, Exception)
+    kinds = (type(expected), ValueError, TypeError)
     refuse_everywhere(name, lambda: iter(documents), f"(?s)(?=.*({match}))(?=.*{ROW})", *kinds, analyzer=analyzer)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+@every
+def test_other_buffers_of_bytes_are_decoded_or_refused(name, kind):
+    got, _ = result_of(lambda: make(name).fit_transform([*CORPUS[:ROW], kind("aa é bb".encode()), *CORPUS[ROW:]]))
+    if isinstance(got, Exception):
+        assert isinstance(got, TypeError | ValueError)
+        assert str(ROW) in "".join([str(got), *getattr(got, "__notes__", [])])
+    else:
+        assert_same_bits(got, make(name).fit_transform([*CORPUS[:ROW], "aa é bb", *CORPUS[ROW:]]))
 
 
 @every
@@ -106,35 +115,52 @@ def test_a_vectorizer_takes_no_single_document_and_no_nothing(name):
                 call(nothing)
 
 
+NOTHING = {"list": list, "tuple": tuple, "iterator": lambda: iter(()), "array": lambda: np.array([], dtype=str)}
+
+
+@pytest.mark.parametrize("documents", NOTHING.values(), ids=NOTHING)
+@counting
+def test_no_documents_are_nothing_to_learn_from(name, documents):
+    for vectorizer in (make(name), make(name).fit(CORPUS)):
+        for method in ("fit", "fit_transform"):
+            with refused(vectorizer, ValueError, match="empty"):
+                getattr(vectorizer, method)(documents())
+
+
+@pytest.mark.parametrize("documents", NOTHING.values(), ids=NOTHING)
 @every
-def test_no_documents_are_an_error(name):
-    """A ValueError, and so of hashing, from which scikit-learn lets a StopIteration out."""
-    for documents in (list, tuple, lambda: iter([]), lambda: np.array([], dtype=str)):
-        vectorizer = make(name)
-        with refused(vectorizer, ValueError, match="empty"):
-            vectorizer.fit_transform(documents())
-        vectorizer.fit(CORPUS)
-        with refused(vectorizer, ValueError, match="empty"):
-            vectorizer.fit_transform(documents())
-        if name == "HashingVectorizer":
-            with refused(vectorizer, ValueError, match="empty"):
-                vectorizer.transform(documents())
-        else:
-            with refused(vectorizer, ValueError, match="empty"):
-                vectorizer.fit(documents())
+def test_no_documents_are_a_matrix_without_rows_or_a_value_error(name, documents):
+    """scikit-learn counts them, refuses to weigh them, and lets a StopIteration out of hashing them."""
+    vectorizer = make(name).fit(CORPUS)
+    got, _ = result_of(lambda: vectorizer.transform(documents()))
+    if name == "CountVectorizer":
+        assert_same_matrix(got, pair(name)[1].fit(CORPUS).transform(documents()))
+    elif isinstance(got, Exception):
+        assert isinstance(got, ValueError)
+    else:
+        assert got.shape == (0, vectorizer.transform(CORPUS).shape[1])
 
 
 @counting
-def test_a_transform_of_nothing_is_scikit_learns(name):
-    """A matrix without rows; which TfidfTransformer refuses."""
-    one, two = (vectorizer.fit(CORPUS) for vectorizer in pair(name))
-    for documents in (list, lambda: iter(())):
-        got, _ = result_of(lambda documents=documents: one.transform(documents()))
-        expected, _ = result_of(lambda documents=documents: two.transform(documents()))
-        if isinstance(expected, Exception):
-            assert type(got) is type(expected)
-        else:
-            assert_same_matrix(got, expected)
+def test_a_partial_fit_that_fails_leaves_no_trace(name):
+    """Not even in the document frequencies: words that were read before the failure were not seen."""
+
+    def fails():
+        yield "new words"
+        yield "dog new"
+        raise LookupError("lost")
+
+    for n_jobs in (1, 2):
+        vectorizer = make(name, min_df=2, n_jobs=n_jobs).partial_fit([*CORPUS, "once"])
+        for documents in (fails, lambda: iter(["new words", "once", None])):
+            with refused(vectorizer, LookupError, TypeError, ValueError, AttributeError):
+                vectorizer.partial_fit(documents())
+        expected = make(name, min_df=2).partial_fit([*CORPUS, "once"])
+        for documents in (["new once"], ["other words"]):
+            vectorizer.partial_fit(documents)
+            expected.partial_fit(documents)
+            assert fitted_state(vectorizer) == fitted_state(expected)
+        assert vectorizer.get_feature_names_out().tolist() == ["dog", "sat", "the", "once"]
 
 
 @counting

@@ -126,7 +126,7 @@ def test_a_fitted_vectorizer_survives_copying(name, options, way, asked):
     }[way](vectorizer)
     assert_same_bits(copied.transform(CORPUS), vectorizer.transform(CORPUS))
     assert fitted_state(copied) == fitted_state(vectorizer)
-    copied.partial_fit(["something new"])
+    copied.partial_fit(["something new"] * 2)
     assert "something" not in "".join(vectorizer.get_feature_names_out()).split()
     assert len(vectorizer.vocabulary_) == expected.shape[1]
     assert len(copied.vocabulary_) > len(vectorizer.vocabulary_)
