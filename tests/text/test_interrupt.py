@@ -31,6 +31,11 @@ def megabyte():
     return " ".join(f"word{k}" for k in rng.zipf(1.2, size=130_000) % 50_000)
 
 
+def for_ever(call):
+    while True:
+        call()
+
+
 def interrupted_after(delay, call):
     """Send SIGINT to this process while `call` runs, again and again if it is short; the seconds until it ends."""
     sent = []
@@ -43,8 +48,7 @@ def interrupted_after(delay, call):
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            while True:
-                call()
+            for_ever(call)
         return time.perf_counter() - sent[0]
     finally:
         timer.cancel()
