@@ -366,8 +366,10 @@ cdef class Reader:
         return counts
 
 
-cdef Document document_of(str text):
+cdef Document document_of(object text):
     cdef Document document
+    if not isinstance(text, str):
+        raise TypeError(f"a document must be a string, got {type(text).__name__}")
     document.text = PyUnicode_DATA(text)
     document.n = PyUnicode_GET_LENGTH(text)
     document.size = PyUnicode_KIND(text)

@@ -156,7 +156,9 @@ cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target
     for n in range(plan.shortest, plan.longest + 1):
         a = 0
         b = advance(s.tokens.text, 0, end, n)
-        while b <= end:
+        if b > end:
+            break
+        while True:
             push(&s.grams, a, b - a)
             if s.grams.n == CHUNK:
                 tally_slices(s, target, s.tokens.text, &s.grams)

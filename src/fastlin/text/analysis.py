@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_ascii, strip_accents_unicode
+from sklearn.utils.metadata_routing import UNUSED
 
 from fastlin.engine import reader
 from fastlin.text.documents import decoded
@@ -23,7 +24,8 @@ from fastlin.validation import one_of, whole_number
 WORDS = r"(?u)\b\w\w+\b"
 ACCENTS = {None: None, "ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 UNITS = {"word": reader.WORDS, "char": reader.CHARACTERS, "char_wb": reader.IN_WORDS}
-LONGEST = 1000  # words or characters of an n-gram
+LONGEST = 1000  # words of an n-gram that the engine puts together
+FURTHEST = 2**30  # characters
 NOTHING = np.empty(0, np.int32)
 # a run of word characters, whole: of at least so many, perhaps not after a digit; or a run of what is no white space
 RUN = re.compile(r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?")
@@ -110,6 +112,11 @@ def as_lengths(name: str, value: Any) -> tuple[int, ...]:
     return tuple(sorted({min(whole_number(name, length, 1), 2**31 - 1) for length in values}))
 
 
+def checked_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
 class Analysis:
     """The parameters that the text vectorisers share."""
 
@@ -127,6 +134,11 @@ class Analysis:
     negation: bool
     prefixes: Any
     suffixes: Any
+
+    # documents are no metadata that a pipeline routes
+    __metadata_request__fit = {"raw_documents": UNUSED}  # noqa: RUF012 - scikit-learn's protocol
+    __metadata_request__partial_fit = {"raw_documents": UNUSED}  # noqa: RUF012
+    __metadata_request__transform = {"raw_documents": UNUSED}  # noqa: RUF012
 
     def decode(self, doc: Any) -> Any:
         """Read a document that is a file, and decode bytes.
@@ -173,7 +185,7 @@ class Analysis:
         if self.stop_words is None or self.stop_words == "english":
             return None if self.stop_words is None else ENGLISH_STOP_WORDS
         if isinstance(self.stop_words, str) or not isinstance(self.stop_words, Iterable):
-            raise ValueError(f"not a built-in stop list: {self.stop_words!r}; give 'english', or a list of words")
+            raise ValueError(f"stop_words={self.stop_words!r:.60} is not a built-in stop list: give 'english', or a list of words")
         return frozenset(self.stop_words)
 
     def build_analyzer(self) -> Callable[[Any], Iterable[Any]]:
@@ -184,17 +196,28 @@ class Analysis:
         preprocess = self.build_preprocessor()
         if self._one_of("analyzer", UNITS) != "word":
             cut = _characters if self.analyzer == "char" else _characters_in_words
-            return functools.partial(_decoded_then, self.decode, lambda text: cut(preprocess(text), low, high))
+            return functools.partial(_decoded_then, self.decode, functools.partial(_cut, cut, preprocess, low, high))
         tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
         self._check_stop_words(stop_words, preprocess, tokenize)
         prefixes, suffixes = as_lengths("prefixes", self.prefixes), as_lengths("suffixes", self.suffixes)
 
-        def features(text: Any) -> Iterable[Any]:
-            words = self._words(preprocess(text), tokenize)
-            words = list(words) if stop_words is None else [word for word in words if word not in stop_words]
-            return _series(words, low, high) + (_affixes(words, prefixes, suffixes) if prefixes or suffixes else [])
-
+        features = functools.partial(self._features, preprocess, tokenize, stop_words, (low, high), prefixes, suffixes)
         return functools.partial(_decoded_then, self.decode, features)
+
+    def _features(
+        self,
+        preprocess: Callable[[Any], Any],
+        tokenize: Callable[[Any], Iterable[Any]],
+        stop_words: frozenset[Any] | None,
+        ngrams: tuple[int, int],
+        prefixes: tuple[int, ...],
+        suffixes: tuple[int, ...],
+        text: Any,
+    ) -> list[Any]:
+        """The words of a text, their n-grams and their affixes."""
+        words = list(self._words(preprocess(text), tokenize))
+        words = words if stop_words is None else [word for word in words if word not in stop_words]
+        return _series(words, *ngrams) + (_affixes(words, prefixes, suffixes) if prefixes or suffixes else [])
 
     def _words(self, text: Any, tokenize: Callable[[str], Iterable[Any]]) -> Iterable[Any]:
         if not self.negation:
@@ -212,7 +235,7 @@ class Analysis:
             raise ValueError(f"Invalid value for ngram_range={value!r}: two whole numbers, (shortest, longest)")
         low, high = (whole_number("ngram_range", n, 1) for n in value)
         if low > high:
-            raise ValueError(f"Invalid value for ngram_range={value!r}: lower boundary larger than the upper boundary.")
+            raise ValueError(f"Invalid value for ngram_range={value!r} lower boundary larger than the upper boundary.")
         return low, high
 
     def _check_analysis(self) -> None:
@@ -225,15 +248,13 @@ class Analysis:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
         for name in ("lowercase", "negation"):
-            if not isinstance(getattr(self, name), bool | np.bool_ | int):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+            checked_flag(name, getattr(self, name))
         if not callable(self.analyzer):
             self._one_of("analyzer", UNITS)
         self._ngrams()
         as_lengths("prefixes", self.prefixes)
         as_lengths("suffixes", self.suffixes)
         self.get_stop_words()
-        self._warn_of_unused()
 
     def _warn_of_unused(self) -> None:
         words, given = self.analyzer == "word", callable(self.analyzer)
@@ -271,6 +292,8 @@ class Analysis:
         """The parameters as the engine takes them; None: it cannot do what they ask for."""
         if callable(self.analyzer) or (self.analyzer == "word" and self.tokenizer is not None):
             return None
+        if self._overrides("build_analyzer") or self._overrides("build_tokenizer"):
+            return None
         token = Token(reader.VISIBLE, 1)
         low, high = self._ngrams()
         if self.analyzer == "word":
@@ -281,8 +304,8 @@ class Analysis:
             token = known
         return Plan(
             UNITS[self.analyzer],
-            (low, high),
-            bool(self.lowercase) and self.preprocessor is None and self.strip_accents is None,
+            (min(low, FURTHEST), min(high, FURTHEST)),
+            bool(self.lowercase) and not self._own_preprocessor() and self.strip_accents is None,
             token,
             bool(self.negation) and self.analyzer == "word",
             as_lengths("prefixes", self.prefixes) if self.analyzer == "word" else (),
@@ -291,12 +314,14 @@ class Analysis:
 
     def _text_of(self, plan: Plan) -> Callable[[Any], str]:
         """The function from a document to the string that the engine reads."""
-        kind, encoding, decode_error = self.input, self.encoding, self.decode_error
-        preprocess = None if plan.fold or self._changes_nothing() else self.build_preprocessor()
+        decode = self.decode if self.input != "content" or self._overrides("decode") else None
+        plain = not (self.lowercase or self._own_preprocessor() or self.strip_accents is not None)
+        preprocess = None if plan.fold or plain else self.build_preprocessor()
 
         def text_of(document: Any) -> str:
-            if kind != "content" or type(document) is not str:
-                document = decoded(document, kind, encoding, decode_error)
+            if decode is not None or type(document) is not str:
+                document = self.decode(document)
+                document = str.__str__(document) if isinstance(document, str) else document  # not of a subclass
             if preprocess is not None:
                 return preprocess(document)
             # the two whose lower case is not one character, the same everywhere
@@ -306,8 +331,12 @@ class Analysis:
 
         return text_of
 
-    def _changes_nothing(self) -> bool:
-        return self.preprocessor is None and not self.lowercase and self.strip_accents is None
+    def _overrides(self, method: str) -> bool:
+        """Whether a subclass, or this object, has a method of its own."""
+        return method in vars(self) or getattr(type(self), method) is not getattr(Analysis, method)
+
+    def _own_preprocessor(self) -> bool:
+        return self.preprocessor is not None or self._overrides("build_preprocessor")
 
 
 def _same(text: Any) -> Any:
@@ -324,6 +353,10 @@ def _lower_then(accents: Callable[[str], str], text: Any) -> str:
 
 def _decoded_then(decode: Callable[[Any], Any], analyse: Callable[[Any], Iterable[Any]], document: Any) -> Iterable[Any]:
     return analyse(decode(document))
+
+
+def _cut(cut: Callable[..., list[str]], preprocess: Callable[[Any], str], low: int, high: int, text: Any) -> list[str]:
+    return cut(preprocess(text), low, high)
 
 
 def _series(words: list[Any], low: int, high: int) -> list[Any]:

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
 from fastlin import validation
-from fastlin.text.analysis import WORDS
+from fastlin.text.analysis import WORDS, checked_flag
 from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
 from fastlin.text.output import SparseOutput
@@ -32,6 +32,7 @@ class Learned:
     n_columns: int = 0
     n_documents: int = 0
     given: dict[Any, int] | None = None  # a vocabulary of the user's, as it was given
+    frequencies: NDArray[np.int64] | None = None  # how many documents had the term of each of its columns
     cached: dict[Any, int] | None = field(default=None, repr=False)
 
     @property
@@ -57,6 +58,8 @@ class Learned:
 
     def documents(self) -> NDArray[np.int64]:
         """How many documents had the term of each column."""
+        if self.frequencies is not None:
+            return self.frequencies
         documents = np.zeros(self.n_columns, np.int64)
         known = np.flatnonzero(self.columns[: len(self.terms.rows)] >= 0)
         documents[self.columns[known]] = self.terms.rows[known]
@@ -190,7 +193,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             return [names[np.flatnonzero(row)] for row in X]
         rows = np.split(X.indices, X.indptr[1:-1])
         values = np.split(X.data, X.indptr[1:-1])
-        return [names[np.sort(row[value != 0])] for row, value in zip(rows, values, strict=True)][: X.shape[0]]
+        return [names[row[value != 0]] for row, value in zip(rows, values, strict=True)][: X.shape[0]]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The terms in the order of their columns.
@@ -228,6 +231,8 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
     def _check_parameters(self) -> None:
         self._check_analysis()
         validation.as_jobs(self.n_jobs)
+        checked_flag("binary", self.binary)
+        np.dtype(self.dtype)
         if self.max_features is not None:
             whole_number("max_features", self.max_features, 1)
         for name in ("min_df", "max_df"):
@@ -245,13 +250,10 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         """Read the documents: their rows, and the columns of the terms in them (None: they are columns already)."""
         reject_string(raw_documents)
         self._check_parameters()
-        if self.vocabulary is not None:
-            learned = self._given(self.vocabulary)
-            chunks = self._read(learned, raw_documents)
-            learned.n_documents = sum(len(chunk.lengths) for chunk in chunks)
-            self._terms, self.fixed_vocabulary_ = learned, True
-            return chunks, None, learned.n_columns
+        self._warn_of_unused()
         known = self._matching(self._terms) if grow and hasattr(self, "_terms") else Learned(self._new_terms())
+        if self.vocabulary is not None:
+            return self._learn_frequencies(raw_documents, known if grow else Learned(self._new_terms()))
         if known.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
         terms = known.terms
@@ -277,6 +279,18 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             learned.columns = columns[sources]
         self._terms, self.fixed_vocabulary_ = learned, False
         return chunks, columns, learned.n_columns
+
+    def _learn_frequencies(
+        self, raw_documents: Any, known: Learned
+    ) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        """The same for a vocabulary that was given: all there is to learn is how many documents have each term."""
+        learned = self._given(self.vocabulary)
+        chunks = self._read(learned, raw_documents)
+        learned.n_documents = known.n_documents + sum(len(chunk.lengths) for chunk in chunks)
+        before = known.frequencies if known.frequencies is not None else np.zeros(learned.n_columns, np.int64)
+        learned.frequencies = sum((np.bincount(c.numbers, minlength=learned.n_columns) for c in chunks), before)
+        self._terms, self.fixed_vocabulary_ = learned, True
+        return chunks, None, learned.n_columns
 
     def _frequent(self, rows: NDArray[np.int64], n_documents: int) -> NDArray[np.bool_]:
         """Which terms neither too few documents have nor too many."""
@@ -326,6 +340,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         """What was learnt, or the vocabulary that was given."""
         if not hasattr(self, "_terms"):
             if self.vocabulary is None:
+                self.fixed_vocabulary_ = False
                 raise NotFittedError("Vocabulary not fitted or provided: call fit first")
             self._check_parameters()
             self._terms, self.fixed_vocabulary_ = self._given(self.vocabulary), True
@@ -361,7 +376,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
                     raise ValueError(f"Duplicate term in vocabulary: {term!r}")
         if not given:
             raise ValueError("empty vocabulary passed to fit")
-        if self.lowercase and any(isinstance(term, str) and term != term.lower() for term in given):
+        if self.lowercase and any(isinstance(term, str) and any(map(str.isupper, term)) for term in given):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be matched "
                 "with any documents",

@@ -26,7 +26,7 @@ def decoded(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
     if isinstance(document, (bytes, bytearray, memoryview)):
         document = bytes(document).decode(encoding, decode_error)
     if isinstance(document, float | np.floating) and np.isnan(document):
-        raise ValueError(f"np.nan is an invalid document, expected byte or unicode string.")
+        raise ValueError("np.nan is an invalid document, expected byte or unicode string.")
     return document
 
 

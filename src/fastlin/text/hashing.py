@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from fastlin import validation
 from fastlin.engine import reader
-from fastlin.text.analysis import WORDS, Plan, encoded
+from fastlin.text.analysis import WORDS, Plan, checked_flag, encoded
 from fastlin.text.dicts import FeatureHasher
 from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
@@ -24,7 +24,7 @@ TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted r
 WIDEST = 2**31 - 1
 
 
-class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
+class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Documents to counts of hashed words or n-grams."""
 
     def __init__(
@@ -84,6 +84,7 @@ class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
         y : ignored
         """
         self._check_parameters(X)
+        self._warn_of_unused()
         if self.names:
             self._kept = self._keep(self._new_terms(), X)
         return self
@@ -98,6 +99,7 @@ class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
         y : ignored
         """
         self._check_parameters(X)
+        self._warn_of_unused()
         if self.names:
             self._kept = self._keep(getattr(self, "_kept", None) or self._new_terms(), X)
         return self
@@ -175,6 +177,9 @@ class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
             raise ValueError(f"n_features must be below 2**31, got {self.n_features!r}")
         one_of("norm", self.norm, (None, "l1", "l2"))
         whole_number("names", self.names, 0)
+        for name in ("binary", "alternate_sign"):
+            checked_flag(name, getattr(self, name))
+        np.dtype(self.dtype)
 
     def _keep(self, terms: EngineTerms | PythonTerms, X: Any) -> EngineTerms | PythonTerms:
         for block in self._blocks(X):
@@ -191,7 +196,8 @@ class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
             with Lent(idle, plan) as mine:
                 return Chunk(*mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words))
 
-        chunks = list(in_rounds(read, self._blocks(X), self.n_jobs))
+        blocks = self._blocks(X) if plan.token.member == reader.WORD else map(without_surrogates, self._blocks(X))
+        chunks = list(in_rounds(read, blocks, self.n_jobs))
         data, indices, indptr = assemble(chunks, None, self.dtype)
         matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
         if in_order:
@@ -213,6 +219,14 @@ class HashingVectorizer(Reading, SparseOutput, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.requires_fit = False
         return tags
+
+
+def without_surrogates(texts: list[str]) -> list[str]:
+    """The same texts; lone surrogates have no UTF-8 to be hashed, and words do not hold them."""
+    for text in texts:
+        if not text.isascii():
+            text.encode("utf-8")
+    return texts
 
 
 @functools.lru_cache(8)

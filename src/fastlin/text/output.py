@@ -25,5 +25,5 @@ class SparseOutput:
             return matrix
         import pandas as pd
 
-        index = documents.index if isinstance(documents, pd.Series) else None
+        index = documents.index if isinstance(documents, pd.Series | pd.DataFrame) else None
         return pd.DataFrame.sparse.from_spmatrix(matrix, index=index, columns=self.get_feature_names_out())  # type: ignore[attr-defined]

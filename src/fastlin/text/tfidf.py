@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fastlin import run, validation
 from fastlin.engine import weighting
 from fastlin.text.matrices import as_configured, csr
+from fastlin.text.output import SparseOutput
 from fastlin.validation import Rows, one_of
 
 NORMS = {None: weighting.NONE, "l1": weighting.L1, "l2": weighting.L2}
@@ -20,7 +21,7 @@ NOTHING = np.empty(0)
 WORK_OF_A_WEIGHT = 4  # multiply–adds
 
 
-class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Weighs counts by how rare their columns are: scikit-learn's tf-idf, in one pass.
 
     v_ij = tf(x_ij) · idf_j with idf_j = 1 + log((n + s)/(df_j + s)), divided by the norm of the row: n rows were seen,
@@ -87,7 +88,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             Counts, dense or sparse.
         y : ignored
         """
-        self._check_parameters()
+        self.check_parameters()
         self._learn(X, self._rows(X))
         return self
 
@@ -104,10 +105,10 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         -------
         CSR of shape (n_samples, n_features)
         """
-        self._check_parameters()
+        self.check_parameters()
         rows = self._rows(X)
         self._learn(X, rows)
-        return self._transformed(X, rows, copy=True)
+        return self._output(self._transformed(X, rows, copy=True), X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Add the rows to those counted. X may have more columns than before: they stand behind the known ones.
@@ -118,7 +119,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             Counts, dense or sparse.
         y : ignored
         """
-        self._check_parameters()
+        self.check_parameters()
         self.__dict__ = self._grown(X, self._rows(X), first=not hasattr(self, "n_features_in_")).__dict__
         return self
 
@@ -141,17 +142,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         self.check_parameters()
         rows = self._rows(X)
         self._check_width(X, rows)
-        lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
-        dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
-        if lent and not copy and rows.values is X.data and X.data.flags.writeable:
-            self.weigh(rows.indptr, rows.indices, rows.values, rows.values)
-            return as_configured(X)
-        counts = rows.values[: rows.nnz]
-        out = counts if not lent and counts.dtype == dtype else np.empty(rows.nnz, dtype)
-        self.weigh(rows.indptr, rows.indices, counts, out)
-        indices = rows.indices[: rows.nnz]
-        return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
-        return self._transformed(X, rows, copy)
+        return self._output(self._transformed(X, rows, copy), X)
 
     @property
     def idf_(self) -> NDArray[Any]:
@@ -216,11 +207,11 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
         dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
         if lent and not copy and rows.values is X.data and X.data.flags.writeable:
-            self._weigh(rows.indptr, rows.indices, rows.values, rows.values)
+            self.weigh(rows.indptr, rows.indices, rows.values, rows.values)
             return as_configured(X)
         counts = rows.values[: rows.nnz]
         out = counts if not lent and counts.dtype == dtype else np.empty(rows.nnz, dtype)
-        self._weigh(rows.indptr, rows.indices, counts, out)
+        self.weigh(rows.indptr, rows.indices, counts, out)
         indices = rows.indices[: rows.nnz]
         return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
 
@@ -232,8 +223,6 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
 
     def _grown(self, X: Any, rows: Rows, first: bool) -> Self:
         """A copy of this estimator that has counted the rows of X, too."""
-        self.check_parameters()
-        rows = self._rows(X)
         model = copy.copy(self)
         validate_data(model, X, reset=True, skip_check_array=True)
         if not first:
@@ -285,6 +274,8 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         self._idf = None
         self._documents = documents if self.use_idf else None
         self._n_documents, self._dtype = n_documents, dtype
+        if self.use_idf:
+            _ = self.idf_  # for the parameters as they are now
 
     def weigh(
         self,

@@ -127,8 +127,8 @@ class TfidfVectorizer(CountVectorizer):
 
     @idf_.setter
     def idf_(self, value: Any) -> None:
-        if not self.use_idf:
-            raise ValueError("`idf_` cannot be set when `use_idf=False`.")
+        if not self.use_idf:  # in scikit-learn's words
+            raise ValueError("`idf_` cannot be set when `user_idf=False`.")
         if self.vocabulary is not None or hasattr(self, "_terms"):
             size = self._known().n_columns
             if size != len(value):
@@ -164,11 +164,8 @@ class TfidfVectorizer(CountVectorizer):
 
     def _fit(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
         chunks, columns, n_columns = self._learn(raw_documents, grow)
-        documents = self._terms.documents()
-        if columns is None:
-            documents = sum((np.bincount(chunk.numbers, minlength=n_columns) for chunk in chunks), documents)
         tfidf = self._weighting()
-        tfidf.learn(documents, self._terms.n_documents, self._float())
+        tfidf.learn(self._terms.documents(), self._terms.n_documents, self._float())
         self._tfidf = tfidf
         return chunks, columns, n_columns
 
@@ -176,7 +173,8 @@ class TfidfVectorizer(CountVectorizer):
         return np.dtype(np.float32 if self.dtype == np.float32 else np.float64)
 
     def _weighted(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
-        data, indices, indptr = assemble(chunks, columns, self._float())
+        data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
+        data = data.astype(self._float(), copy=False)
         self._weighting().weigh(indptr, indices, data, data)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
 
