@@ -3,6 +3,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+def transpose(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    cursor: NDArray[np.int64],
+    places: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> None: ...
 def learn(
     indices: NDArray[np.int32],
     places: NDArray[np.int64],

@@ -72,6 +72,20 @@ cdef inline int64_t drain(int32_t* counts, uint64_t* bits, uint64_t* summary, Py
     return q
 
 
+def transpose(const int64_t[::1] indptr, const int32_t[::1] indices, Py_ssize_t start, Py_ssize_t stop,
+              int64_t[::1] cursor, int64_t[::1] places, int64_t[::1] ends):
+    """The hits of level 1 in the rows [start, stop), column by column; cursor[j] is where column j goes on."""
+    cdef Py_ssize_t i
+    cdef int64_t p, q
+    with nogil:
+        for i in range(start, stop):
+            for p in range(indptr[i], indptr[i + 1]):
+                q = cursor[indices[p]]
+                cursor[indices[p]] = q + 1
+                places[q] = p
+                ends[q] = indptr[i + 1]
+
+
 def learn(const int32_t[::1] indices, const int64_t[::1] places, const int64_t[::1] ends, const int64_t[::1] bounds,
           Py_ssize_t node, int64_t start, int64_t stop, int64_t skip, int32_t cutoff, Py_ssize_t level,
           const uint64_t[::1] groups, const uint64_t[::1] one, const uint64_t[::1] two, int32_t[::1] counts,

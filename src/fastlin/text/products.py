@@ -4,7 +4,7 @@ Everything is done in pieces of bounded work, so that Ctrl-C acts between them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -53,6 +53,16 @@ class Hits:
         ends = np.repeat(rows.indptr[1:], np.diff(rows.indptr))
         return cls(1, np.arange(rows.nnz), ends, rows.indices.astype(index, copy=False), rows.values)
 
+    @classmethod
+    def by_column(cls, rows: Rows, bounds: NDArray[np.int64]) -> Self:
+        """The same, column by column, between bounds."""
+        places, ends = np.empty((2, rows.nnz), np.int64)
+        cursor = bounds[:-1].copy()
+        for start, stop in run.blocks(rows, 1):
+            kernels.transpose(rows.indptr, rows.indices, start, stop, cursor, places, ends)
+        nodes = np.repeat(np.arange(rows.n_columns, dtype=np.int32), np.diff(bounds))
+        return cls(1, places, ends, nodes, rows.values)  # what they come to is not asked for
+
     def __len__(self) -> int:
         return len(self.places)
 
@@ -80,9 +90,8 @@ class Tree:
         """Those of at least `cutoff` rows, of compact ones; with `powers`, a column may be there more than once."""
         tree = cls([], [], 0 if powers else 1)
         counter = Counter(rows, tree.skip, cutoff, groups)
-        hits = Hits.of(rows, np.int32)
-        hits = hits[np.argsort(hits.nodes, kind="stable")]
-        bounds = room(np.bincount(hits.nodes, minlength=rows.n_columns))
+        bounds = room(np.bincount(rows.indices, minlength=rows.n_columns))
+        hits = Hits.by_column(rows, bounds)
         tree._add([counter.children(hits, bounds, groups, NONE)])
         if depth == 3:
             tree._add(list(tree._grandchildren(rows, counter, hits, bounds, groups)))
@@ -123,7 +132,7 @@ class Tree:
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The triples that extend pairs, for some first columns after the other."""
         table = np.zeros(rows.n_columns, np.int32)
-        hits = Hits(1, hits.places, hits.ends, hits.nodes.astype(self.index, copy=False), hits.values)
+        hits = replace(hits, nodes=hits.nodes.astype(self.index, copy=False))
         for first, last in run.cuts(room(hits.ends - hits.places)[bounds], 4):
             mine = hits[bounds[first] : bounds[last]]
             parts = [self._children(rows, mine[a:b], table)[0] for a, b in mine.pieces(4)]
