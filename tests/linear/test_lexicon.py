@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
+import fastlin.text
 import reference_features as reference
 from fastlin import LexiconClassifier
 from fastlin.linear import lexicon as module
@@ -150,6 +151,14 @@ def test_a_fitted_vectoriser_is_used_as_it_is():
     model = LexiconClassifier(LEXICON, vectorizer=vectorizer).fit()
     assert model.vectorizer_ is vectorizer
     assert model.predict(TEXTS).tolist() == ["up", "down", "down", "up", "down"]
+
+
+@pytest.mark.parametrize("vectorizer", [fastlin.text.CountVectorizer, fastlin.text.TfidfVectorizer])
+def test_words_marked_by_a_negation(vectorizer):
+    lexicon = {"up": ["good", "NOT_bad"], "down": ["bad", "NOT_good"]}
+    model = LexiconClassifier(lexicon, vectorizer=vectorizer(negation=True)).fit(TEXTS)
+    assert model.predict(["not good", "not bad", "good", "bad"]).tolist() == ["down", "up", "up", "down"]
+    assert model.unknown_words_ == []
 
 
 def test_words_that_cannot_be_found_are_listed():

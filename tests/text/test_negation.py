@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import reference_features as reference
 from fastlin.text import NEGATORS, mark_negation
+from fastlin.text import CountVectorizer as Fast
 
 WORDS = [
     "not",
@@ -111,3 +113,20 @@ def test_as_a_preprocessor():
 def test_what_is_no_text_is_refused(bad):
     with pytest.raises(TypeError, match=r"string|token 1"):
         mark_negation(bad)
+
+
+@given(documents=st.lists(texts, min_size=1, max_size=4), lowercase=st.booleans(), pair=st.booleans())
+def test_the_vectorisers_option_agrees(documents, lowercase, pair):
+    """negation=True is mark_negation before scikit-learn's vectoriser."""
+    options = {"lowercase": lowercase, "ngram_range": (1, 2 if pair else 1)}
+    documents = [*documents, "one word"]
+
+    def preprocess(text):
+        return mark_negation(text.lower() if lowercase else text)
+
+    expected = CountVectorizer(preprocessor=preprocess, ngram_range=options["ngram_range"])
+    theirs = expected.fit_transform(documents)
+    ours = Fast(negation=True, **options)
+    made = ours.fit_transform(documents)
+    assert ours.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(made.toarray(), theirs.toarray())

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from fastlin import run, validation
 from fastlin.linear.base import SparseClassifier
 from fastlin.linear.labels import columns, places
+from fastlin.text.negation import PREFIX
 from fastlin.validation import real_number
 
 SHOWN = 5  # words in a warning
@@ -60,7 +61,7 @@ class LexiconClassifier(SparseClassifier):
     Examples
     --------
     >>> from fastlin import LexiconClassifier
-    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from fastlin.text import CountVectorizer
     >>> lexicon = {"up": ["good", "fine"], "down": {"bad": 1, "awful": 2}}
     >>> model = LexiconClassifier(lexicon, vectorizer=CountVectorizer()).fit()
     >>> model.predict(["Good, but awful", "bad, but good, fine"]).tolist()
@@ -267,7 +268,7 @@ def _ready(vectorizer: Any, X: Any, words: list[str]) -> Any:
     vectorizer = clone(vectorizer)
     if "vocabulary" in vectorizer.get_params() and vectorizer.vocabulary is None:
         analyze: Callable[[str], Any] = vectorizer.build_analyzer()
-        made = [word for word in words if word in set(analyze(word))]
+        made = [word for word in words if any(word in analyze(text) for text in _texts(word))]
         if not made:
             raise ValueError("the vectorizer makes none of the words of the lexicon")
         vectorizer.set_params(vocabulary=made)
@@ -276,6 +277,11 @@ def _ready(vectorizer: Any, X: Any, words: list[str]) -> Any:
             raise ValueError("the vectorizer has to be fitted: give raw texts as X, or a fitted vectorizer")
         vectorizer.fit(X)
     return vectorizer
+
+
+def _texts(word: str) -> list[str]:
+    """Texts of which a vectoriser should make the word: itself or, of a word that is marked, its negation."""
+    return [word, f"not {word.removeprefix(PREFIX)}"] if word.startswith(PREFIX) else [word]
 
 
 def _transforms(vectorizer: Any) -> bool:
