@@ -17,6 +17,7 @@ from fastlin import validation
 from fastlin.text.analysis import WORDS, checked_flag
 from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
+from fastlin.text.negation import PREFIX
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
 from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms
@@ -377,6 +378,9 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         if not given:
             raise ValueError("empty vocabulary passed to fit")
         if self.lowercase and any(isinstance(term, str) and any(map(str.isupper, term)) for term in given):
+        mark = PREFIX if self.negation else ""  # what the vectoriser itself puts before a word is no capital of it
+        bare = [term.removeprefix(mark) for term in given if isinstance(term, str)]
+        if self.lowercase and any(term != term.lower() for term in bare):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be matched "
                 "with any documents",
