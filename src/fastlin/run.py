@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastlin.engine import passes
 from fastlin.validation import Rows
 
-WORK = 1 << 22  # multiply–adds of a block: milliseconds
+WORK = 1 << 21  # multiply–adds of a block: milliseconds
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -74,6 +74,7 @@ class Workers:
         try:
             drain()
         finally:
+            others = [other for other in others if not other.cancel()]  # who has not begun is too late
             wait(others)
         for other in others:
             other.result()

@@ -51,23 +51,42 @@ def dot(const real[::1] a, const other[::1] b):
 
 def largest(const double[::1] a):
     """max |a|; NaN where there is one."""
-    cdef double top = 0, spoilt = 0
-    cdef Py_ssize_t i
+    cdef double s = 0, t = 0, u = 0, v = 0, one = 0, other = 0
+    cdef Py_ssize_t i = 0, n = a.shape[0]
     with nogil:
-        for i in range(a.shape[0]):
-            top = fabs(a[i]) if fabs(a[i]) > top else top
-            spoilt += a[i] * 0
-    return top + spoilt
+        while i + 4 <= n:
+            s = fabs(a[i]) if fabs(a[i]) > s else s
+            t = fabs(a[i + 1]) if fabs(a[i + 1]) > t else t
+            u = fabs(a[i + 2]) if fabs(a[i + 2]) > u else u
+            v = fabs(a[i + 3]) if fabs(a[i + 3]) > v else v
+            one += a[i] * 0 + a[i + 1] * 0
+            other += a[i + 2] * 0 + a[i + 3] * 0
+            i += 4
+        while i < n:
+            s = fabs(a[i]) if fabs(a[i]) > s else s
+            one += a[i] * 0
+            i += 1
+        s = s if s > t else t
+        u = u if u > v else v
+    return (s if s > u else u) + (one + other)
 
 
 def penalise(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
              double[::1] gradient):
     """½ Σ precision (θ − mean)², whose gradient is added; an empty mean stands for zeros."""
-    cdef Py_ssize_t j, q
+    cdef Py_ssize_t j, q, start = 0, stop, n = precision.shape[0]
     cdef double total = 0, part, pull, difference
+    cdef double pulls[STRETCH]
     cdef bint shifted = mean.shape[0] > 0
     with nogil:
-        for j in range(precision.shape[0]):
+        while start < n and width == 1 and not shifted:
+            stop = stretch_end(start, n)
+            for q in range(start, stop):
+                pulls[q - start] = precision[q] * theta[q]
+                gradient[q] += pulls[q - start]
+            total += inner(pulls, &theta[start], stop - start)
+            start = stop
+        for j in range(start, n):
             part = 0
             for q in range(j * width, j * width + width):
                 difference = theta[q] - mean[q] if shifted else theta[q]
@@ -109,7 +128,10 @@ def add_prior(const double[::1] product, const real[::1] p, const double[::1] pr
         for j in range(precision.shape[0]):
             for q in range(j * width, j * width + width):
                 Hp[q] = <real>(product[q] + precision[j] * p[q])
-            total += inner(&p[j * width], &Hp[j * width], width)
+            if width > 1:
+                total += inner(&p[j * width], &Hp[j * width], width)
+        if width == 1 and precision.shape[0] > 0:
+            total = inner(&p[0], &Hp[0], precision.shape[0])
     return total
 
 

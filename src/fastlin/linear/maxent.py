@@ -123,9 +123,9 @@ class MaxentClassifier(SparseClassifier):
         self.objective_ = smooth + prior.l1 * float(np.abs(theta[:n]).sum())
         self.certificate_ = {
             "objective": self.objective_,
-            "gradient_norm": vectors.largest(steepest),
-            "moment_gap": vectors.largest(counts),
-            "entropy": loss - float(theta @ counts),
+            "gradient_norm": problem.pieces.largest(steepest),
+            "moment_gap": problem.pieces.largest(counts),
+            "entropy": loss - problem.pieces.dot(theta, counts),
         }
         if prior.l1 == 0 and (prior.precision > 0).all():
             self.certificate_["duality_gap"] = duality_gap(problem, theta)
@@ -175,7 +175,14 @@ def duality_gap(problem: Problem, theta: NDArray[np.float64]) -> float:
         problem.loss(theta)
     gradient = np.empty(problem.size)
     problem.gather(theta, gradient)
-    return gap + 0.5 * float(np.square(gradient[:n]) @ problem.of_weights(1 / problem.precision))
+
+    def of_columns(low: int, high: int) -> float:
+        """Σ σ² (∂f)² of some features' weights."""
+        span, step = problem.layout.span(low, high), problem.layout.step
+        slopes, variance = gradient[span], 1 / problem.precision[span.start // step : span.stop // step]
+        return vectors.pull(slopes, np.empty(0), variance, step, slopes)[1]
+
+    return gap + 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts))
 
 
 def spread_out(

@@ -107,9 +107,10 @@ class Problem:
             self._buffer = memory.zeros(self.residual.shape, p.dtype)
         curvature = self._buffer
 
-        def forward(start: int, stop: int) -> None:
+        def forward(start: int, stop: int) -> NDArray[np.float64]:
             scores, block = self._scores(p, start, stop), slice(start, stop)
             self.inference.curvature(scores, start, stop, self.shares[block], curvature[block])
+            return self._sums(curvature[block])
 
         def backward(low: int, high: int) -> float:
             span = self.layout.span(low, high)
@@ -118,10 +119,9 @@ class Problem:
             _, precision, step = self._prior(span)
             return vectors.add_prior(product, p[span], precision, step, Hp[span])
 
-        self.workers.map(forward, self.row_cuts)
-        total = sum(self.workers.map(backward, self.column_cuts))
         bias = slice(self.n_weights, self.size)
-        Hp[bias] = self._of_intercepts(curvature)
+        Hp[bias] = sum(self.workers.map(forward, self.row_cuts))
+        total = sum(self.workers.map(backward, self.column_cuts))
         self.passes += 2
         return total + vectors.dot(p[bias], Hp[bias])
 
@@ -165,14 +165,13 @@ class Problem:
         parts = self.workers.map(work, self.column_cuts)
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
-    def _of_intercepts(self, of_rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums over the rows of each column that has an intercept."""
+    def _of_intercepts(self, of_rows: NDArray[Any]) -> Any:
+        """Sums over all rows of each column that has an intercept."""
+        return sum(self.workers.map(lambda start, stop: self._sums(of_rows[start:stop]), self.row_cuts))
 
-        def work(start: int, stop: int) -> NDArray[np.float64]:
-            return of_rows[start:stop].sum(axis=0, dtype=np.float64)
-
-        K = self.size - self.n_weights
-        return sum(self.workers.map(work, self.row_cuts), np.zeros(self.width)) if K else np.empty(0)
+    def _sums(self, of_rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Sums over some rows of each column that has an intercept."""
+        return of_rows.sum(axis=0, dtype=np.float64) if self.size > self.n_weights else np.empty(0)
 
     def _prior(self, span: slice) -> tuple[Vector, Vector, int]:
         """Means, precisions and how many weights share one, for a span of the weights."""
