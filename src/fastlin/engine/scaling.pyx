@@ -64,8 +64,10 @@ cdef inline double log_count(double count) noexcept nogil:
 
 cdef void settle(Alone* alone, double* delta) noexcept nogil:
     cdef Py_ssize_t i
+    cdef double step
     for i in range(alone.n):
-        alone.a[i] = (log_count(alone.H[i]) - log_count(alone.a[i])) / alone.f[i]
+        step = (log_count(alone.H[i]) - log_count(alone.a[i])) / alone.f[i]
+        alone.a[i] = step if alone.a[i] > LEAST else 0.0
     for i in range(alone.n):
         delta[alone.weight[i]] = alone.a[i]
     alone.n = 0
@@ -218,7 +220,7 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
     cdef int32_t one, term
     cdef double share, rho
     cdef bint common = level.shape[1] == 1
-    cdef int32_t* place = &places[1, 0]                # of a level's term, if that is one of this equation's, and agrees
+    cdef int32_t* place = &places[1, 0]                # where a level has its term, if that is this equation's and agrees
     cdef Alone alone
     cdef Batch batch
     alone.n = 0
