@@ -220,7 +220,7 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
     cdef int32_t one, term
     cdef double share, rho
     cdef bint common = level.shape[1] == 1
-    cdef int32_t* place = &places[1, 0]                # where a level has its term, if that is this equation's and agrees
+    cdef int32_t* place = &places[1, 0]                # where a level has its term: true if that is ours, and agrees
     cdef Alone alone
     cdef Batch batch
     alone.n = 0
