@@ -48,6 +48,7 @@ bench: $(VENV)/package.stamp $(VENV)/bench.stamp
 	$(PLAIN) $(BIN)/python bench/limits.py
 	$(PLAIN) $(BIN)/python bench/online.py
 	$(PLAIN) $(BIN)/python bench/batch.py
+	$(PLAIN) $(BIN)/python bench/text.py
 
 # --- environments -------------------------------------------------------------------------------
 

@@ -11,12 +11,10 @@ all solvers on one problem (``solvers.py``) and two threads follow.
 
 from __future__ import annotations
 
-from timing import Prepare, arguments, interleave, save, seconds, show  # before numpy: it sets the threads
+from timing import Prepare, all_cores, arguments, interleave, save, seconds, show  # before numpy: it sets the threads
 
 # isort: split
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from math import inf
@@ -155,20 +153,6 @@ def timed(contenders: dict[str, Prepare], once: float, repeat: int) -> dict[str,
     """Median seconds; fewer rounds than asked for when one of them takes long."""
     rounds = max(1, min(repeat, int(BUDGET / once)))
     return {name: median(times) for name, times in interleave(contenders, rounds).items()}
-
-
-@contextmanager
-def all_cores() -> Iterator[None]:
-    """Every core for the process, which is kept to one by ``timing``."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def threads(question: Question, repeat: int) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def data_folder() -> Path:
     return folder
 
 
-def _read(path: Path) -> tuple[list[str], list[str]]:
-    """Labels and texts of a ``label<TAB>text`` file."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+def documents(folder: str, part: str) -> tuple[list[str], list[str]]:
+    """Labels and texts of a ``label<TAB>text`` file in the data folder."""
+    with gzip.open(data_folder() / folder / f"{part}.tsv.gz", "rt", encoding="utf-8", newline="\n") as lines:
         pairs = [line.rstrip("\n").split("\t", 1) for line in lines]
     return [label for label, _ in pairs], [text for _, text in pairs]
 
@@ -98,8 +98,8 @@ def canonical(X: sparse.spmatrix) -> sparse.csr_matrix:
 
 
 def _from_text(name: str, folder: str, vectoriser: CountVectorizer) -> Corpus:
-    labels, texts = _read(data_folder() / folder / "train.tsv.gz")
-    test_labels, test_texts = _read(data_folder() / folder / "test.tsv.gz")
+    labels, texts = documents(folder, "train")
+    test_labels, test_texts = documents(folder, "test")
     classes = np.unique(labels)
     dev = np.array([zlib.crc32(text.encode()) % DEV_SHARE == 0 for text in texts])
     return Corpus(
@@ -124,7 +124,7 @@ def openings(rows: int = 4_500, words: int = 12) -> Corpus:
     word = re.compile(r"(?u)\b\w\w+\b")  # CountVectorizer's own
     parts = {}
     for part in ("train", "test"):
-        labels, texts = _read(data_folder() / "20newsgroups" / f"{part}.tsv.gz")
+        labels, texts = documents("20newsgroups", part)
         parts[part] = np.array(labels[:rows]), [word.findall(text.lower())[:words] for text in texts[:rows]]
     vectoriser = CountVectorizer(analyzer=lambda found: found, min_df=2)
     classes = np.unique(parts["train"][0])
@@ -141,7 +141,7 @@ def openings(rows: int = 4_500, words: int = 12) -> Corpus:
 
 def quadruples() -> tuple[list[str], list[dict[str, str]]]:
     """Ratnaparkhi's training rows: V or N, where the phrase belongs; and the 15 subsets of its four words."""
-    labels, texts = _read(data_folder() / "ppattach" / "train.tsv.gz")
+    labels, texts = documents("ppattach", "train")
     subsets = [chosen for size in range(1, 5) for chosen in combinations(range(4), size)]
     quadruple = [text.split("\t") for text in texts]
     return labels, [

@@ -14,7 +14,8 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -84,6 +85,20 @@ def epochs(fits: dict[str, Callable[[int], Prepare]], few: int, more: int, repea
         added = median(b - a for a, b in zip(short, long, strict=True))
         answer[name] = {"whole": median(short) / few, "further": added / more}
     return answer
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    """Every core for the process, which is kept to one by this module."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def facts() -> dict[str, Any]:
