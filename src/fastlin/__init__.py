@@ -21,15 +21,25 @@ if TYPE_CHECKING:
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
     from fastlin.linear.svm import LinearSVC as LinearSVC
     from fastlin.text.conjunctions import Conjunctions as Conjunctions
+    from fastlin.text.count import CountVectorizer as CountVectorizer
+    from fastlin.text.dicts import DictVectorizer as DictVectorizer
+    from fastlin.text.dicts import FeatureHasher as FeatureHasher
     from fastlin.text.document import DocumentFeatures as DocumentFeatures
     from fastlin.text.elementwise import Elementwise as Elementwise
+    from fastlin.text.hashing import HashingVectorizer as HashingVectorizer
     from fastlin.text.ratio import LogCountRatio as LogCountRatio
+    from fastlin.text.tfidf import TfidfTransformer as TfidfTransformer
+    from fastlin.text.weighted import TfidfVectorizer as TfidfVectorizer
 
 __all__ = [
     "CandidateClassifier",
     "Conjunctions",
+    "CountVectorizer",
+    "DictVectorizer",
     "DocumentFeatures",
     "Elementwise",
+    "FeatureHasher",
+    "HashingVectorizer",
     "LexiconClassifier",
     "LinearSVC",
     "LogCountRatio",
@@ -41,6 +51,8 @@ __all__ = [
     "PassiveAggressiveClassifier",
     "Perceptron",
     "SGDClassifier",
+    "TfidfTransformer",
+    "TfidfVectorizer",
     "__version__",
     "losses",
     "select",
@@ -50,19 +62,25 @@ __all__ = [
 _HOMES = {
     "CandidateClassifier": "fastlin.linear.candidates",
     "Conjunctions": "fastlin.text.conjunctions",
+    "CountVectorizer": "fastlin.text.count",
+    "DictVectorizer": "fastlin.text.dicts",
     "DocumentFeatures": "fastlin.text.document",
     "Elementwise": "fastlin.text.elementwise",
+    "FeatureHasher": "fastlin.text.dicts",
+    "HashingVectorizer": "fastlin.text.hashing",
     "LexiconClassifier": "fastlin.linear.lexicon",
     "LinearSVC": "fastlin.linear.svm",
     "LogCountRatio": "fastlin.text.ratio",
     "LogisticRegression": "fastlin.linear.logistic",
     "LogisticRegressionCV": "fastlin.linear.logistic_cv",
-    "MaxEnt": "fastlin.linear.logistic",
     "MIRAClassifier": "fastlin.linear.mira",
+    "MaxEnt": "fastlin.linear.logistic",
     "MultinomialNB": "fastlin.linear.naive_bayes",
     "PassiveAggressiveClassifier": "fastlin.linear.passive_aggressive",
     "Perceptron": "fastlin.linear.perceptron",
     "SGDClassifier": "fastlin.linear.sgd",
+    "TfidfTransformer": "fastlin.text.tfidf",
+    "TfidfVectorizer": "fastlin.text.weighted",
 }
 
 _ROOMS = ("losses", "select", "text")

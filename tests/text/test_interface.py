@@ -225,12 +225,23 @@ def test_the_container_is_what_scikit_learn_is_configured_to(name, interface):
 
 @every
 @pytest.mark.parametrize("output", ["default", "pandas"])
-def test_the_matrix_is_sparse_whatever_output_is_set(name, output):
-    """As scikit-learn's: no set_output, and the global option is not for them."""
+def test_the_global_output_is_not_for_sparse_matrices(name, output):
     with sklearn.config_context(transform_output=output):
         one, two = pair(name)
-        assert hasattr(one, "set_output") == hasattr(two, "set_output")
         assert_same_matrix(one.fit_transform(CORPUS), two.fit_transform(CORPUS), 1e-12)
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_set_output_gives_a_frame_of_sparse_columns(name):
+    one = pair(name)[0].set_output(transform="pandas")
+    series = pd.Series(CORPUS, index=range(10, 10 + len(CORPUS)))
+    for frame in (one.fit_transform(series), one.transform(series)):
+        assert list(frame.columns) == list(one.get_feature_names_out())
+        assert list(frame.index) == list(series.index)
+        np.testing.assert_allclose(frame.to_numpy(), pair(name)[1].fit_transform(CORPUS).toarray(), rtol=1e-12)
+    assert_same_bits(one.set_output(transform="default").transform(CORPUS), pair(name)[0].fit(CORPUS).transform(CORPUS))
+    with pytest.raises(ValueError, match="transform must be one of"):
+        one.set_output(transform="polars")
 
 
 @every

@@ -304,7 +304,6 @@ def test_clones_pickles_and_pipelines():
     assert clone(model).get_params() == model.get_params()
     again = pickle.loads(pickle.dumps(model)).partial_fit(COUNTS)
     np.testing.assert_array_equal(again.idf_, model.partial_fit(COUNTS).idf_)
-    assert not hasattr(model, "set_output")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         texts = ["good fine", "bad awful", "fine good good"]

@@ -97,15 +97,19 @@ cdef class Vocabulary:
             raise MemoryError
         return nodes
 
-    def add_pairs(self, const int32_t[::1] prefix, const int32_t[::1] last):
-        """The nodes of pairs of nodes, learnt where new."""
-        cdef Py_ssize_t m = prefix.shape[0]
+    def add_terms(self, const uint8_t[::1] arena, const int64_t[::1] offsets, int shortest, int longest):
+        """The nodes of n-grams of words with a blank between them, learnt where new; 8 bytes more stand behind the arena.
+
+        −1: no n-gram of so many words.
+        """
+        cdef Py_ssize_t m = offsets.shape[0] - 1, i
+        cdef bint done = True
         nodes = np.empty(m, np.int32)
         cdef int32_t[::1] node = nodes
-        cdef bint done = True
-        if m:
-            with nogil:
-                done = pairs(&self.lexicon, True, &prefix[0], &last[0], m, &node[0])
+        with nogil:
+            for i in range(m):
+                done = done and node_of(&self.lexicon, <const char*>&arena[0], offsets[i], offsets[i + 1], shortest,
+                                        longest, &node[i])
         if not done:
             raise MemoryError
         return nodes
@@ -173,6 +177,32 @@ cdef class Vocabulary:
                 sound = take_over(&self.lexicon, &other, 0, n, &node[0], NULL)
         if not sound or not np.array_equal(nodes[:n], np.arange(n)):
             raise ValueError("these arrays are not those of a vocabulary")
+
+
+cdef bint node_of(Lexicon* lexicon, const char* text, int64_t start, int64_t end, int shortest, int longest,
+                  int32_t* node) noexcept nogil:
+    """The node of the words in text[start, end); False: no memory."""
+    cdef int64_t p, first = start
+    cdef int32_t length, word
+    cdef int n = 1
+    node[0] = -1
+    for p in range(start, end):
+        n += text[p] == c" "
+        if text[p] == c" " and (p == start or p + 1 == end or text[p + 1] == c" "):
+            return True
+    if not shortest <= n <= longest or start == end:
+        return True
+    for p in range(start, end + 1):
+        if p == end or text[p] == c" ":
+            length = <int32_t>(p - first)
+            if not strings(lexicon, True, text, &first, &length, 1, &word):
+                return False
+            if node[0] < 0:
+                node[0] = word
+            elif not pairs(lexicon, True, node, &word, 1, node):
+                return False
+            first = p + 1
+    return True
 
 
 cdef void copy_bytes(uint8_t[::1] to, const void* source):

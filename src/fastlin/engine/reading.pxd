@@ -11,7 +11,8 @@ from libc.string cimport memcmp, memcpy
 
 from fastlin.engine.characters cimport width
 from fastlin.engine.murmur cimport bucket, murmur
-from fastlin.engine.tables cimport Lexicon, pairs, reserve, strings
+from fastlin.engine.csr cimport prefetch
+from fastlin.engine.tables cimport BATCH, Lexicon, pairs, reserve, strings
 from fastlin.engine.tally cimport Tally, add, append, make_cells, release
 from fastlin.engine.tokens cimport Document, Rules, Slices, free_slices, make_slices, next_piece, text_of
 
@@ -104,15 +105,24 @@ cdef inline int tally_nodes(Scratch* s, const Target* target, const int32_t* nod
 
 
 cdef inline int tally_hashes(Scratch* s, const Target* target, const char* text, const Slices* slices) except -1 nogil:
-    cdef Py_ssize_t i
-    cdef int32_t column, sign
-    for i in range(slices.n):
-        bucket(<int32_t>murmur(text + slices.start[i], slices.length[i], 0), target.n_buckets, &column, &sign)
-        sign = sign if target.signs else 1
-        if target.in_order:
-            need(append(&s.tally, column, sign))
-        else:
-            add(&s.tally, column, sign)
+    """A batch is hashed and its cells fetched before they are counted: a cell is a cache miss."""
+    cdef int32_t[BATCH] columns
+    cdef int32_t[BATCH] signs
+    cdef Py_ssize_t first = 0, i, size
+    while first < slices.n:
+        size = min(slices.n - first, BATCH)
+        for i in range(size):
+            bucket(<int32_t>murmur(text + slices.start[first + i], slices.length[first + i], 0), target.n_buckets,
+                   &columns[i], &signs[i])
+            if not target.in_order:
+                prefetch(s.tally.cells + columns[i])
+                prefetch(s.tally.bits + (columns[i] >> 6))
+        for i in range(size):
+            if target.in_order:
+                need(append(&s.tally, columns[i], signs[i] if target.signs else 1))
+            else:
+                add(&s.tally, columns[i], signs[i] if target.signs else 1)
+        first += size
     return 0
 
 

@@ -9,12 +9,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_ascii, strip_accents_unicode
-from sklearn.utils.metadata_routing import UNUSED
 
 from fastlin.engine import reader
 from fastlin.text.documents import decoded
@@ -28,7 +28,9 @@ LONGEST = 1000  # words of an n-gram that the engine puts together
 FURTHEST = 2**30  # characters
 NOTHING = np.empty(0, np.int32)
 # a run of word characters, whole: of at least so many, perhaps not after a digit; or a run of what is no white space
-RUN = re.compile(r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?")
+RUN = re.compile(
+    r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?"
+)
 VISIBLE = re.compile(r"(?:\(\?u\))?(?P<some>(?:\\S)*)\\S\+")
 
 
@@ -91,10 +93,16 @@ class Plan:
 
 def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Strings one behind the other in UTF-8, and where each begins and ends; 64 bytes behind them may be read."""
-    parts = [string.encode("utf-8", "surrogatepass") for string in strings]
-    offsets = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
-    return np.frombuffer(b"".join([*parts, bytes(64)]), np.uint8), offsets
+    strings = list(strings)
+    text = "".join(strings)
+    if text.isascii():
+        lengths, arena = [len(string) for string in strings], text.encode()
+    else:
+        parts = [string.encode("utf-8", "surrogatepass") for string in strings]
+        lengths, arena = [len(part) for part in parts], b"".join(parts)
+    offsets = np.zeros(len(strings) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return np.frombuffer(arena + bytes(64), np.uint8), offsets
 
 
 @functools.cache
@@ -117,6 +125,13 @@ def checked_flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
+def checked_dtype(value: Any) -> None:
+    try:
+        np.dtype(value)
+    except TypeError as error:
+        raise ValueError(f"dtype must be a type of numpy's, got {value!r:.50}") from error
+
+
 class Analysis:
     """The parameters that the text vectorisers share."""
 
@@ -134,11 +149,6 @@ class Analysis:
     negation: bool
     prefixes: Any
     suffixes: Any
-
-    # documents are no metadata that a pipeline routes
-    __metadata_request__fit = {"raw_documents": UNUSED}  # noqa: RUF012 - scikit-learn's protocol
-    __metadata_request__partial_fit = {"raw_documents": UNUSED}  # noqa: RUF012
-    __metadata_request__transform = {"raw_documents": UNUSED}  # noqa: RUF012
 
     def decode(self, doc: Any) -> Any:
         """Read a document that is a file, and decode bytes.
@@ -158,7 +168,9 @@ class Analysis:
         """The function from a decoded document to the text that is cut into tokens."""
         if self.preprocessor is not None:
             return self.preprocessor
-        accents = self.strip_accents if callable(self.strip_accents) else ACCENTS[self._one_of("strip_accents", ACCENTS)]
+        accents = (
+            self.strip_accents if callable(self.strip_accents) else ACCENTS[self._one_of("strip_accents", ACCENTS)]
+        )
         if not self.lowercase:
             return accents or _same
         return _lower if accents is None else functools.partial(_lower_then, accents)
@@ -185,7 +197,9 @@ class Analysis:
         if self.stop_words is None or self.stop_words == "english":
             return None if self.stop_words is None else ENGLISH_STOP_WORDS
         if isinstance(self.stop_words, str) or not isinstance(self.stop_words, Iterable):
-            raise ValueError(f"stop_words={self.stop_words!r:.60} is not a built-in stop list: give 'english', or a list of words")
+            raise ValueError(
+                f"stop_words={self.stop_words!r:.60} is not a built-in stop list: give 'english', or a list of words"
+            )
         return frozenset(self.stop_words)
 
     def build_analyzer(self) -> Callable[[Any], Iterable[Any]]:
@@ -233,7 +247,10 @@ class Analysis:
         value = self.ngram_range
         if not isinstance(value, (tuple, list)) or len(value) != 2:
             raise ValueError(f"Invalid value for ngram_range={value!r}: two whole numbers, (shortest, longest)")
-        low, high = (whole_number("ngram_range", n, 1) for n in value)
+        for n in value:
+            if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+                raise ValueError(f"Invalid value for ngram_range={value!r}: {n!r} is no whole number of at least 1")
+        low, high = map(int, value)
         if low > high:
             raise ValueError(f"Invalid value for ngram_range={value!r} lower boundary larger than the upper boundary.")
         return low, high
@@ -325,7 +342,12 @@ class Analysis:
             if preprocess is not None:
                 return preprocess(document)
             # the two whose lower case is not one character, the same everywhere
-            if plan.fold and type(document) is str and not document.isascii() and ("\u0130" in document or "\u03a3" in document):
+            if (
+                plan.fold
+                and type(document) is str
+                and not document.isascii()
+                and ("\u0130" in document or "\u03a3" in document)
+            ):
                 return document.lower()
             return document
 
@@ -351,7 +373,9 @@ def _lower_then(accents: Callable[[str], str], text: Any) -> str:
     return accents(text.lower())
 
 
-def _decoded_then(decode: Callable[[Any], Any], analyse: Callable[[Any], Iterable[Any]], document: Any) -> Iterable[Any]:
+def _decoded_then(
+    decode: Callable[[Any], Any], analyse: Callable[[Any], Iterable[Any]], document: Any
+) -> Iterable[Any]:
     return analyse(decode(document))
 
 

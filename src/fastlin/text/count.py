@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
+from sklearn.utils.metadata_routing import UNUSED
 
 from fastlin import validation
-from fastlin.text.analysis import WORDS, checked_flag
+from fastlin.text.analysis import WORDS, checked_dtype, checked_flag
 from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
 from fastlin.text.negation import PREFIX
@@ -67,10 +68,29 @@ class Learned:
         return documents
 
 
+def _check_columns(given: dict[Any, Any]) -> None:
+    """Refuse a mapping whose values are not 0, 1, … in some order."""
+    n = len(given)
+    if not all(type(column) is int for column in given.values()):
+        for term, column in given.items():
+            whole_number(f"the column of {term!r:.50} in vocabulary", column, 0)
+    found = set(given.values())
+    if len(found) < n:
+        raise ValueError("Vocabulary contains repeated indices.")
+    missing = next((column for column in range(n) if column not in found), None)
+    if missing is not None:
+        raise ValueError(f"Vocabulary of size {n} doesn't contain index {missing}.")
+
+
 class CountVectorizer(Reading, SparseOutput, BaseEstimator):
     """Documents to counts of words or n-grams."""
 
     fixed_vocabulary_: bool
+
+    # documents are no metadata that a pipeline routes
+    __metadata_request__fit = {"raw_documents": UNUSED}  # noqa: RUF012 - scikit-learn's protocol
+    __metadata_request__partial_fit = {"raw_documents": UNUSED}  # noqa: RUF012
+    __metadata_request__transform = {"raw_documents": UNUSED}  # noqa: RUF012
 
     def __init__(
         self,
@@ -233,7 +253,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         self._check_analysis()
         validation.as_jobs(self.n_jobs)
         checked_flag("binary", self.binary)
-        np.dtype(self.dtype)
+        checked_dtype(self.dtype)
         if self.max_features is not None:
             whole_number("max_features", self.max_features, 1)
         for name in ("min_df", "max_df"):
@@ -363,24 +383,22 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             raise ValueError(f"vocabulary must be a mapping of terms to columns, or terms; got {vocabulary!r:.50}")
         if isinstance(vocabulary, Mapping):
             given = dict(vocabulary)
-            for term, column in given.items():
-                whole_number(f"the column of {term!r:.50} in vocabulary", column, 0)
-            if len(set(given.values())) < len(given):
-                raise ValueError("Vocabulary contains repeated indices.")
-            missing = sorted(set(range(len(given))) - set(given.values()))
-            if missing:
-                raise ValueError(f"Vocabulary of size {len(given)} doesn't contain index {missing[0]}.")
+            _check_columns(given)
         else:
             given = {}
-            for column, term in enumerate(sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary):
+            for column, term in enumerate(
+                sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary
+            ):
                 if given.setdefault(term, column) != column:
                     raise ValueError(f"Duplicate term in vocabulary: {term!r}")
         if not given:
             raise ValueError("empty vocabulary passed to fit")
-        if self.lowercase and any(isinstance(term, str) and any(map(str.isupper, term)) for term in given):
         mark = PREFIX if self.negation else ""  # what the vectoriser itself puts before a word is no capital of it
-        bare = [term.removeprefix(mark) for term in given if isinstance(term, str)]
-        if self.lowercase and any(term != term.lower() for term in bare):
+        if self.lowercase and any(
+            any(map(str.isupper, term.removeprefix(mark)))
+            for term in given
+            if isinstance(term, str) and not (term.isascii() and term.islower())
+        ):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be matched "
                 "with any documents",

@@ -11,7 +11,9 @@ BLOCK = 1 << 20  # characters that a thread reads before it looks up: tens of mi
 def reject_string(raw_documents: Any, name: str = "raw_documents") -> None:
     """One string is iterable, too, but it is no collection of documents."""
     if isinstance(raw_documents, (str, bytes)):
-        raise ValueError(f"Iterable over raw text documents expected, string object received: {name} must be a list of documents")
+        raise ValueError(
+            f"Iterable over raw text documents expected, string object received: {name} must be a list of documents"
+        )
     if not isinstance(raw_documents, Iterable):
         raise TypeError(f"{name} must be an iterable of documents, got {type(raw_documents).__name__}")
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from fastlin import validation
 from fastlin.engine import reader
-from fastlin.text.analysis import WORDS, Plan, checked_flag, encoded
+from fastlin.text.analysis import WORDS, Plan, checked_dtype, checked_flag, encoded
 from fastlin.text.dicts import FeatureHasher
 from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
@@ -179,7 +179,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         whole_number("names", self.names, 0)
         for name in ("binary", "alternate_sign"):
             checked_flag(name, getattr(self, name))
-        np.dtype(self.dtype)
+        checked_dtype(self.dtype)
 
     def _keep(self, terms: EngineTerms | PythonTerms, X: Any) -> EngineTerms | PythonTerms:
         for block in self._blocks(X):

@@ -48,9 +48,7 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def in_rounds(
-    work: Callable[[list[Any]], Any], blocks: Iterable[list[Any]], n_jobs: int | None
-) -> Iterator[Any]:
+def in_rounds(work: Callable[[list[Any]], Any], blocks: Iterable[list[Any]], n_jobs: int | None) -> Iterator[Any]:
     """work(block) of every block, in order; documents are read ahead no further than the threads need."""
     with Workers(n_jobs) as workers:
         if workers.threads == 1:
@@ -58,7 +56,9 @@ def in_rounds(
             return
         stream = iter(blocks)
         while ahead := list(islice(stream, ROUND * workers.threads)):
-            yield from workers.map(lambda place, _, ahead=ahead: work(ahead[place]), [(i, 0) for i in range(len(ahead))])
+            yield from workers.map(
+                lambda place, _, ahead=ahead: work(ahead[place]), [(i, 0) for i in range(len(ahead))]
+            )
 
 
 class EngineTerms:
@@ -77,27 +77,13 @@ class EngineTerms:
 
     def add(self, terms: list[str]) -> NDArray[np.int32]:
         """The numbers of terms that the analysis could give; −1 for the others: no document has them."""
+        bytes_and_offsets = encoded([term if isinstance(term, str) else "" for term in terms])
         if self.plan.unit != reader.WORDS:
-            return self.vocabulary.add_strings(*encoded([term if isinstance(term, str) else "" for term in terms]))
+            return self.vocabulary.add_strings(*bytes_and_offsets)
         low, high = self.plan.ngrams
-        split = [term.split(" ") if isinstance(term, str) else [""] for term in terms]
-        words = sorted({word for parts in split for word in parts if len(parts) <= high})
-        place = {word: i for i, word in enumerate(words)}
-        nodes = self.vocabulary.add_strings(*encoded(words))
-        numbers = np.full(len(terms), -1, np.int32)
-        lengths = np.array([len(parts) for parts in split])
-        affixes = self.plan.prefixes or self.plan.suffixes
-        series = np.full(len(terms), -1, np.int32)
-        for n in range(1, high + 1):
-            longer = np.flatnonzero((lengths >= n) & (lengths <= high))
-            if not len(longer):
-                break
-            last = nodes[[place[split[i][n - 1]] for i in longer]]
-            series[longer] = last if n == 1 else self.vocabulary.add_pairs(series[longer], last)
-            if n >= low or affixes:
-                ends = longer[lengths[longer] == n]
-                numbers[ends] = series[ends]
-        numbers[[not all(parts) for parts in split]] = -1
+        numbers = self.vocabulary.add_terms(
+            *bytes_and_offsets, 1 if self.plan.prefixes or self.plan.suffixes else low, high
+        )
         return np.where(numbers < self.ignored, -1, numbers).astype(np.int32)
 
     def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> list[Chunk]:
