@@ -12,11 +12,10 @@ from libc.string cimport memcmp, memcpy, memset
 cdef enum:
     DIGITS = 11
     BINS = 1 << DIGITS
+    WINDOW = 1024
 
 ctypedef fused count:
-    int32_t
     int64_t
-    float
     double
 
 cdef struct Entry:
@@ -180,23 +179,35 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
         raise MemoryError
 
 
-def relabel(const int32_t[::1] nodes, const int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths,
-            int32_t[::1] indices, count[::1] values):
-    """Columns and counts of rows of nodes, without the nodes that have no column; `lengths` are of the rows, before and after.
+def relabel(int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths):
+    """Rows of nodes become rows of columns, without the nodes that have none; `lengths` are of the rows, before and after.
 
-    Returns how many there are.
+    Returns how many entries there are.
     """
-    cdef Py_ssize_t i, row, kept = 0, before_row, p = 0
+    cdef Py_ssize_t i, row, kept = 0, first, p = 0
     cdef int32_t column
     with nogil:
         for row in range(lengths.shape[0]):
-            before_row = kept
+            first = kept
             for i in range(lengths[row]):
-                column = columns[nodes[p]]
+                column = columns[numbers[p]]
                 if column >= 0:
-                    indices[kept] = column
-                    values[kept] = <count>counts[p]
+                    numbers[kept] = column
+                    counts[kept] = counts[p]
                     kept += 1
                 p += 1
-            lengths[row] = kept - before_row
+            lengths[row] = kept - first
     return kept
+
+
+def widen(const int32_t[::1] counts, count[::1] values):
+    """values[i] = counts[i], in place: both begin at the same address, and values are no shorter."""
+    cdef int32_t[WINDOW] window
+    cdef Py_ssize_t stop = counts.shape[0], size, i
+    with nogil:
+        while stop:
+            size = min(stop, WINDOW)
+            memcpy(window, &counts[stop - size], size * sizeof(int32_t))
+            for i in range(size):
+                values[stop - size + i] = <count>window[i]
+            stop -= size

@@ -8,16 +8,17 @@ that many readers may share one. The documents' own buffers are read, and the GI
 
 import numpy as np
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
 from fastlin.engine.reading cimport Plan, Scratch, Target, free_scratch, need, read
 from fastlin.engine.tables cimport BATCH, Lexicon, make_room, pairs, reserve, strings
-from fastlin.engine.tally cimport Tally, add, drain, make_cells
+from fastlin.engine.tally cimport Tally, add, clear, drain, make_cells
 from fastlin.engine.tokens cimport Document
 
 cdef extern from "Python.h":
@@ -275,13 +276,36 @@ cdef void write_name(const Lexicon* lexicon, int32_t node, char* end) noexcept n
     memcpy(end - length, lexicon.arena + start, length)
 
 
+cdef class Owned:
+    """Memory that was allocated while there was no GIL, as a buffer."""
+
+    cdef char* memory
+    cdef Py_ssize_t size
+
+    def __dealloc__(self):
+        free(self.memory)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.memory, self.size, 0, flags)
+
+
+cdef adopt(Owned owned, void** memory, size_t size):
+    """`owned` takes the memory over, with this size."""
+    cdef void* fitted = realloc(memory[0], size if size else 1)
+    if fitted == NULL:
+        raise MemoryError
+    owned.memory, owned.size = <char*>fitted, size
+    memory[0] = NULL
+
+
 cdef class Reader:
-    """The scratch memory of one thread, for features of one kind."""
+    """The scratch memory of one thread, for features of one kind, and the rows that were read into it."""
 
     cdef Plan plan
     cdef Scratch scratch
     cdef object kinds, lower, prefixes, suffixes       # what the plan points to
     cdef Vocabulary negators
+    cdef list lengths
 
     def __cinit__(self, int unit, int shortest, int longest, tables, bint fold, int member, int least, bint letter_first,
                   Vocabulary negators, prefixes, suffixes):
@@ -289,7 +313,7 @@ cdef class Reader:
         cdef const uint16_t[::1] lower
         cdef const int32_t[::1] lengths
         self.kinds, self.lower = tables
-        self.prefixes, self.suffixes, self.negators = prefixes, suffixes, negators
+        self.prefixes, self.suffixes, self.negators, self.lengths = prefixes, suffixes, negators, []
         kinds, lower = tables
         self.plan.rules.alphabet.kinds = &kinds[0]
         self.plan.rules.alphabet.lower = &lower[0]
@@ -312,7 +336,7 @@ cdef class Reader:
         free_scratch(&self.scratch)
 
     def count(self, list documents, Vocabulary vocabulary, bint learn, int32_t ignored, columns):
-        """The features of each document: how many, which, and how often, those of a document in order.
+        """Append a row for each document: which features it has, in order, and how often.
 
         They are nodes of the vocabulary, or what `columns` has in the place of the node; −1 there is not counted, nor
         are the nodes below `ignored`, the stop words. `learn`: what the vocabulary does not hold is added to it.
@@ -328,31 +352,30 @@ cdef class Reader:
             target.columns = &column[0] if column.shape[0] else <const int32_t*>&target.ignored
             if not make_cells(&self.scratch.tally, np.max(columns, initial=0) + 1):
                 raise MemoryError
-        return self.read(documents, &target)
+        self.read(documents, &target)
 
     def hash(self, list documents, int64_t n_buckets, bint signs, bint in_order, Vocabulary stop_words):
-        """The buckets of each document's features, in order; `in_order`: as they come, a bucket maybe many times."""
+        """Append the buckets of each document's features, in order; `in_order`: as they come, one maybe many times."""
         cdef Target target
         memset(&target, 0, sizeof(Target))
         target.lexicon, target.ignored = &stop_words.lexicon, <int32_t>stop_words.lexicon.n
         target.n_buckets, target.signs, target.in_order = n_buckets, signs, in_order
         if not in_order and not make_cells(&self.scratch.tally, n_buckets):
             raise MemoryError
-        return self.read(documents, &target)
+        self.read(documents, &target)
 
     cdef read(self, list documents, const Target* target):
         cdef Py_ssize_t m = len(documents), i
         cdef Document* document = <Document*>malloc((m + 1) * sizeof(Document))
         cdef Tally* tally = &self.scratch.tally
+        cdef int64_t whole = tally.n, before
         lengths = np.empty(m, np.int64)
         cdef int64_t[::1] length = lengths
-        cdef int64_t before
         if document == NULL:
             raise MemoryError
         try:
             for i in range(m):
                 document[i] = document_of(documents[i])
-            tally.n = 0
             with nogil:
                 for i in range(m):
                     before = tally.n
@@ -360,20 +383,34 @@ cdef class Reader:
                     need(drain(tally))
                     length[i] = tally.n - before
         except BaseException:
-            drain(tally)
+            clear(tally)
+            tally.n = whole
             raise
         finally:
             free(document)
-        numbers, counts = np.empty(tally.n, np.int32), np.empty(tally.n, np.int32)
-        copy_bytes(numbers.view(np.uint8), tally.numbers)
-        copy_bytes(counts.view(np.uint8), tally.counts)
-        return lengths, numbers, counts
+        self.lengths.append(lengths)
+
+    def take(self):
+        """The rows so far, which the reader then forgets: their lengths, their features, and room for their counts.
+
+        The counts are the first half of that room, int32: there is no other copy of them, whatever they become.
+        """
+        cdef Tally* tally = &self.scratch.tally
+        lengths, self.lengths = np.concatenate([*self.lengths, np.empty(0, np.int64)]), []
+        numbers, counts = Owned(), Owned()
+        cdef int64_t n = tally.n
+        adopt(numbers, <void**>&tally.numbers, n * sizeof(int32_t))
+        adopt(counts, <void**>&tally.counts, n * sizeof(int64_t))
+        tally.n = tally.numbers_room = 0
+        return lengths, np.frombuffer(numbers, np.int32, n), np.frombuffer(counts, np.int64, n)
 
     def renumber(self, const int64_t[::1] lengths, int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] nodes,
                  int64_t n):
         """Rows of counts, in place, with nodes[number] < n for each number and in the order of these."""
         cdef Tally* tally = &self.scratch.tally
         cdef Py_ssize_t row, p = 0, first
+        if not numbers.shape[0]:
+            return
         with nogil:
             need(make_cells(tally, n))
             for row in range(lengths.shape[0]):
@@ -385,6 +422,7 @@ cdef class Reader:
                 need(drain(tally))
                 memcpy(&numbers[0] + first, tally.numbers, tally.n * sizeof(int32_t))
                 memcpy(&counts[0] + first, tally.counts, tally.n * sizeof(int32_t))
+            tally.n = 0
 
     def rows(self, Py_ssize_t n):
         """In how many documents each of the first n nodes or columns was, of all that this reader has counted."""

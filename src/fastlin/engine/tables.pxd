@@ -72,11 +72,11 @@ cdef inline Slot* next_slot(const Table* table, Slot* slot) noexcept nogil:
 
 
 cdef inline bint make_room(Table* table, int64_t more) noexcept nogil:
-    """Room for `more` entries at a load below 5/8; False: there is no memory for them."""
+    """Room for `more` entries at a load below 3/4; False: there is no memory for them."""
     cdef uint64_t size = table.mask + 1 if table.slots != NULL else SMALLEST, i
     cdef Table larger
     cdef Slot* slot
-    while 8 * <uint64_t>(table.used + more) > 5 * size:
+    while 4 * <uint64_t>(table.used + more) > 3 * size:
         size *= 2
     if table.slots != NULL and size == table.mask + 1:
         return True

@@ -105,6 +105,19 @@ cdef inline bint drain(Tally* tally) noexcept nogil:
     return True
 
 
+cdef inline void clear(Tally* tally) noexcept nogil:
+    """Forget the row that was begun."""
+    cdef int64_t r, w, b
+    for r in range(tally.room >> 18):
+        tally.regions[r] = 0
+    for w in range(tally.room >> 12):
+        tally.words[w] = 0
+    for b in range(tally.room >> 6):
+        tally.bits[b] = 0
+    for b in range(tally.room):
+        tally.cells[b].count = 0
+
+
 cdef inline void release(Tally* tally) noexcept nogil:
     free(tally.cells)
     free(tally.bits)

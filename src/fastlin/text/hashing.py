@@ -17,7 +17,7 @@ from fastlin.text.matrices import assemble, csr
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
 from fastlin.text.tfidf import TfidfTransformer
-from fastlin.text.vocabulary import Chunk, EngineTerms, Lent, PythonTerms, in_rounds
+from fastlin.text.vocabulary import EngineTerms, Lent, PythonTerms, read_rows
 from fastlin.validation import one_of, whole_number
 
 TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
@@ -189,15 +189,15 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         return terms
 
     def _hashed(self, plan: Plan, X: Any) -> Any:
-        stop_words, idle = vocabulary_of(self._stop_list()), []
+        stop_words = vocabulary_of(self._stop_list())
+        idle: list[Any] = []
         in_order = self.n_features > TALLIED
 
-        def read(block: list[str]) -> Chunk:
-            with Lent(idle, plan) as mine:
-                return Chunk(*mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words))
+        def read(mine: Any, block: list[str]) -> None:
+            mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words)
 
         blocks = self._blocks(X) if plan.token.member == reader.WORD else map(without_surrogates, self._blocks(X))
-        chunks = list(in_rounds(read, blocks, self.n_jobs))
+        chunks = read_rows(lambda: Lent(idle, plan), read, blocks, self.n_jobs)
         data, indices, indptr = assemble(chunks, None, self.dtype)
         matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
         if in_order:

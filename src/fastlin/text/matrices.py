@@ -1,6 +1,5 @@
 """The containers that transformers return."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from fastlin.engine import columns as engine_columns
 from fastlin.text.vocabulary import Chunk
 from fastlin.validation import WIDEST
 
-DIRECT = (np.int32, np.int64, np.float32, np.float64)  # the types that the engine writes
+WIDENED = (np.dtype(np.int64), np.dtype(np.float64))  # what counts become in their own memory
 
 
 def as_configured(matrix: Any) -> Any:
@@ -29,25 +28,38 @@ def csr(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape
 
 
 def assemble(chunks: list[Chunk], columns: NDArray[np.int32] | None, dtype: Any) -> tuple[Any, Any, Any]:
-    """data, indices and indptr of all rows; the chunks are used up, so that memory holds them only once."""
+    """data, indices and indptr of all rows, in the memory of the chunks, which are used up."""
+    lengths, indices, room = chunks[0] if len(chunks) == 1 else _joined(chunks)
+    chunks.clear()
+    size = len(indices)
+    counts = room.view(np.int32)[:size]
+    if columns is not None:
+        size = engine_columns.relabel(indices, counts, columns, lengths)
+        indices, counts = indices[:size], counts[:size]
+    dtype = np.dtype(dtype)
+    if dtype in WIDENED:
+        data = room.view(dtype)[:size]
+        engine_columns.widen(counts, data)
+    else:
+        data = counts.astype(dtype, copy=False)
+    if 2 * size < len(room):  # most was pruned, and is to be freed
+        data, indices = data.copy(), indices.copy()
+    return data, indices, np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """All rows as one chunk; what is joined is freed."""
     size = sum(len(chunk.numbers) for chunk in chunks)
-    indices = np.empty(size, np.int32)
-    data = np.empty(size, dtype if dtype in DIRECT else np.int64)
-    lengths, kept = [np.zeros(1, np.int64)], 0
-    for chunk in _used_up(chunks):
-        stop = kept + len(chunk.numbers)
-        if columns is None:
-            indices[kept:stop], data[kept:stop] = chunk.numbers, chunk.counts
-        else:
-            stop = kept + engine_columns.relabel(*chunk[1:], columns, chunk[0], indices[kept:stop], data[kept:stop])
-        lengths.append(chunk.lengths)
-        kept = stop
-    if kept < size:
-        indices, data = indices[:kept].copy(), data[:kept].copy()
-    return data.astype(dtype, copy=False), indices, np.cumsum(np.concatenate(lengths))
-
-
-def _used_up(chunks: list[Chunk]) -> Iterable[Chunk]:
+    joined = Chunk(
+        np.concatenate([np.empty(0, np.int64), *(chunk.lengths for chunk in chunks)]),
+        np.empty(size, np.int32),
+        np.empty(size, np.int64),
+    )
     chunks.reverse()
+    start = 0
     while chunks:
-        yield chunks.pop()
+        chunk = chunks.pop()
+        stop = start + len(chunk.numbers)
+        joined.numbers[start:stop], joined.counts[start:stop] = chunk.numbers, chunk.counts
+        start = stop
+    return joined

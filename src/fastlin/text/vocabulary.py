@@ -27,7 +27,11 @@ class Chunk(NamedTuple):
 
     lengths: NDArray[np.int64]
     numbers: NDArray[np.int32]  # terms, or columns where these were asked for
-    counts: NDArray[np.int32]
+    room: NDArray[np.int64]  # its first half holds the counts, int32, until they become what is asked for
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        return self.room.view(np.int32)[: len(self.numbers)]
 
 
 class Terms(Protocol):
@@ -59,6 +63,29 @@ def in_rounds(work: Callable[[list[Any]], Any], blocks: Iterable[list[Any]], n_j
             yield from workers.map(
                 lambda place, _, ahead=ahead: work(ahead[place]), [(i, 0) for i in range(len(ahead))]
             )
+
+
+def read_rows(
+    lent: Callable[[], "Lent"],
+    read: Callable[[Any, list[str]], None],
+    blocks: Iterable[list[str]],
+    n_jobs: int | None,
+) -> list[Chunk]:
+    """The rows of all blocks: `read` appends those of a block to a reader that is `lent`."""
+    with Workers(n_jobs) as workers:
+        alone = workers.threads == 1
+    if alone:
+        with lent() as mine:
+            for block in blocks:
+                read(mine, block)
+            return [Chunk(*mine.take())]
+
+    def work(block: list[str]) -> Chunk:
+        with lent() as mine:
+            read(mine, block)
+            return Chunk(*mine.take())
+
+    return list(in_rounds(work, blocks, n_jobs))
 
 
 class EngineTerms:
@@ -93,9 +120,10 @@ class EngineTerms:
         if not alone:
             return self._learn_in_threads(blocks, n_jobs)
         own = self.plan.reader()
-        chunks = [Chunk(*own.count(block, self.vocabulary, True, self.ignored, None)) for block in blocks]
+        for block in blocks:
+            own.count(block, self.vocabulary, True, self.ignored, None)
         self.rows = _longer(self.rows, len(self)) + own.rows(len(self))
-        return chunks
+        return [Chunk(*own.take())]
 
     def _learn_in_threads(self, blocks: Iterable[list[str]], n_jobs: int | None) -> list[Chunk]:
         """Every thread has a vocabulary of its own; they are merged block by block, so that numbers are as from one."""
@@ -108,8 +136,8 @@ class EngineTerms:
                 own[me][1].absorb(self.vocabulary, 0, self.ignored, np.empty(self.ignored + 1, np.int32), None)
             mine, vocabulary = own[me]
             low = len(vocabulary)
-            chunk = Chunk(*mine.count(block, vocabulary, True, self.ignored, None))
-            return me, low, len(vocabulary), chunk
+            mine.count(block, vocabulary, True, self.ignored, None)
+            return me, low, len(vocabulary), Chunk(*mine.take())
 
         results = list(in_rounds(read, blocks, n_jobs))
         nodes = {me: np.arange(len(vocabulary) + 1, dtype=np.int32) for me, (_, vocabulary) in own.items()}
@@ -121,19 +149,20 @@ class EngineTerms:
 
         def renumber(result: tuple[int, int, int, Chunk]) -> Chunk:
             with self._reader() as mine:
-                mine.renumber(*result[3], nodes[result[0]], len(self))
-            return result[3]
+                chunk = result[3]
+                mine.renumber(chunk.lengths, chunk.numbers, chunk.counts, nodes[result[0]], len(self))
+            return chunk
 
         return list(in_rounds(renumber, results, n_jobs))
 
     def count(self, blocks: Iterable[list[str]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:
         """The columns of the documents' features, in order."""
-
-        def read(block: list[str]) -> Chunk:
-            with self._reader() as mine:
-                return Chunk(*mine.count(block, self.vocabulary, False, self.ignored, columns))
-
-        return list(in_rounds(read, blocks, n_jobs))
+        return read_rows(
+            self._reader,
+            lambda mine, block: mine.count(block, self.vocabulary, False, self.ignored, columns),
+            blocks,
+            n_jobs,
+        )
 
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
         """The place of each wanted term in the order of the names, counted from `first`; −1 for the others."""
@@ -193,8 +222,9 @@ class Lent:
             self.reader = self.plan.reader()
         return self.reader
 
-    def __exit__(self, *_: object) -> None:
-        self.idle.append(self.reader)
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is None:  # else it may hold rows
+            self.idle.append(self.reader)
 
 
 class PythonTerms:
@@ -233,7 +263,9 @@ class PythonTerms:
             lengths[i] = len(row)
             numbers += sorted(row)
             counts += [row[number] for number in sorted(row)]
-        return Chunk(lengths, np.array(numbers, np.int32), np.array(counts, np.int32))
+        room = np.empty(len(counts), np.int64)
+        room.view(np.int32)[: len(counts)] = counts
+        return Chunk(lengths, np.array(numbers, np.int32), room)
 
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
         return _by_name(self, wanted, first)
