@@ -401,7 +401,7 @@ cdef class Reader:
         cdef int64_t n = tally.n
         adopt(numbers, <void**>&tally.numbers, n * sizeof(int32_t))
         adopt(counts, <void**>&tally.counts, n * sizeof(int64_t))
-        tally.n = tally.numbers_room = 0
+        tally.n = tally.numbers_room = tally.counts_room = 0
         return lengths, np.frombuffer(numbers, np.int32, n), np.frombuffer(counts, np.int64, n)
 
     def renumber(self, const int64_t[::1] lengths, int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] nodes,

@@ -7,7 +7,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from fastlin.engine.tables cimport reserve, zeros
+from fastlin.engine.tables cimport zeros
+
+cdef extern from "text.h" nogil:
+    void* grown "fastlin_grown"(void*, size_t used, size_t wanted, size_t* room) noexcept
 
 cdef extern from * nogil:
     int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept
@@ -25,7 +28,8 @@ cdef struct Tally:
     int32_t* numbers        # what was drained: the rows one behind the other
     int32_t* counts
     int64_t n
-    int64_t numbers_room
+    size_t numbers_room     # bytes
+    size_t counts_room
 
 
 cdef inline bint enlarge(void** memory, size_t old, size_t new) noexcept nogil:
@@ -61,11 +65,26 @@ cdef inline void add(Tally* tally, int32_t number, int32_t amount) noexcept nogi
     tally.regions[number >> 18] |= <uint64_t>1 << (number >> 12 & 63)
 
 
+cdef inline bint make_places(Tally* tally, int64_t more) noexcept nogil:
+    """Room for so many more numbers and counts; False: there is no memory for them."""
+    cdef size_t used = tally.n * sizeof(int32_t), wanted = used + more * sizeof(int32_t)
+    cdef void* memory
+    if wanted > tally.numbers_room:
+        memory = grown(tally.numbers, used, wanted, &tally.numbers_room)
+        if memory == NULL:
+            return False
+        tally.numbers = <int32_t*>memory
+    if wanted > tally.counts_room:
+        memory = grown(tally.counts, used, wanted, &tally.counts_room)
+        if memory == NULL:
+            return False
+        tally.counts = <int32_t*>memory
+    return True
+
+
 cdef inline bint append(Tally* tally, int32_t number, int32_t count) noexcept nogil:
     """Straight to what was drained; False: no memory."""
-    cdef int64_t room = tally.numbers_room
-    if not (reserve(<void**>&tally.numbers, &room, tally.n + 1, sizeof(int32_t))
-            and reserve(<void**>&tally.counts, &tally.numbers_room, tally.n + 1, sizeof(int32_t))):
+    if not make_places(tally, 1):
         return False
     tally.numbers[tally.n] = number
     tally.counts[tally.n] = count
@@ -75,7 +94,7 @@ cdef inline bint append(Tally* tally, int32_t number, int32_t count) noexcept no
 
 cdef inline bint drain(Tally* tally) noexcept nogil:
     """Append the row to what was drained, its numbers ascending, and be empty again; False: no memory."""
-    cdef int64_t r, w, b, number, room
+    cdef int64_t r, w, b, number
     cdef uint64_t region, word, bits
     for r in range(tally.room >> 18):
         region = tally.regions[r]
@@ -85,9 +104,7 @@ cdef inline bint drain(Tally* tally) noexcept nogil:
             region &= region - 1
             word = tally.words[w]
             tally.words[w] = 0
-            room = tally.numbers_room
-            if not (reserve(<void**>&tally.numbers, &room, tally.n + 4096, sizeof(int32_t))
-                    and reserve(<void**>&tally.counts, &tally.numbers_room, tally.n + 4096, sizeof(int32_t))):
+            if not make_places(tally, 4096):
                 return False
             while word:
                 b = w << 6 | lowest_bit(word)

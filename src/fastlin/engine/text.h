@@ -104,4 +104,27 @@ static inline void *fastlin_zeros(size_t size)
 #endif
     return calloc(size ? size : 1, 1);
 }
+
+/* More memory for what grows: doubled while it is small, then eight times as much on large pages, of which those that
+   are not written to cost nothing. Returns NULL, and leaves the old memory, if there is none. */
+static inline void *fastlin_grown(void *memory, size_t used, size_t wanted, size_t *room)
+{
+    void *larger = NULL;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (wanted >= FASTLIN_LARGE && !posix_memalign(&larger, (size_t)2 << 20, 8 * wanted)) {
+        madvise(larger, 8 * wanted, MADV_HUGEPAGE);
+        if (used)
+            memcpy(larger, memory, used);
+        free(memory);
+        *room = 8 * wanted;
+        return larger;
+    }
+#endif
+    larger = realloc(memory, 2 * wanted);
+    if (larger)
+        *room = 2 * wanted;
+    else if ((larger = realloc(memory, wanted)))
+        *room = wanted;
+    return larger;
+}
 #endif
