@@ -1,6 +1,7 @@
 from fastlin.engine import ascent as ascent
 from fastlin.engine import candidates as candidates
 from fastlin.engine import check as check
+from fastlin.engine import columns as columns
 from fastlin.engine import conjunctions as conjunctions
 from fastlin.engine import cpu as cpu
 from fastlin.engine import documents as documents
@@ -11,6 +12,7 @@ from fastlin.engine import likelihood as likelihood
 from fastlin.engine import online as online
 from fastlin.engine import pairs as pairs
 from fastlin.engine import passes as passes
+from fastlin.engine import reader as reader
 from fastlin.engine import rows as rows
 from fastlin.engine import scaling as scaling
 from fastlin.engine import vectors as vectors

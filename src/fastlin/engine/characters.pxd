@@ -1,7 +1,8 @@
 """Characters: their kinds, their lower case, and how UTF-8 writes them.
 
-Tables serve the first 65,536 code points; beyond them Python's own are asked. One character becomes one in lower case but
-for U+0130, which becomes two, and U+03A3, which depends on its neighbours: texts that hold these come in lower case.
+Tables serve the first 65,536 code points; beyond them Python's own are asked. One character becomes one in lower case
+but for U+0130, which becomes two, and U+03A3, which depends on its neighbours: texts that hold these come in lower
+case.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t

@@ -158,7 +158,8 @@ cdef inline int64_t advance(const char* text, int64_t p, int64_t end, int n) noe
     return p if n == 0 else end + 1
 
 
-cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target, const Document* document) except -1 nogil:
+cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target,
+                              const Document* document) except -1 nogil:
     """n-grams of the whole text: all of the shortest, then all of the next length."""
     cdef int64_t end, a, b
     cdef int n
@@ -180,7 +181,8 @@ cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target
     return 0
 
 
-cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target, int64_t start, int64_t end) except -1 nogil:
+cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target, int64_t start,
+                              int64_t end) except -1 nogil:
     """n-grams of a word and the blanks around it, [start, end); a word shorter than n counts once."""
     cdef const char* text = s.tokens.text
     cdef int64_t a, b

@@ -1,8 +1,8 @@
 """Strings and pairs of nodes, numbered in the order in which they come: open addressing, a slot of 16 bytes each.
 
-A node is a string (a word, or an n-gram of characters) or a pair: the node of an n-gram's beginning and that of its last
-word. A string of up to eight bytes is its own key, of a longer one the bytes in the arena decide. Lookups come in batches,
-each slot being fetched while others are compared: what a table larger than the cache costs is its latency.
+A node is a string (a word, or an n-gram of characters) or a pair: the node of an n-gram's beginning and that of its
+last word. A string of up to eight bytes is its own key, of a longer one the bytes in the arena decide. Lookups come in
+batches, each slot being fetched while others are compared: what a table larger than the cache costs is its latency.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -114,7 +114,8 @@ cdef inline bint add_node(Lexicon* lexicon, Table* table, Slot* slot, uint64_t k
     return True
 
 
-cdef inline bint add_string(Lexicon* lexicon, Slot* slot, uint64_t key, const char* text, int32_t length) noexcept nogil:
+cdef inline bint add_string(Lexicon* lexicon, Slot* slot, uint64_t key, const char* text,
+                            int32_t length) noexcept nogil:
     cdef int64_t m = lexicon.n_strings, start = lexicon.offsets[m]
     if not reserve(<void**>&lexicon.arena, &lexicon.arena_room, start + length + PADDING, 1):
         return False

@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from fastlin.engine.characters cimport CLAUSE, DIGIT, QUOTE, VISIBLE, WORD, Alphabet, kind_of, lower_case, unit, width, write
+from fastlin.engine.characters cimport CLAUSE, DIGIT, QUOTE, VISIBLE, WORD
+from fastlin.engine.characters cimport Alphabet, kind_of, lower_case, unit, width, write
 from fastlin.engine.tables cimport PADDING, Lexicon, reserve, strings
 from fastlin.engine.tally cimport lowest_bit
 
@@ -67,7 +68,8 @@ cdef inline void free_slices(Slices* slices) noexcept nogil:
     free(slices.length)
 
 
-cdef inline Py_ssize_t ascii_edges(Slices* slices, const Rules* rules, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+cdef inline Py_ssize_t ascii_edges(Slices* slices, const Rules* rules, const uint8_t* text,
+                                   Py_ssize_t n) noexcept nogil:
     """Lower the text into the slices'; where tokens begin and end, in turn; an odd number: the last has not ended."""
     cdef uint8_t[BLOCK] rest
     cdef uint32_t* edge = slices.edges
@@ -129,7 +131,7 @@ cdef inline Py_ssize_t ascii_piece(Slices* slices, const Rules* rules, const uin
 
 cdef inline bint negates(const Slices* slices, const Rules* rules, Lexicon* negators, const unit* text, Py_ssize_t p,
                          Py_ssize_t n) noexcept nogil:
-    """Whether the token that ends before text[p], the last of the slices, is a negator, or the n of n't, or ends in it."""
+    """Whether the token that ends before text[p], the last of the slices, is a negator or ends in the n of n't."""
     cdef int64_t skipped = 4 if slices.negated else 0, length = slices.length[slices.n] - skipped, zero = 0, i
     cdef const char* token = slices.text + slices.start[slices.n] + skipped
     cdef char[LONGEST_NEGATOR + 8] lower

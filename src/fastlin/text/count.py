@@ -400,8 +400,8 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             if isinstance(term, str) and not (term.isascii() and term.islower())
         ):
             warnings.warn(
-                "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be matched "
-                "with any documents",
+                "Upper case characters found in vocabulary while 'lowercase' is True. "
+                "These entries will not be matched with any documents",
                 UserWarning,
                 stacklevel=4,
             )

@@ -24,7 +24,7 @@ TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted r
 WIDEST = 2**31 - 1
 
 
-class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Documents to counts of hashed words or n-grams."""
 
     def __init__(

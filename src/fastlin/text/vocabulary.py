@@ -52,7 +52,7 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def in_rounds(work: Callable[[list[Any]], Any], blocks: Iterable[list[Any]], n_jobs: int | None) -> Iterator[Any]:
+def in_rounds(work: Callable[[Any], Any], blocks: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
     """work(block) of every block, in order; documents are read ahead no further than the threads need."""
     with Workers(n_jobs) as workers:
         if workers.threads == 1:

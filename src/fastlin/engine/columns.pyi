@@ -1,0 +1,22 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def rank_strings(arena: NDArray[np.uint8], offsets: NDArray[np.int64], ranks: NDArray[np.int32]) -> None: ...
+def number(
+    prefix: NDArray[np.int32],
+    last: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    wanted: NDArray[np.uint8],
+    first: int,
+    columns: NDArray[np.int32],
+) -> None: ...
+def relabel(
+    nodes: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+) -> int: ...

@@ -1,0 +1,68 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORDS: int
+CHARACTERS: int
+IN_WORDS: int
+WORD: int
+VISIBLE: int
+
+def alphabet(fold: bool, clause_ends: str) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]: ...
+
+class Vocabulary:
+    def __new__(cls, seed: int) -> Self: ...
+    def __len__(self) -> int: ...
+    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]: ...
+    def add_strings(self, arena: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]: ...
+    def add_terms(
+        self, arena: NDArray[np.uint8], offsets: NDArray[np.int64], shortest: int, longest: int
+    ) -> NDArray[np.int32]: ...
+    def names(self, nodes: NDArray[np.int32]) -> NDArray[np.object_]: ...
+    def absorb(
+        self, other: Vocabulary, low: int, high: int, nodes: NDArray[np.int32], wanted: NDArray[np.uint8] | None
+    ) -> None: ...
+    def restore(
+        self,
+        prefix: NDArray[np.int32],
+        last: NDArray[np.int32],
+        arena: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+    ) -> None: ...
+
+class Reader:
+    def __new__(
+        cls,
+        unit: int,
+        shortest: int,
+        longest: int,
+        tables: tuple[NDArray[np.uint8], NDArray[np.uint16]],
+        fold: bool,
+        member: int,
+        least: int,
+        letter_first: bool,
+        negators: Vocabulary | None,
+        prefixes: NDArray[np.int32],
+        suffixes: NDArray[np.int32],
+    ) -> Self: ...
+    def count(
+        self,
+        documents: list[str],
+        vocabulary: Vocabulary,
+        learn: bool,
+        ignored: int,
+        columns: NDArray[np.int32] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+    def hash(
+        self, documents: list[str], n_buckets: int, signs: bool, in_order: bool, stop_words: Vocabulary
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+    def renumber(
+        self,
+        lengths: NDArray[np.int64],
+        numbers: NDArray[np.int32],
+        counts: NDArray[np.int32],
+        nodes: NDArray[np.int32],
+        n: int,
+    ) -> None: ...
+    def rows(self, n: int) -> NDArray[np.int32]: ...
