@@ -1,11 +1,11 @@
 """From nodes in order of appearance to columns in order of their names.
 
-Strings are sorted by their first eight bytes as a number, digit by digit, and runs of equals by the rest. An n-gram
-comes behind the n-gram it continues and before the next word ("a", "a b", "a c", "ab"), so a column is the place of a
+Strings are sorted by their first eight bytes as a number, digit by digit, and runs of equals by the rest. An n-gram comes
+behind the n-gram it continues and before the next word ("a", "a b", "a c", "ab"), so a column is the place of a
 node in a walk through the tree of n-grams, children in the order of their last words: no name is ever written.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
@@ -132,8 +132,7 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
     cdef Py_ssize_t n = prefix.shape[0], i, m, longest = 0, level
     cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
     cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
-    # the sizes of subtrees, then where the next child goes
-    cdef int32_t* free_place = <int32_t*>malloc((n + 1) * sizeof(int32_t))
+    cdef int32_t* free_place = <int32_t*>malloc((n + 1) * sizeof(int32_t))  # sizes of subtrees, then where the next child goes
     cdef int32_t* levels = <int32_t*>malloc((n + 1) * sizeof(int32_t))
     cdef bint done = entries != NULL and rank != NULL and free_place != NULL and levels != NULL
     cdef int32_t node, place, size, parent
@@ -192,22 +191,12 @@ def relabel(int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] column
             first = kept
             for i in range(lengths[row]):
                 column = columns[numbers[p]]
-def relabel(const int32_t[::1] nodes, const int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths,
-            int32_t[::1] indices, count[::1] values):
-    """Columns and counts of rows of nodes, without the nodes that have no column.
-    `lengths` are those of the rows, before and after. Returns how many there are.
-    cdef Py_ssize_t row, kept = 0, before_row, p, end = 0
-            before_row = kept
-            end += lengths[row]
-            for p in range(end - lengths[row], end):
-                column = columns[nodes[p]]
                 if column >= 0:
                     numbers[kept] = column
                     counts[kept] = counts[p]
                     kept += 1
                 p += 1
             lengths[row] = kept - first
-            lengths[row] = kept - before_row
     return kept
 
 
