@@ -31,6 +31,7 @@ class Learned:
 
     terms: Terms
     columns: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # how many documents had each term
     n_columns: int = 0
     n_documents: int = 0
     given: dict[Any, int] | None = None  # a vocabulary of the user's, as it was given
@@ -63,8 +64,8 @@ class Learned:
         if self.frequencies is not None:
             return self.frequencies
         documents = np.zeros(self.n_columns, np.int64)
-        known = np.flatnonzero(self.columns[: len(self.terms.rows)] >= 0)
-        documents[self.columns[known]] = self.terms.rows[known]
+        known = np.flatnonzero(self.columns >= 0)
+        documents[self.columns[known]] = self.rows[known]
         return documents
 
 
@@ -278,26 +279,27 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         if known.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
         terms = known.terms
-        chunks = terms.learn(self._blocks(raw_documents), self.n_jobs)
+        chunks, rows = terms.learn(self._blocks(raw_documents), self.n_jobs)
+        rows[: len(known.rows)] += known.rows
         learned = Learned(terms, n_documents=known.n_documents + sum(len(chunk.lengths) for chunk in chunks))
-        if not terms.rows.any():
+        if not rows.any():
             raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
         if self.binary:
             for chunk in chunks:
                 chunk.counts.fill(1)
         columns = np.full(len(terms), -1, np.int32)
         columns[: len(known.columns)] = known.columns
-        wanted = self._frequent(terms.rows, learned.n_documents) & (columns < 0)
+        wanted = self._frequent(rows, learned.n_documents) & (columns < 0)
         if self.max_features is not None and wanted.sum() > self.max_features:
             wanted = self._most_frequent(terms, wanted, chunks)
         learned.n_columns = known.n_columns + int(wanted.sum())
         if not learned.n_columns:
             raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
         columns = np.where(wanted, terms.order(wanted, known.n_columns), columns)
-        learned.columns = columns
-        if not grow and wanted.sum() < np.count_nonzero(terms.rows):
+        learned.columns, learned.rows = columns, rows
+        if not grow and wanted.sum() < np.count_nonzero(rows):
             learned.terms, sources = terms.only(wanted)
-            learned.columns = columns[sources]
+            learned.columns, learned.rows = columns[sources], np.where(wanted, rows, 0)[sources]
         self._terms, self.fixed_vocabulary_ = learned, False
         return chunks, columns, learned.n_columns
 
@@ -409,7 +411,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         numbers = terms.add(list(given))
         columns = np.full(len(terms), -1, np.int32)
         columns[numbers[numbers >= 0]] = np.array(list(given.values()))[numbers >= 0]
-        return Learned(terms, columns, len(given), given=given)
+        return Learned(terms, columns, n_columns=len(given), given=given)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ from fastlin.validation import one_of, whole_number
 
 TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
 WIDEST = 2**31 - 1
+
+
+class Kept(NamedTuple):
+    """The names of features, and how many documents had each."""
+
+    terms: EngineTerms | PythonTerms
+    rows: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -86,7 +93,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         self._check_parameters(X)
         self._warn_of_unused()
         if self.names:
-            self._kept = self._keep(self._new_terms(), X)
+            self._kept = self._keep(Kept(self._new_terms()), X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -101,7 +108,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         self._check_parameters(X)
         self._warn_of_unused()
         if self.names:
-            self._kept = self._keep(getattr(self, "_kept", None) or self._new_terms(), X)
+            self._kept = self._keep(getattr(self, "_kept", None) or Kept(self._new_terms()), X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -153,7 +160,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         if getattr(self, "_kept", None) is None:
             raise AttributeError(f"this {type(self).__name__} keeps no names: fit it with names=, how many at most")
         numbers = np.flatnonzero(self._kept.rows)[: self.names].astype(np.int32)
-        names = self._kept.names(numbers).tolist()
+        names = self._kept.terms.names(numbers).tolist()
         hasher = FeatureHasher(self.n_features, input_type="string", alternate_sign=False)
         found: dict[int, tuple[str, ...]] = {}
         for name, bucket in zip(names, hasher.transform([name] for name in names).indices.tolist(), strict=True):
@@ -167,7 +174,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
 
     # Parts
 
-    _kept: EngineTerms | PythonTerms
+    _kept: Kept
 
     def _check_parameters(self, X: Any) -> None:
         reject_string(X, "X")
@@ -181,12 +188,14 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             checked_flag(name, getattr(self, name))
         checked_dtype(self.dtype)
 
-    def _keep(self, terms: EngineTerms | PythonTerms, X: Any) -> EngineTerms | PythonTerms:
+    def _keep(self, kept: Kept, X: Any) -> Kept:
         for block in self._blocks(X):
-            if np.count_nonzero(terms.rows) >= self.names:
+            if np.count_nonzero(kept.rows) >= self.names:
                 break
-            terms.learn([block], None)
-        return terms
+            _, rows = kept.terms.learn([block], None)
+            rows[: len(kept.rows)] += kept.rows
+            kept = Kept(kept.terms, rows)
+        return kept
 
     def _hashed(self, plan: Plan, X: Any) -> Any:
         stop_words = vocabulary_of(self._stop_list())

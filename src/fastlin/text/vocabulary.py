@@ -35,13 +35,11 @@ class Chunk(NamedTuple):
 
 
 class Terms(Protocol):
-    """What a vectoriser needs of its terms; `rows` says how many documents had each, of all that were learnt."""
-
-    rows: NDArray[np.int64]
+    """What a vectoriser needs of its terms."""
 
     def __len__(self) -> int: ...
     def add(self, terms: list[Any]) -> NDArray[np.int32]: ...
-    def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> list[Chunk]: ...
+    def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]: ...
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]: ...
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]: ...
     def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]: ...
@@ -96,7 +94,6 @@ class EngineTerms:
         self.stop_words = stop_words
         self.vocabulary = reader.Vocabulary(_seed())
         self.ignored = len(self.vocabulary.add_strings(*encoded(sorted(stop_words))))
-        self.rows = np.zeros(self.ignored, np.int64)
         self._idle: list[Any] = []
 
     def __len__(self) -> int:
@@ -113,8 +110,11 @@ class EngineTerms:
         )
         return np.where(numbers < self.ignored, -1, numbers).astype(np.int32)
 
-    def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> list[Chunk]:
-        """Count the features of documents, new ones added; in a row in the order of their numbers."""
+    def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]:
+        """Count the features of documents, new ones added; in a row in the order of their numbers.
+
+        Also how many of the documents had each. Should this fail, the terms that were added have no column and do no harm.
+        """
         with Workers(n_jobs) as workers:
             alone = workers.threads == 1
         if not alone:
@@ -122,10 +122,12 @@ class EngineTerms:
         own = self.plan.reader()
         for block in blocks:
             own.count(block, self.vocabulary, True, self.ignored, None)
-        self.rows = _longer(self.rows, len(self)) + own.rows(len(self))
-        return [Chunk(*own.take())]
+        rows = own.rows(len(self)).astype(np.int64)
+        return [Chunk(*own.take())], rows
 
-    def _learn_in_threads(self, blocks: Iterable[list[str]], n_jobs: int | None) -> list[Chunk]:
+    def _learn_in_threads(
+        self, blocks: Iterable[list[str]], n_jobs: int | None
+    ) -> tuple[list[Chunk], NDArray[np.int64]]:
         """Every thread has a vocabulary of its own; they are merged block by block, so that numbers are as from one."""
         own: dict[int, tuple[Any, Any]] = {}
 
@@ -143,9 +145,9 @@ class EngineTerms:
         nodes = {me: np.arange(len(vocabulary) + 1, dtype=np.int32) for me, (_, vocabulary) in own.items()}
         for me, low, high, _ in results:
             self.vocabulary.absorb(own[me][1], low, high, nodes[me], None)
-        self.rows = _longer(self.rows, len(self))
+        rows = np.zeros(len(self), np.int64)
         for me, (mine, vocabulary) in own.items():
-            self.rows[nodes[me][:-1]] += mine.rows(len(vocabulary))
+            rows[nodes[me][:-1]] += mine.rows(len(vocabulary))
 
         def renumber(result: tuple[int, int, int, Chunk]) -> Chunk:
             with self._reader() as mine:
@@ -153,7 +155,7 @@ class EngineTerms:
                 mine.renumber(chunk.lengths, chunk.numbers, chunk.counts, nodes[result[0]], len(self))
             return chunk
 
-        return list(in_rounds(renumber, results, n_jobs))
+        return list(in_rounds(renumber, results, n_jobs)), rows
 
     def count(self, blocks: Iterable[list[str]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:
         """The columns of the documents' features, in order."""
@@ -192,9 +194,7 @@ class EngineTerms:
         kept.plan, kept.stop_words, kept.ignored, kept._idle = self.plan, self.stop_words, self.ignored, []
         kept.vocabulary = reader.Vocabulary(_seed())
         kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
-        sources = np.flatnonzero(needed)
-        kept.rows = np.where(wanted, self.rows, 0)[sources]
-        return kept, sources
+        return kept, np.flatnonzero(needed)
 
     def _reader(self) -> "Lent":
         return Lent(self._idle, self.plan)
@@ -232,7 +232,6 @@ class PythonTerms:
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
-        self.rows = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -243,10 +242,11 @@ class PythonTerms:
     def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002 - Python holds the GIL
         numbers = dict(self.numbers)
         chunks = [self._counted(block, lambda term: numbers.setdefault(term, len(numbers))) for block in blocks]
-        self.numbers, self.rows = numbers, _longer(self.rows, len(numbers))
+        self.numbers = numbers
+        rows = np.zeros(len(numbers), np.int64)
         for chunk in chunks:
-            self.rows += np.bincount(chunk.numbers, minlength=len(numbers))
-        return chunks
+            rows += np.bincount(chunk.numbers, minlength=len(numbers))
+        return chunks, rows
 
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002
         known = {term: int(columns[number]) for term, number in self.numbers.items() if columns[number] >= 0}
@@ -281,14 +281,7 @@ class PythonTerms:
         sources = np.flatnonzero(wanted)
         kept = PythonTerms()
         kept.add(list(self.names(sources.astype(np.int32))))
-        kept.rows = self.rows[sources]
         return kept, sources
-
-
-def _longer(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    longer = np.zeros(n, np.int64)
-    longer[: len(rows)] = rows
-    return longer
 
 
 def _by_name(terms: Terms, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:

@@ -175,7 +175,10 @@ class TfidfVectorizer(CountVectorizer):
     def _weighted(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
         data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
         data = data.astype(self._float(), copy=False)
-        self._weighting().weigh(indptr, indices, data, data)
+        tfidf = self._weighting()
+        if self.use_idf and len(tfidf.idf_) != n_columns:
+            raise ValueError(f"idf_ has {len(tfidf.idf_)} values and the vocabulary {n_columns} terms: fit them together")
+        tfidf.weigh(indptr, indices, data, data)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
 
     def _transform(self, raw_documents: Any) -> Any:
