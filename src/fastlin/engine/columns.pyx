@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 cdef enum:
-    DIGITS = 11
+    DIGITS = 12
     BINS = 1 << DIGITS
     WINDOW = 1024
 
@@ -123,57 +123,67 @@ def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[:
         raise MemoryError
 
 
+cdef int bits_of(int64_t n) noexcept nogil:
+    """Bits of the numbers below n."""
+    cdef int bits = 0
+    while n > <int64_t>1 << bits:
+        bits += 1
+    return bits
+
+
 def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1] ranks, const uint8_t[::1] wanted,
            int32_t first, int32_t[::1] columns):
     """columns[i] = the place of node i among those `wanted`, by name, counted from `first`; −1: it is not.
 
     `prefix` and `last` are those of a vocabulary, `ranks` those of its strings.
     """
-    cdef Py_ssize_t n = prefix.shape[0], i, m, longest = 0, level
+    cdef Py_ssize_t n = prefix.shape[0], n_strings = ranks.shape[0], before = n_strings, i, m, longest = 0, level
     cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
     cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
-    cdef int32_t* free_place = <int32_t*>malloc((n + 1) * sizeof(int32_t))  # sizes of subtrees, then where the next child goes
+    cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))  # size of the subtree, then the next child's place
     cdef int32_t* levels = <int32_t*>malloc((n + 1) * sizeof(int32_t))
-    cdef bint done = entries != NULL and rank != NULL and free_place != NULL and levels != NULL
+    cdef bint done = entries != NULL and rank != NULL and places != NULL and levels != NULL
     cdef int32_t node, place, size, parent
-    cdef int bits = 1
+    cdef int bits = bits_of(n_strings)
     with nogil:
-        while (<int64_t>1 << bits) < n + 1:
-            bits += 1
         for i in range(n if done else 0):
             levels[i] = 0 if prefix[i] < 0 else levels[prefix[i]] + 1
             longest = max(longest, levels[i])
-            free_place[i] = wanted[i]
+            places[i] = wanted[i]
         for i in range(n - 1 if done else -1, -1, -1):
             if prefix[i] >= 0:
-                free_place[prefix[i]] += free_place[i]
+                places[prefix[i]] += places[i]
         place = first
         for level in range(longest + 1 if done else 0):
             m = 0
             for i in range(n):
-                if levels[i] == level:
+                if levels[i] != level:
+                    continue
+                if level:
                     entries[m].item = <int32_t>i
-                    entries[m].key = (<uint64_t>rank[prefix[i]] << bits | <uint64_t>ranks[last[last[i]]] if level
-                                      else <uint64_t>ranks[last[i]])
-                    m += 1
-            done = sort(entries, m, 2 * bits if level else bits)
-            if not done:
+                    entries[m].key = <uint64_t>rank[prefix[i]] << bits | <uint64_t>ranks[last[last[i]]]
+                else:                                       # strings have their ranks
+                    entries[ranks[last[i]]].item = <int32_t>i
+                m += 1
+            if level and not sort(entries, m, bits + bits_of(before)):
+                done = False
                 break
+            before = m
             for i in range(m):
                 node = entries[i].item
                 parent = prefix[node]
                 rank[node] = <int32_t>i
-                size = free_place[node]
+                size = places[node]
                 if level:
-                    place = free_place[parent]
-                    free_place[parent] += size
+                    place = places[parent]
+                    places[parent] += size
                 columns[node] = place if wanted[node] else -1
-                free_place[node] = place + wanted[node]
+                places[node] = place + wanted[node]
                 if not level:
                     place += size
     free(entries)
     free(rank)
-    free(free_place)
+    free(places)
     free(levels)
     if not done:
         raise MemoryError

@@ -40,6 +40,29 @@ cdef inline uint32_t murmur(const char* text, Py_ssize_t n, uint32_t seed) noexc
     return h ^ (h >> 16)
 
 
+cdef inline uint32_t murmur_padded(const char* text, Py_ssize_t n, uint32_t seed) noexcept nogil:
+    """The same for a text behind which eight bytes may be read: eight at a time and no branch for what is left over.
+
+    Words are short and of all lengths; the branches of `murmur` are mispredicted once or twice a word.
+    """
+    cdef uint32_t h = seed, k, longer
+    cdef Py_ssize_t p = 0, whole = n & ~<Py_ssize_t>7
+    while p < whole:
+        memcpy(&k, text + p, 4)
+        h = rotated(h ^ scrambled(k), 13) * 5 + 0xE6546B64U
+        memcpy(&k, text + p + 4, 4)
+        h = rotated(h ^ scrambled(k), 13) * 5 + 0xE6546B64U
+        p += 8
+    memcpy(&k, text + p, 4)
+    longer = rotated(h ^ scrambled(k), 13) * 5 + 0xE6546B64U
+    h = longer if n & 4 else h
+    memcpy(&k, text + p + (n & 4), 4)
+    h ^= scrambled(k & ((1U << 8 * (n & 3)) - 1)) ^ <uint32_t>n
+    h = (h ^ (h >> 16)) * 0x85EBCA6BU
+    h = (h ^ (h >> 13)) * 0xC2B2AE35U
+    return h ^ (h >> 16)
+
+
 cdef inline void bucket(int32_t h, int64_t n_features, int32_t* column, int32_t* sign) noexcept nogil:
     """column = |h| mod n_features, |−2³¹| being 2³¹; sign = −1 for h < 0, else +1. 1 ≤ n_features < 2³¹."""
     cdef uint32_t size = <uint32_t>h if h >= 0 else 0U - <uint32_t>h, n = <uint32_t>n_features

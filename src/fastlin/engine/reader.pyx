@@ -11,18 +11,21 @@ import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
 from fastlin.engine.reading cimport Plan, Scratch, Target, free_scratch, need, read
 from fastlin.engine.tables cimport BATCH, Lexicon, make_room, pairs, reserve, strings
-from fastlin.engine.tally cimport Tally, add, clear, drain, make_cells
+from fastlin.engine.tally cimport Tally, add, clear, drain, freed, make_cells
 from fastlin.engine.tokens cimport Document
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object) noexcept
+
+cdef extern from "text.h":
+    void fitted "fastlin_fitted"(void*, size_t size, size_t* room) noexcept
 
 WORDS, CHARACTERS, IN_WORDS = range(3)          # units
 WORD, VISIBLE = KIND_WORD, KIND_VISIBLE         # members of tokens
@@ -279,23 +282,26 @@ cdef void write_name(const Lexicon* lexicon, int32_t node, char* end) noexcept n
 cdef class Owned:
     """Memory that was allocated while there was no GIL, as a buffer."""
 
-    cdef char* memory
+    cdef void* memory
+    cdef size_t room
     cdef Py_ssize_t size
 
     def __dealloc__(self):
-        free(self.memory)
+        freed(self.memory, self.room)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.memory, self.size, 0, flags)
+        PyBuffer_FillInfo(buffer, self, self.memory if self.memory != NULL else &self.size, self.size, 0, flags)
 
 
-cdef adopt(Owned owned, void** memory, size_t size):
-    """`owned` takes the memory over, with this size."""
-    cdef void* fitted = realloc(memory[0], size if size else 1)
-    if fitted == NULL:
-        raise MemoryError
-    owned.memory, owned.size = <char*>fitted, size
+cdef Owned adopted(void** memory, size_t* room, size_t size):
+    """The memory, which then has another owner."""
+    cdef Owned owned = Owned()
+    if memory[0] != NULL:
+        fitted(memory[0], size, room)
+    owned.memory, owned.room, owned.size = memory[0], room[0], size
     memory[0] = NULL
+    room[0] = 0
+    return owned
 
 
 cdef class Reader:
@@ -397,11 +403,10 @@ cdef class Reader:
         """
         cdef Tally* tally = &self.scratch.tally
         lengths, self.lengths = np.concatenate([*self.lengths, np.empty(0, np.int64)]), []
-        numbers, counts = Owned(), Owned()
         cdef int64_t n = tally.n
-        adopt(numbers, <void**>&tally.numbers, n * sizeof(int32_t))
-        adopt(counts, <void**>&tally.counts, n * sizeof(int64_t))
-        tally.n = tally.numbers_room = tally.counts_room = 0
+        numbers = adopted(<void**>&tally.numbers, &tally.numbers_room, n * sizeof(int32_t))
+        counts = adopted(<void**>&tally.counts, &tally.counts_room, n * sizeof(int64_t))
+        tally.n = 0
         return lengths, np.frombuffer(numbers, np.int32, n), np.frombuffer(counts, np.int64, n)
 
     def renumber(self, const int64_t[::1] lengths, int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] nodes,

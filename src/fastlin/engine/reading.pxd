@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 from fastlin.engine.characters cimport width
-from fastlin.engine.murmur cimport bucket, murmur
+from fastlin.engine.murmur cimport bucket, murmur_padded
 from fastlin.engine.csr cimport prefetch
 from fastlin.engine.tables cimport BATCH, Lexicon, pairs, reserve, strings
 from fastlin.engine.tally cimport Tally, add, append, make_cells, release
@@ -112,7 +112,7 @@ cdef inline int tally_hashes(Scratch* s, const Target* target, const char* text,
     while first < slices.n:
         size = min(slices.n - first, BATCH)
         for i in range(size):
-            bucket(<int32_t>murmur(text + slices.start[first + i], slices.length[first + i], 0), target.n_buckets,
+            bucket(<int32_t>murmur_padded(text + slices.start[first + i], slices.length[first + i], 0), target.n_buckets,
                    &columns[i], &signs[i])
             if not target.in_order:
                 prefetch(s.tally.cells + columns[i])

@@ -11,6 +11,7 @@ from fastlin.engine.tables cimport zeros
 
 cdef extern from "text.h" nogil:
     void* grown "fastlin_grown"(void*, size_t used, size_t wanted, size_t* room) noexcept
+    void freed "fastlin_freed"(void*, size_t room) noexcept
 
 cdef extern from * nogil:
     int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept
@@ -26,7 +27,7 @@ cdef struct Tally:
     uint64_t* regions       # bit i: a bit of word i above is set
     int64_t room            # cells, a multiple of 2¹⁸
     int32_t* numbers        # what was drained: the rows one behind the other
-    int32_t* counts
+    int32_t* counts         # with room for as many int64, which they may become
     int64_t n
     size_t numbers_room     # bytes
     size_t counts_room
@@ -74,8 +75,8 @@ cdef inline bint make_places(Tally* tally, int64_t more) noexcept nogil:
         if memory == NULL:
             return False
         tally.numbers = <int32_t*>memory
-    if wanted > tally.counts_room:
-        memory = grown(tally.counts, used, wanted, &tally.counts_room)
+    if 2 * wanted > tally.counts_room:
+        memory = grown(tally.counts, used, 2 * wanted, &tally.counts_room)
         if memory == NULL:
             return False
         tally.counts = <int32_t*>memory
@@ -140,5 +141,5 @@ cdef inline void release(Tally* tally) noexcept nogil:
     free(tally.bits)
     free(tally.words)
     free(tally.regions)
-    free(tally.numbers)
-    free(tally.counts)
+    freed(tally.numbers, tally.numbers_room)
+    freed(tally.counts, tally.counts_room)

@@ -12,7 +12,8 @@
 #endif
 
 #define FASTLIN_BLOCK 64 /* characters that are classified together */
-#define FASTLIN_LARGE ((size_t)4 << 20)
+#define FASTLIN_PAGE ((size_t)2 << 20) /* a large one */
+#define FASTLIN_LARGE (2 * FASTLIN_PAGE)
 
 typedef uint8_t fastlin_bytes __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
 typedef int8_t fastlin_truths __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
@@ -95,7 +96,7 @@ static inline void *fastlin_zeros(size_t size)
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (size >= FASTLIN_LARGE) {
         void *memory = NULL;
-        if (posix_memalign(&memory, (size_t)2 << 20, size))
+        if (posix_memalign(&memory, FASTLIN_PAGE, size))
             return NULL;
         madvise(memory, size, MADV_HUGEPAGE);
         memset(memory, 0, size);
@@ -105,26 +106,69 @@ static inline void *fastlin_zeros(size_t size)
     return calloc(size ? size : 1, 1);
 }
 
-/* More memory for what grows: doubled while it is small, then eight times as much on large pages, of which those that
-   are not written to cost nothing. Returns NULL, and leaves the old memory, if there is none. */
+/* Memory for what grows, `room` bytes of it: malloc's while it is small, then pages of its own, large ones, eight times
+   as many as are wanted: those that nothing is written to cost nothing, and are given back in the end. */
+static inline void fastlin_freed(void *memory, size_t room)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (room >= FASTLIN_LARGE) {
+        munmap(memory, room);
+        return;
+    }
+#endif
+    free(memory);
+}
+
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+static inline char *fastlin_pages(size_t room)
+{
+    char *memory = mmap(NULL, room + FASTLIN_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t before;
+    if (memory == MAP_FAILED)
+        return NULL;
+    before = -(uintptr_t)memory & (FASTLIN_PAGE - 1);
+    if (before)
+        munmap(memory, before);
+    munmap(memory + before + room, FASTLIN_PAGE - before);
+    madvise(memory + before, room, MADV_HUGEPAGE);
+    return memory + before;
+}
+#endif
+
+/* At least `wanted` bytes that begin with the `used` ones; NULL, and the old memory stays, if there are none. */
 static inline void *fastlin_grown(void *memory, size_t used, size_t wanted, size_t *room)
 {
-    void *larger = NULL;
+    void *larger;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (wanted >= FASTLIN_LARGE && !posix_memalign(&larger, (size_t)2 << 20, 8 * wanted)) {
-        madvise(larger, 8 * wanted, MADV_HUGEPAGE);
+    if (2 * wanted >= FASTLIN_LARGE) {
+        size_t pages = (8 * wanted + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1);
+        if (!(larger = fastlin_pages(pages)) && !(larger = fastlin_pages(pages = (wanted + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1))))
+            return NULL;
         if (used)
             memcpy(larger, memory, used);
-        free(memory);
-        *room = 8 * wanted;
+        fastlin_freed(memory, *room);
+        *room = pages;
         return larger;
     }
 #endif
     larger = realloc(memory, 2 * wanted);
     if (larger)
         *room = 2 * wanted;
-    else if ((larger = realloc(memory, wanted)))
-        *room = wanted;
     return larger;
+}
+
+/* What will never be larger than `size` gives the rest back. */
+static inline void fastlin_fitted(void *memory, size_t size, size_t *room)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    size_t kept = (size + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1);
+    kept = kept < FASTLIN_LARGE ? FASTLIN_LARGE : kept;
+    if (*room > kept) {
+        munmap((char *)memory + kept, *room - kept);
+        *room = kept;
+    }
+#else
+    (void)memory, (void)size, (void)room;
+#endif
 }
 #endif
