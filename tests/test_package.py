@@ -27,8 +27,22 @@ SOLVED = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 LISTED = ("coef_", "class_prior_", "unknown_words_", "vectorizer_")
+COLUMNS = ("n_features_in_", "feature_names_in_")
+TERMS = ("vocabulary_", "fixed_vocabulary_")
 STEPWISE = dict.fromkeys(("MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier"), ONLINE)
 ATTRIBUTES = {**STEPWISE, "MultinomialNB": COUNTED, "LogisticRegressionCV": CHOSEN, "LexiconClassifier": LISTED}
+TRANSFORMERS = {  # with all of their attributes: they have no labels
+    "Conjunctions": (*COLUMNS, "conjunctions_", "n_output_features_"),
+    "CountVectorizer": TERMS,
+    "DictVectorizer": ("vocabulary_", "feature_names_"),
+    "DocumentFeatures": (),
+    "Elementwise": COLUMNS,
+    "FeatureHasher": (),
+    "HashingVectorizer": ("names_", "collisions_"),
+    "LogCountRatio": (*COLUMNS, "classes_", "log_ratio_"),
+    "TfidfTransformer": (*COLUMNS, "idf_"),
+    "TfidfVectorizer": (*TERMS, "idf_"),
+}
 # from the top: a module may import from its own room and from those below it
 LAYERS = ["demo", "__init__", "select", "linear", "optim", "losses", "text", "store", "run", "validation", "engine"]
 MODELS = """
@@ -128,31 +142,47 @@ def test_an_unknown_build_is_refused_with_a_list_of_those_there_are(isa):
 # --- stubs, documents, layers ----------------------------------------------------------------------------------------
 
 
+def functions_of(node):
+    """Of a stub, or of a class in it: {name: parameters}."""
+    public = (one for one in node.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"))
+    return {one.name: [argument.arg for argument in one.args.args] for one in public}
+
+
+def signatures(members):
+    """The same of what there is."""
+    public = {name: value for name, value in members.items() if not name.startswith("_") and callable(value)}
+    return {n: list(inspect.signature(value).parameters) for n, value in public.items() if not inspect.isclass(value)}
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_stubs_say_what_the_kernels_take(kernel):
     module, tree = getattr(engine, kernel), ast.parse((PACKAGE / "engine" / f"{kernel}.pyi").read_text())
-    stubs = {node.name: [a.arg for a in node.args.args] for node in tree.body if isinstance(node, ast.FunctionDef)}
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-    there = {name: list(inspect.signature(value).parameters) for name, value in public.items() if callable(value)}
-    assert stubs == there
+    assert functions_of(tree) == signatures(public)
+    classes = {node.name: functions_of(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert classes == {name: signatures(vars(value)) for name, value in public.items() if inspect.isclass(value)}
     names = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
     assert names == {name for name, value in public.items() if name.isupper() and isinstance(value, int)}
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_transformer_is_among_those_whose_docstrings_are_read():
+    assert sorted(TRANSFORMERS) == [name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "transform")]
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, *TRANSFORMERS])
 def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_example(name):
     estimator = getattr(fastlin, name)
     text = inspect.getdoc(estimator)
-    parameters, attributes, examples = re.split(r"(?:Parameters|Attributes|Examples)\n-+\n", text)[1:]
-    described = [
-        word for line in re.findall(r"^(\S.*) : ", parameters, flags=re.MULTILINE) for word in line.split(", ")
-    ]
+    _, *parts = re.split(r"^(Parameters|Attributes|Examples)\n-+\n", text, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    lines = re.findall(r"^(\S.*?) : ", sections["Parameters"], flags=re.MULTILINE)
+    described = [word for line in lines for word in line.split(", ")]
     assert described == list(inspect.signature(estimator).parameters)
-    expected = {*LEARNT, *(ATTRIBUTES.get(name, SOLVED))}
+    expected = set(TRANSFORMERS[name] if name in TRANSFORMERS else (*LEARNT, *ATTRIBUTES.get(name, SOLVED)))
     if name == "CandidateClassifier":
         expected -= {"classes_", "intercept_"}
-    assert set(re.findall(r"^(\w+_) : ", attributes, flags=re.MULTILINE)) == expected
-    assert f">>> from fastlin import {estimator.__name__}" in examples
+    assert set(re.findall(r"^(\w+_) : ", sections.get("Attributes", ""), flags=re.MULTILINE)) == expected
+    assert f">>> from fastlin import {estimator.__name__}" in sections["Examples"]
 
 
 def test_the_readmes_python_runs(capsys):

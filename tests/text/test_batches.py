@@ -191,6 +191,45 @@ def test_a_word_gets_its_column_when_it_is_frequent_enough_and_keeps_it(name):
 
 
 @pytest.mark.parametrize("name", COUNTING)
+def test_documents_that_are_refused_count_for_nothing(name):
+    """Twelve documents, of which half are more than three."""
+    vectorizer, twin = getattr(text, name)(min_df=0.5, max_df=3), getattr(text, name)(min_df=0.5, max_df=3)
+    for one in (vectorizer, twin):
+        one.partial_fit(["aa bb", "aa cc"])
+    with pytest.raises(ValueError, match="max_df"):
+        vectorizer.partial_fit(["aa bb dd"] * 10)
+    with pytest.raises(TypeError, match="expected a string"):
+        vectorizer.partial_fit(["bb cc", 3])
+    for one in (vectorizer, twin):
+        one.partial_fit(["dd ee", "dd"])
+    assert vectorizer.get_feature_names_out().tolist() == ["aa", "bb", "cc", "dd"]
+    assert list(vectorizer.vocabulary_.items()) == list(twin.vocabulary_.items())
+    assert_same_bits(vectorizer.transform(["aa bb cc dd"]), twin.transform(["aa bb cc dd"]))
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_word_that_fit_gave_no_column_begins_anew(name):
+    """fit keeps what it gave a column; partial_fit remembers how many documents had the rest, too."""
+    pieces = getattr(text, name)(min_df=2).partial_fit(["aa bb", "aa"])
+    assert pieces.partial_fit(["bb"]).get_feature_names_out().tolist() == ["aa", "bb"]
+    whole = getattr(text, name)(min_df=2).fit(["aa bb", "aa"])
+    assert whole.partial_fit(["bb"]).get_feature_names_out().tolist() == ["aa"]
+    assert whole.partial_fit(["bb"]).get_feature_names_out().tolist() == ["aa", "bb"]
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_partial_fit_after_fit_counts_all_documents(name):
+    """Of what has a column: the frequencies are those of partial_fit throughout."""
+    documents = ["aa bb", "bb cc bb", "dd aa", "ee dd dd", "zz"]
+    after, pieces = getattr(text, name)().fit(documents[:2]), getattr(text, name)().partial_fit(documents[:2])
+    for piece in (documents[2:4], documents[4:]):
+        assert list(after.partial_fit(piece).vocabulary_.items()) == list(pieces.partial_fit(piece).vocabulary_.items())
+        assert_same_bits(after.transform(documents), pieces.transform(documents))
+    if name == "TfidfVectorizer":
+        np.testing.assert_array_equal(after.idf_, pieces.idf_)
+
+
+@pytest.mark.parametrize("name", COUNTING)
 def test_partial_fit_refuses_max_features(name):
     vectorizer = getattr(text, name)(max_features=3)
     with pytest.raises(ValueError, match="max_features"):
@@ -249,6 +288,30 @@ def test_hashing_keeps_the_names_of_its_buckets(documents, n_features):
     for column, names in vectorizer.names_.items():
         assert {bucket(word, n_features)[0] for word in names} == {column}
     assert (vectorizer.collisions_ > 0) == any(len(names) > 1 for names in vectorizer.names_.values())
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char", str.split], ids=["words", "characters", "Python"])
+def test_names_are_those_first_met_and_collisions_are_counted(analyzer):
+    documents = ["bb aa bb", "aa cc dd"]
+    vectorizer = HashingVectorizer(analyzer=analyzer, n_features=2, names=3)
+    for seen in (documents[:1], documents):  # all three are found at last
+        vectorizer.partial_fit(seen)
+        features = [feature for document in seen for feature in vectorizer.build_analyzer()(document)]
+        expected = {}
+        for word in list(dict.fromkeys(features))[:3]:
+            expected.setdefault(bucket(word, 2)[0], []).append(word)
+        assert vectorizer.names_ == {column: tuple(names) for column, names in expected.items()}
+        assert vectorizer.collisions_ == sum(map(len, expected.values())) - len(expected)
+    assert vectorizer.collisions_ > 0
+    vectorizer.fit(["bb"])  # forgets
+    assert {name for names in vectorizer.names_.values() for name in names} == {"b" if analyzer == "char" else "bb"}
+
+
+def test_where_there_are_no_words_there_are_no_names():
+    vectorizer = HashingVectorizer(names=5)
+    with pytest.raises(AttributeError, match="names="):
+        vectorizer.names_  # noqa: B018
+    assert (vectorizer.fit(["!", ""]).names_, vectorizer.collisions_) == ({}, 0)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -57,7 +57,7 @@ class Conjunctions(SparseTransformer):
 
     Examples
     --------
-    >>> from fastlin.text import Conjunctions
+    >>> from fastlin import Conjunctions
     >>> X = [[1, 1, 0], [0, 2, 3], [1, 0, 0]]
     >>> pairs = Conjunctions(include_original=True, sparse_output=False).fit(X)
     >>> pairs.get_feature_names_out(["a", "b", "c"]).tolist()

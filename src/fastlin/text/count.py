@@ -84,7 +84,78 @@ def _check_columns(given: dict[Any, Any]) -> None:
 
 
 class CountVectorizer(Reading, SparseOutput, BaseEstimator):
-    """Documents to counts of words or n-grams."""
+    """Counts words or n-grams in documents: x_ij is how often term j is in document i.
+
+    A document is decoded, made lower case and split into words; a term is a word, an n-gram of words, or one of
+    characters. `fit` gives a column to every term that is neither too rare nor too frequent, in the order of their
+    names; `partial_fit` gives further columns to the terms of further documents. The matrix, the vocabulary and their
+    orders are scikit-learn's.
+
+    Parameters
+    ----------
+    input : {"content", "file", "filename"}
+        Whether a document is the text itself, an open file, or the name of a file.
+    encoding, decode_error : str
+        How documents are decoded that are bytes, and what becomes of those that cannot be: "strict", "ignore" or
+        "replace", as in `bytes.decode`.
+    strip_accents : {"ascii", "unicode"}, callable or None
+        "unicode" takes the accents off the letters, "ascii" everything that is not ASCII then, too.
+    lowercase : bool
+        Read the text in lower case.
+    preprocessor : callable, optional
+        From text to text, in the place of accents and lower case.
+    tokenizer : callable, optional
+        From text to a list of tokens, in the place of `token_pattern`; for words.
+    stop_words : "english", list or None
+        Words that are not there: their neighbours stand side by side. "english" is scikit-learn's list.
+    token_pattern : str or None
+        The regular expression of a word; with a group in it, what the group holds. The engine knows runs of word
+        characters of a least length (the default is two) and runs of what is no white space; other patterns are matched
+        by `re`, at its speed.
+    ngram_range : (int, int)
+        The fewest and the most words or characters of an n-gram.
+    analyzer : {"word", "char", "char_wb"} or callable
+        Words; characters, white space included; characters of each word with a blank on either side; or a function from
+        document to features.
+    max_df, min_df : float or int
+        Terms that more documents have, or fewer, get no column: a number of documents, or as a float a share of them.
+    max_features : int, optional
+        Of the terms that remain, keep those with the largest counts.
+    vocabulary : mapping or iterable, optional
+        The terms, with their columns or in the order of these: nothing is learnt then but document frequencies.
+    binary : bool
+        1 for every term that is there, however often.
+    dtype : type
+        Of the counts.
+    negation : bool
+        Words after a negator become NOT_word until the clause ends; the rule is that of `mark_negation`.
+    prefixes, suffixes : int, sequence of int or None
+        A word that is longer than n characters gives its first n, too, as "un-", or its last n, as "-ing", for each n
+        named here; they are no part of n-grams.
+    n_jobs : int or None
+        Threads that read; they never change a bit.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        {term: column}, in the order in which the terms first appeared. Made when it is asked for; may be set, too.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
+
+    Examples
+    --------
+    >>> from fastlin import CountVectorizer
+    >>> vectorizer = CountVectorizer(ngram_range=(1, 2), min_df=2)
+    >>> X = vectorizer.fit_transform(["a good dog", "not a good cat", "Good dog!"])
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['dog', 'good', 'good dog']
+    >>> X.toarray().tolist()
+    [[1, 1, 1], [0, 1, 0], [1, 1, 1]]
+    >>> vectorizer.partial_fit(["bad cat", "bad dog"]).get_feature_names_out().tolist()  # what is new stands behind
+    ['dog', 'good', 'good dog', 'bad']
+    >>> CountVectorizer(negation=True, suffixes=3).fit(["not barking"]).get_feature_names_out().tolist()
+    ['-ing', 'NOT_barking', 'not']
+    """
 
     fixed_vocabulary_: bool
 

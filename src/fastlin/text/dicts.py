@@ -43,7 +43,7 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from fastlin.text import DictVectorizer
+    >>> from fastlin import DictVectorizer
     >>> vectorizer = DictVectorizer(sparse=False)
     >>> vectorizer.fit_transform([{"word": "time", "length": 4}, {"word": "flies", "length": 5}])
     array([[4., 0., 1.],
@@ -243,7 +243,7 @@ class FeatureHasher(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from fastlin.text import FeatureHasher
+    >>> from fastlin import FeatureHasher
     >>> hasher = FeatureHasher(n_features=8)
     >>> hasher.transform([{"word": "time", "length": 4}, {"word": "flies", "length": 5}]).toarray()
     array([[ 0.,  4.,  0.,  0.,  0.,  0.,  0., -1.],

@@ -110,7 +110,7 @@ class DocumentFeatures(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from fastlin.text import DocumentFeatures
+    >>> from fastlin import DocumentFeatures
     >>> looks = DocumentFeatures(["words", "all_caps", "elongated", "repeated"], log=False, sparse_output=False)
     >>> looks.fit_transform(["It was okay.", "SOOOO good!!! Don't MISS it"]).tolist()
     [[3.0, 0.0, 0.0, 0.0], [5.0, 2.0, 1.0, 1.0]]

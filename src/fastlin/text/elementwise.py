@@ -45,7 +45,7 @@ class Elementwise(SparseTransformer):
 
     Examples
     --------
-    >>> from fastlin.text import Elementwise
+    >>> from fastlin import Elementwise
     >>> stacked = Elementwise(functions=("identity", "square", "abs"), sparse_output=False)
     >>> stacked.fit_transform([[0, -2.0], [3.0, 0]]).tolist()
     [[0.0, -2.0, 0.0, 4.0, 0.0, 2.0], [3.0, 0.0, 9.0, 0.0, 3.0, 0.0]]

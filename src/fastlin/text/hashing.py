@@ -32,7 +32,73 @@ class Kept(NamedTuple):
 
 
 class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Documents to counts of hashed words or n-grams."""
+    """Counts hashed words or n-grams: a feature's column is its hash, so nothing is learnt and nothing kept.
+
+    x_ij = Σ ± 1 over the features of document i whose MurmurHash3 of 32 bits, h, has |h| mod n_features = j, with the
+    sign of h; then each row is divided by its norm. Buckets and signs are scikit-learn's. On request the names of the
+    first features are kept, to explain weights and to count collisions.
+
+    Parameters
+    ----------
+    input : {"content", "file", "filename"}
+        Whether a document is the text itself, an open file, or the name of a file.
+    encoding, decode_error : str
+        How documents are decoded that are bytes, and what becomes of those that cannot be: "strict", "ignore" or
+        "replace", as in `bytes.decode`.
+    strip_accents : {"ascii", "unicode"}, callable or None
+        "unicode" takes the accents off the letters, "ascii" everything that is not ASCII then, too.
+    lowercase : bool
+        Read the text in lower case.
+    preprocessor : callable, optional
+        From text to text, in the place of accents and lower case.
+    tokenizer : callable, optional
+        From text to a list of tokens, in the place of `token_pattern`; for words.
+    stop_words : "english", list or None
+        Words that are not there: their neighbours stand side by side. "english" is scikit-learn's list.
+    token_pattern : str or None
+        The regular expression of a word; with a group in it, what the group holds. The engine knows runs of word
+        characters of a least length (the default is two) and runs of what is no white space; other patterns are matched
+        by `re`, at its speed.
+    ngram_range : (int, int)
+        The fewest and the most words or characters of an n-gram.
+    analyzer : {"word", "char", "char_wb"} or callable
+        Words; characters, white space included; characters of each word with a blank on either side; or a function from
+        document to features.
+    n_features : int
+        The number of columns.
+    binary : bool
+        1 in every bucket that some feature of the document came into.
+    norm : {"l2", "l1"} or None
+        Every row is divided by its Euclidean length, by its sum of |x|, or left as it is.
+    alternate_sign : bool
+        False: no signs, what collides adds up.
+    dtype : type
+        Of the values.
+    negation : bool
+        Words after a negator become NOT_word until the clause ends; the rule is that of `mark_negation`.
+    prefixes, suffixes : int, sequence of int or None
+        A word that is longer than n characters gives its first n, too, as "un-", or its last n, as "-ing", for each n
+        named here; they are no part of n-grams.
+    names : int
+        How many names of features `fit` and `partial_fit` keep, at most and in all: the first that they meet.
+    n_jobs : int or None
+        Threads that read; they never change a bit.
+
+    Attributes
+    ----------
+    names_ : dict
+        {column: names} of the features that were kept; where `names` is not 0.
+    collisions_ : int
+        How many of these came into a column that another had already.
+
+    Examples
+    --------
+    >>> from fastlin import HashingVectorizer
+    >>> vectorizer = HashingVectorizer(n_features=16, norm=None, names=100)
+    >>> X = vectorizer.fit_transform(["a good dog", "not a good cat", "Good dog!"])
+    >>> X.nnz, vectorizer.names_, vectorizer.collisions_
+    (7, {1: ('good',), 5: ('dog',), 4: ('not',), 7: ('cat',)}, 0)
+    """
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class LogCountRatio(SparseTransformer):
 
     Examples
     --------
-    >>> from fastlin.text import LogCountRatio
+    >>> from fastlin import LogCountRatio
     >>> X = [[2, 1, 0], [1, 1, 0], [0, 1, 1], [0, 1, 3]]
     >>> ratio = LogCountRatio(sparse_output=False).fit(X, ["bad", "bad", "good", "good"])
     >>> ratio.log_ratio_.round(2).tolist()

@@ -51,7 +51,7 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
 
     Examples
     --------
-    >>> from fastlin.text import TfidfTransformer
+    >>> from fastlin import TfidfTransformer
     >>> tfidf = TfidfTransformer(norm="l1").fit([[1, 1, 0], [2, 0, 0], [1, 0, 3]])
     >>> tfidf.idf_.round(3).tolist()
     [1.0, 1.693, 1.693]

@@ -20,7 +20,84 @@ FLOATS = (np.float64, np.float32, np.float16)
 
 
 class TfidfVectorizer(CountVectorizer):
-    """Documents to tf-idf weights of words or n-grams: CountVectorizer and TfidfTransformer in one."""
+    """Counts words or n-grams and weighs them by how rare they are: `CountVectorizer`, then `TfidfTransformer`, in one.
+
+    v_ij = tf(x_ij) · idf_j, divided by the norm of the row, where x_ij is how often term j is in document i and
+    idf_j = 1 + log((n + s)/(df_j + s)): df_j of the n documents have the term; s = 1 if smoothed, else 0.
+
+    Parameters
+    ----------
+    input : {"content", "file", "filename"}
+        Whether a document is the text itself, an open file, or the name of a file.
+    encoding, decode_error : str
+        How documents are decoded that are bytes, and what becomes of those that cannot be: "strict", "ignore" or
+        "replace", as in `bytes.decode`.
+    strip_accents : {"ascii", "unicode"}, callable or None
+        "unicode" takes the accents off the letters, "ascii" everything that is not ASCII then, too.
+    lowercase : bool
+        Read the text in lower case.
+    preprocessor : callable, optional
+        From text to text, in the place of accents and lower case.
+    tokenizer : callable, optional
+        From text to a list of tokens, in the place of `token_pattern`; for words.
+    analyzer : {"word", "char", "char_wb"} or callable
+        Words; characters, white space included; characters of each word with a blank on either side; or a function from
+        document to features.
+    stop_words : "english", list or None
+        Words that are not there: their neighbours stand side by side. "english" is scikit-learn's list.
+    token_pattern : str or None
+        The regular expression of a word; with a group in it, what the group holds. The engine knows runs of word
+        characters of a least length (the default is two) and runs of what is no white space; other patterns are matched
+        by `re`, at its speed.
+    ngram_range : (int, int)
+        The fewest and the most words or characters of an n-gram.
+    max_df, min_df : float or int
+        Terms that more documents have, or fewer, get no column: a number of documents, or as a float a share of them.
+    max_features : int, optional
+        Of the terms that remain, keep those with the largest counts.
+    vocabulary : mapping or iterable, optional
+        The terms, with their columns or in the order of these: nothing is learnt then but document frequencies.
+    binary : bool
+        tf is 1 for every term that is there, however often.
+    dtype : {float64, float32}
+        Of the weights.
+    norm : {"l2", "l1"} or None
+        Every row is divided by its Euclidean length, by its sum of |v|, or left as it is.
+    use_idf : bool
+        False: idf = 1.
+    smooth_idf : bool
+        Count as if one more document had every term: no idf is infinite.
+    sublinear_tf : bool
+        tf(x) = 1 + log x, rather than x.
+    negation : bool
+        Words after a negator become NOT_word until the clause ends; the rule is that of `mark_negation`.
+    prefixes, suffixes : int, sequence of int or None
+        A word that is longer than n characters gives its first n, too, as "un-", or its last n, as "-ing", for each n
+        named here; they are no part of n-grams.
+    n_jobs : int or None
+        Threads that read; they never change a bit.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        {term: column}, in the order in which the terms first appeared. Made when it is asked for; may be set, too.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
+    idf_ : array of shape (n_columns,)
+        Where `use_idf` is set; may be set, too.
+
+    Examples
+    --------
+    >>> from fastlin import TfidfVectorizer
+    >>> vectorizer = TfidfVectorizer()
+    >>> X = vectorizer.fit_transform(["a good dog", "not a good cat", "Good dog!"])
+    >>> dict(zip(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.round(2).tolist()))
+    {'cat': 1.69, 'dog': 1.29, 'good': 1.0, 'not': 1.69}
+    >>> X.toarray().round(2).tolist()
+    [[0.0, 0.79, 0.61, 0.0], [0.65, 0.0, 0.39, 0.65], [0.0, 0.79, 0.61, 0.0]]
+    >>> vectorizer.partial_fit(["bad cat"]).idf_.round(2).tolist()  # four documents, and a column for "bad"
+    [1.51, 1.51, 1.22, 1.92, 1.92]
+    """
 
     def __init__(
         self,
