@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from fastlin import (
+    CountVectorizer,
     LinearSVC,
     LogisticRegression,
     MIRAClassifier,
@@ -29,6 +29,7 @@ from fastlin import (
     PassiveAggressiveClassifier,
     Perceptron,
     SGDClassifier,
+    TfidfVectorizer,
 )
 
 LABELS = 20  # the packages with the most docstrings
