@@ -13,6 +13,9 @@ import unicodedata
 
 import numpy as np
 
+from fastlin.text import NEGATORS
+from reference_features import marked
+
 WORDS = r"(?u)\b\w\w+\b"
 
 
@@ -32,6 +35,22 @@ def tokens(text, pattern=WORDS):
     """What the pattern matches, from left to right; of a pattern with a group, what the group holds."""
     pattern = re.compile(pattern)
     return [(match.group(pattern.groups) or "") for match in pattern.finditer(text)]
+
+
+def with_marks(text, pattern):
+    """The words, those under a negation as NOT_word."""
+    _, negated = marked(text, NEGATORS, pattern)
+    return [f"NOT_{word}" if mark else word for word, mark in zip(tokens(text, pattern), negated, strict=True)]
+
+
+def affixes(words, prefixes, suffixes):
+    """The first letters of each word that is longer, as un-, and the last, as -ing."""
+    first, last = ({lengths} if isinstance(lengths, int) else set(lengths or ()) for lengths in (prefixes, suffixes))
+    return [
+        part
+        for word in words
+        for part in [word[:n] + "-" for n in first if n < len(word)] + ["-" + word[-n:] for n in last if n < len(word)]
+    ]
 
 
 def word_ngrams(words, low, high):
@@ -69,6 +88,9 @@ def analyse(
     stop_words=None,
     analyzer="word",
     ngram_range=(1, 1),
+    negation=False,
+    prefixes=None,
+    suffixes=None,
 ):
     """The features of a document, as often as they occur."""
     text = document.decode(encoding, decode_error) if isinstance(document, bytes) else document
@@ -77,8 +99,10 @@ def analyse(
         return char_ngrams(text, *ngram_range)
     if analyzer == "char_wb":
         return char_wb_ngrams(text, *ngram_range)
-    words = [word for word in tokens(text, token_pattern) if word not in (stop_words or ())]
-    return word_ngrams(words, *ngram_range)
+    words = with_marks(text, token_pattern) if negation else tokens(text, token_pattern)
+    words = [word for word in words if word not in (stop_words or ())]
+    bare = [word[4:] if negation and word.startswith("NOT_") and len(word) > 4 else word for word in words]
+    return word_ngrams(words, *ngram_range) + affixes(bare, prefixes, suffixes)
 
 
 # --- counts ----------------------------------------------------------------------------------------------------------

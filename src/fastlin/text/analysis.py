@@ -231,7 +231,9 @@ class Analysis:
         """The words of a text, their n-grams and their affixes."""
         words = list(self._words(preprocess(text), tokenize))
         words = words if stop_words is None else [word for word in words if word not in stop_words]
-        return _series(words, *ngrams) + (_affixes(words, prefixes, suffixes) if prefixes or suffixes else [])
+        if not prefixes and not suffixes:
+            return _series(words, *ngrams)
+        return _series(words, *ngrams) + _affixes(map(_bare, words) if self.negation else words, prefixes, suffixes)
 
     def _words(self, text: Any, tokenize: Callable[[str], Iterable[Any]]) -> Iterable[Any]:
         if not self.negation:
@@ -391,8 +393,13 @@ def _series(words: list[Any], low: int, high: int) -> list[Any]:
     return found
 
 
-def _affixes(words: list[Any], prefixes: tuple[int, ...], suffixes: tuple[int, ...]) -> list[str]:
-    words = [word.removeprefix(PREFIX) for word in words]
+def _bare(word: str) -> str:
+    """The word without the mark of a negation."""
+    return word.removeprefix(PREFIX) or word
+
+
+def _affixes(words: Iterable[str], prefixes: tuple[int, ...], suffixes: tuple[int, ...]) -> list[str]:
+    words = list(words)
     found = [f"{word[:n]}-" for word in words for n in prefixes if len(word) > n]
     return found + [f"-{word[-n:]}" for word in words for n in suffixes if len(word) > n]
 
