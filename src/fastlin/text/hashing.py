@@ -227,6 +227,8 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             raise AttributeError(f"this {type(self).__name__} keeps no names: fit it with names=, how many at most")
         numbers = np.flatnonzero(self._kept.rows)[: self.names].astype(np.int32)
         names = self._kept.terms.names(numbers).tolist()
+        if not names:
+            return {}
         hasher = FeatureHasher(self.n_features, input_type="string", alternate_sign=False)
         found: dict[int, tuple[str, ...]] = {}
         for name, bucket in zip(names, hasher.transform([name] for name in names).indices.tolist(), strict=True):
