@@ -13,10 +13,6 @@ def number(
     columns: NDArray[np.int32],
 ) -> None: ...
 def relabel(
-    nodes: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    columns: NDArray[np.int32],
-    lengths: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[Any],
+    numbers: NDArray[np.int32], counts: NDArray[np.int32], columns: NDArray[np.int32], lengths: NDArray[np.int64]
 ) -> int: ...
+def widen(counts: NDArray[np.int32], values: NDArray[Any]) -> None: ...

@@ -31,6 +31,9 @@ class Vocabulary:
         offsets: NDArray[np.int64],
     ) -> None: ...
 
+class Owned:
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
 class Reader:
     def __new__(
         cls,
@@ -53,10 +56,11 @@ class Reader:
         learn: bool,
         ignored: int,
         columns: NDArray[np.int32] | None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+    ) -> None: ...
     def hash(
         self, documents: list[str], n_buckets: int, signs: bool, in_order: bool, stop_words: Vocabulary
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+    ) -> None: ...
+    def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
     def renumber(
         self,
         lengths: NDArray[np.int64],

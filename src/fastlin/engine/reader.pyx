@@ -1,9 +1,10 @@
 """Documents to counts: the loop of every text vectoriser.
 
-A `Vocabulary` numbers words and n-grams in the order of their first appearance: the words of a document first, then its
-pairs, its triples and so on. A `Reader` is the scratch memory of one thread: it cuts documents into tokens or n-grams of
-characters, looks them up or hashes them, and counts row by row. Reading without learning leaves a vocabulary as it is, so
-that many readers may share one. The documents' own buffers are read, and the GIL is free meanwhile.
+A `Vocabulary` numbers words and n-grams in the order of their first appearance: the words of a document first, then
+its pairs, its triples and so on. A `Reader` is the scratch memory of one thread: it cuts documents into tokens or
+n-grams of characters, looks them up or hashes them, and counts row by row. Reading without learning leaves a
+vocabulary as it is, so that many readers may share one. The documents' own buffers are read, and the GIL is free
+meanwhile.
 """
 
 import numpy as np
@@ -74,7 +75,10 @@ cdef class Vocabulary:
         return self.lexicon.n
 
     def arrays(self):
-        """prefix and last of every node (a string: −1 and its place among the strings), and the strings: bytes and offsets."""
+        """prefix and last of every node, and the strings: bytes and offsets.
+
+        Of a string: −1, and its place among the strings.
+        """
         cdef Lexicon* lexicon = &self.lexicon
         prefix, last = np.empty(lexicon.n, np.int32), np.empty(lexicon.n, np.int32)
         offsets = np.empty(lexicon.n_strings + 1, np.int64)
@@ -87,7 +91,7 @@ cdef class Vocabulary:
 
     def add_strings(self, const uint8_t[::1] arena, const int64_t[::1] offsets):
         """The nodes of strings, learnt where new; behind `arena`'s last string there are 8 bytes more."""
-        cdef Py_ssize_t m = offsets.shape[0] - 1, i
+        cdef Py_ssize_t m = offsets.shape[0] - 1
         starts, lengths = np.array(offsets[:m]), np.diff(offsets).astype(np.int32)
         nodes = np.empty(m, np.int32)
         cdef const int64_t[::1] start = starts
@@ -102,9 +106,9 @@ cdef class Vocabulary:
         return nodes
 
     def add_terms(self, const uint8_t[::1] arena, const int64_t[::1] offsets, int shortest, int longest):
-        """The nodes of n-grams of words with a blank between them, learnt where new; 8 bytes more stand behind the arena.
+        """The nodes of n-grams of words with a blank between them, learnt where new; −1: not of so many words.
 
-        −1: no n-gram of so many words.
+        Behind `arena`'s last string there are 8 bytes more.
         """
         cdef Py_ssize_t m = offsets.shape[0] - 1, i
         cdef bint done = True
@@ -149,12 +153,14 @@ cdef class Vocabulary:
         Only those that are `wanted`, if that is given; what an n-gram is made of must be, too.
         """
         cdef const uint8_t[::1] chosen
+        cdef const uint8_t* those = NULL
         cdef bint done = True
-        if wanted is not None:
-            chosen = wanted
         if low < high:
+            if wanted is not None:
+                chosen = wanted
+                those = &chosen[0]
             with nogil:
-                done = take_over(&self.lexicon, &other.lexicon, low, high, &nodes[0], &chosen[0] if wanted is not None else NULL)
+                done = take_over(&self.lexicon, &other.lexicon, low, high, &nodes[0], those)
         if not done:
             raise MemoryError
 
@@ -243,7 +249,10 @@ cdef bint take_over(Lexicon* to, const Lexicon* other, Py_ssize_t low, Py_ssize_
                 length[m] = <int32_t>(other.offsets[place + 1] - other.offsets[place])
             m += 1 if wanted == NULL or wanted[i] else 0
             i += 1
-        done = pairs(to, True, prefix, last, m, found) if are_pairs else strings(to, True, other.arena, start, length, m, found)
+        if are_pairs:
+            done = pairs(to, True, prefix, last, m, found)
+        else:
+            done = strings(to, True, other.arena, start, length, m, found)
         if not done:
             return False
         for k in range(m):
@@ -313,8 +322,8 @@ cdef class Reader:
     cdef Vocabulary negators
     cdef list lengths
 
-    def __cinit__(self, int unit, int shortest, int longest, tables, bint fold, int member, int least, bint letter_first,
-                  Vocabulary negators, prefixes, suffixes):
+    def __cinit__(self, int unit, int shortest, int longest, tables, bint fold, int member, int least,
+                  bint letter_first, Vocabulary negators, prefixes, suffixes):
         cdef const uint8_t[::1] kinds
         cdef const uint16_t[::1] lower
         cdef const int32_t[::1] lengths
@@ -358,7 +367,7 @@ cdef class Reader:
             target.columns = &column[0] if column.shape[0] else <const int32_t*>&target.ignored
             if not make_cells(&self.scratch.tally, np.max(columns, initial=0) + 1):
                 raise MemoryError
-        self.read(documents, &target)
+        self.append(documents, &target)
 
     def hash(self, list documents, int64_t n_buckets, bint signs, bint in_order, Vocabulary stop_words):
         """Append the buckets of each document's features, in order; `in_order`: as they come, one maybe many times."""
@@ -368,9 +377,9 @@ cdef class Reader:
         target.n_buckets, target.signs, target.in_order = n_buckets, signs, in_order
         if not in_order and not make_cells(&self.scratch.tally, n_buckets):
             raise MemoryError
-        self.read(documents, &target)
+        self.append(documents, &target)
 
-    cdef read(self, list documents, const Target* target):
+    cdef append(self, list documents, const Target* target):
         cdef Py_ssize_t m = len(documents), i
         cdef Document* document = <Document*>malloc((m + 1) * sizeof(Document))
         cdef Tally* tally = &self.scratch.tally

@@ -113,7 +113,8 @@ class EngineTerms:
     def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]:
         """Count the features of documents, new ones added; in a row in the order of their numbers.
 
-        Also how many of the documents had each. Should this fail, the terms that were added have no column and do no harm.
+        Also how many of the documents had each. Should this fail, the terms that were added have no column, and do no
+        harm.
         """
         with Workers(n_jobs) as workers:
             alone = workers.threads == 1
@@ -239,7 +240,11 @@ class PythonTerms:
     def add(self, terms: list[Any]) -> NDArray[np.int32]:
         return np.array([self.numbers.setdefault(term, len(self.numbers)) for term in terms], np.int32)
 
-    def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002 - Python holds the GIL
+    def learn(
+        self,
+        blocks: Iterable[list[Any]],
+        n_jobs: int | None,  # noqa: ARG002 - Python holds the GIL
+    ) -> tuple[list[Chunk], NDArray[np.int64]]:
         numbers = dict(self.numbers)
         chunks = [self._counted(block, lambda term: numbers.setdefault(term, len(numbers))) for block in blocks]
         self.numbers = numbers

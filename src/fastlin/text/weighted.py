@@ -254,7 +254,9 @@ class TfidfVectorizer(CountVectorizer):
         data = data.astype(self._float(), copy=False)
         tfidf = self._weighting()
         if self.use_idf and len(tfidf.idf_) != n_columns:
-            raise ValueError(f"idf_ has {len(tfidf.idf_)} values and the vocabulary {n_columns} terms: fit them together")
+            raise ValueError(
+                f"idf_ has {len(tfidf.idf_)} values and the vocabulary {n_columns} terms: fit them together"
+            )
         tfidf.weigh(indptr, indices, data, data)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
 
