@@ -38,10 +38,15 @@ def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
 
 
 class Workers:
-    """As many threads as `n_jobs` says, for as long as the `with` lasts."""
+    """As many threads as `n_jobs` says, for as long as the `with` lasts.
+
+    `stop` holds a one as soon as a job has failed or the caller was interrupted: a kernel that works for long may look
+    at it, and raise InterruptedError, which is not passed on.
+    """
 
     def __init__(self, n_jobs: int | None) -> None:
         self.threads = _threads(n_jobs)
+        self.stop = np.zeros(1, np.int32)
 
     def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
@@ -51,31 +56,35 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for what has not begun
 
-    def map(self, work: Callable[..., Any], jobs: Iterable[tuple[int, int]]) -> list[Any]:
+    def map(self, work: Callable[..., Any], jobs: Iterable[tuple[Any, Any]]) -> list[Any]:
         """work(*job) of every job, in the order of the jobs.
 
         The caller works, too: all take the next job from one counter, which costs a future a thread, not a job.
         """
         if self._pool is None:
             return [work(*job) for job in jobs]
-        waiting, failed = list(jobs), False
+        waiting = list(jobs)
         results, places = [None] * len(waiting), itertools.count()
 
         def drain() -> None:
-            nonlocal failed
             try:
-                while not failed and (place := next(places)) < len(waiting):
+                while not self.stop[0] and (place := next(places)) < len(waiting):
                     results[place] = work(*waiting[place])
-            except BaseException:
-                failed = True  # nobody begins another
+            except BaseException as error:
+                if isinstance(error, InterruptedError) and self.stop[0]:
+                    return  # another has failed, and raises what it failed with
+                self.stop[0] = 1  # nobody begins another
                 raise
 
         others = [self._pool.submit(drain) for _ in range(min(self.threads, len(waiting)) - 1)]
         try:
             drain()
-        finally:
             others = [other for other in others if not other.cancel()]  # who has not begun is too late
             wait(others)
+        except BaseException:
+            self.stop[0] = 1
+            wait([other for other in others if not other.cancel()])
+            raise
         for other in others:
             other.result()
         return results

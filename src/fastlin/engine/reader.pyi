@@ -49,6 +49,7 @@ class Reader:
         prefixes: NDArray[np.int32],
         suffixes: NDArray[np.int32],
     ) -> Self: ...
+    def heed(self, stop: NDArray[np.int32]) -> None: ...
     def count(
         self,
         documents: list[str],

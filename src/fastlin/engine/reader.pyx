@@ -318,7 +318,7 @@ cdef class Reader:
 
     cdef Plan plan
     cdef Scratch scratch
-    cdef object kinds, lower, prefixes, suffixes       # what the plan points to
+    cdef object kinds, lower, prefixes, suffixes, stop      # what plan and scratch point to
     cdef Vocabulary negators
     cdef list lengths
 
@@ -349,6 +349,11 @@ cdef class Reader:
 
     def __dealloc__(self):
         free_scratch(&self.scratch)
+
+    def heed(self, stop):
+        """From now on give up, with InterruptedError, when stop[0] is not zero."""
+        cdef const int32_t[::1] flag = stop
+        self.stop, self.scratch.stop = stop, &flag[0]
 
     def count(self, list documents, Vocabulary vocabulary, bint learn, int32_t ignored, columns):
         """Append a row for each document: which features it has, in order, and how often.

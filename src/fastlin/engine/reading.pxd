@@ -14,7 +14,7 @@ from fastlin.engine.murmur cimport bucket, murmur_padded
 from fastlin.engine.csr cimport prefetch
 from fastlin.engine.tables cimport BATCH, Lexicon, pairs, reserve, strings
 from fastlin.engine.tally cimport Tally, add, append, make_cells, release
-from fastlin.engine.tokens cimport Document, Rules, Slices, free_slices, make_slices, next_piece, text_of
+from fastlin.engine.tokens cimport PIECE, Document, Rules, Slices, free_slices, make_slices, next_piece, next_text
 
 cdef enum:
     CHUNK = 1024            # n-grams that are looked up together
@@ -57,6 +57,7 @@ cdef struct Scratch:
     int64_t begin_room
     Tally tally
     int64_t work            # look-ups since signals were noticed
+    const int32_t* stop     # one: another thread has failed
 
 
 cdef inline void free_scratch(Scratch* s) noexcept nogil:
@@ -78,11 +79,13 @@ cdef inline int need(bint there) except -1 nogil:
 
 
 cdef inline int notice(Scratch* s, Py_ssize_t work) except -1 nogil:
-    """Every million look-ups: is there a Ctrl-C?"""
+    """Every million look-ups: is there a Ctrl-C, or has another thread failed?"""
     s.work += work
     if s.work > LEISURE:
         s.work = 0
         with gil:
+            if s.stop != NULL and s.stop[0]:
+                raise InterruptedError("another thread has failed")
             PyErr_CheckSignals()
     return 0
 
@@ -161,9 +164,13 @@ cdef inline int64_t advance(const char* text, int64_t p, int64_t end, int n) noe
 cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target,
                               const Document* document) except -1 nogil:
     """n-grams of the whole text: all of the shortest, then all of the next length."""
-    cdef int64_t end, a, b
+    cdef int64_t end = 0, a, b
+    cdef Py_ssize_t p = 0
     cdef int n
-    need(text_of(&s.tokens, &plan.rules.alphabet, document, &end))
+    while p < document.n:
+        p = next_text(&s.tokens, &plan.rules.alphabet, document, p, &end)
+        need(p >= 0)
+        notice(s, PIECE)
     for n in range(plan.shortest, plan.longest + 1):
         a = 0
         b = advance(s.tokens.text, 0, end, n)
@@ -242,7 +249,7 @@ cdef inline int look_up(Scratch* s, const Target* target) except -1 nogil:
     """The nodes of the piece's words, without the stop words among them."""
     cdef Slices* tokens = &s.tokens
     cdef Py_ssize_t i, kept = 0
-    need(reserve(<void**>&s.nodes, &s.nodes_room, tokens.n, sizeof(int32_t)))
+    need(reserve(<void**>&s.nodes, &s.nodes_room, tokens.n + 1, sizeof(int32_t)))
     need(strings(target.lexicon, target.learn, tokens.text, tokens.start, tokens.length, tokens.n, s.nodes))
     if target.ignored:
         for i in range(tokens.n):
@@ -319,7 +326,7 @@ cdef inline int words_of(Scratch* s, const Plan* plan, const Target* target, con
         elif plan.shortest == 1:
             tally_nodes(s, target, s.nodes, tokens.n)
         if not hashed and plan.longest > 1:
-            need(reserve(<void**>&s.words, &s.words_room, m + tokens.n, sizeof(int32_t)))
+            need(reserve(<void**>&s.words, &s.words_room, m + tokens.n + 1, sizeof(int32_t)))
             memcpy(s.words + m, s.nodes, tokens.n * sizeof(int32_t))
             m += tokens.n
         tally_slices(s, target, s.affixes.text, &s.affixes)

@@ -216,31 +216,29 @@ cdef inline Py_ssize_t next_piece(Slices* slices, const Rules* rules, Lexicon* n
     return piece_of(slices, rules, negators, <const uint32_t*>document.text, p, document.n)
 
 
-cdef inline bint whole_text(Slices* slices, const Alphabet* alphabet, const unit* text, Py_ssize_t n,
-                            int64_t* used) noexcept nogil:
-    """The document as one text, two or more blanks in a row being one space. False: no memory."""
-    cdef Py_ssize_t p = 0, after
-    cdef int64_t size = 0
+cdef inline Py_ssize_t text_from(Slices* slices, const Alphabet* alphabet, const unit* text, Py_ssize_t p, Py_ssize_t n,
+                                 int64_t* used) noexcept nogil:
+    """Append a piece of the document to the text, two or more blanks in a row being one space; like `next_piece`."""
+    cdef Py_ssize_t after, stop = n if n - p < PIECE else p + PIECE
     cdef uint32_t c
-    while p < n:
-        if size + 8 > slices.room and not make_slices(slices, 2 * size + PIECE, 0):
-            return False
+    while p < stop:
+        if used[0] + 8 > slices.room and not make_slices(slices, 2 * used[0] + PIECE, 0):
+            return -1
         c = text[p]
         after = p + 1
         if not kind_of(alphabet, c) & VISIBLE:
             while after < n and not kind_of(alphabet, text[after]) & VISIBLE:
                 after += 1
             c = c" " if after > p + 1 else c
-        size += write(slices.text + size, lower_case(alphabet, c))
+        used[0] += write(slices.text + used[0], lower_case(alphabet, c))
         p = after
-    used[0] = size
-    return make_slices(slices, size + BLOCK, 0)
+    return p
 
 
-cdef inline bint text_of(Slices* slices, const Alphabet* alphabet, const Document* document,
-                         int64_t* used) noexcept nogil:
+cdef inline Py_ssize_t next_text(Slices* slices, const Alphabet* alphabet, const Document* document, Py_ssize_t p,
+                                 int64_t* used) noexcept nogil:
     if document.size == 1:
-        return whole_text(slices, alphabet, <const uint8_t*>document.text, document.n, used)
+        return text_from(slices, alphabet, <const uint8_t*>document.text, p, document.n, used)
     if document.size == 2:
-        return whole_text(slices, alphabet, <const uint16_t*>document.text, document.n, used)
-    return whole_text(slices, alphabet, <const uint32_t*>document.text, document.n, used)
+        return text_from(slices, alphabet, <const uint16_t*>document.text, p, document.n, used)
+    return text_from(slices, alphabet, <const uint32_t*>document.text, p, document.n, used)

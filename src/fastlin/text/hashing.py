@@ -17,7 +17,7 @@ from fastlin.text.matrices import assemble, csr
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
 from fastlin.text.tfidf import TfidfTransformer
-from fastlin.text.vocabulary import EngineTerms, Lent, PythonTerms, read_rows
+from fastlin.text.vocabulary import EngineTerms, PythonTerms, read_rows
 from fastlin.validation import one_of, whole_number
 
 TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
@@ -267,14 +267,13 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
 
     def _hashed(self, plan: Plan, X: Any) -> Any:
         stop_words = vocabulary_of(self._stop_list())
-        idle: list[Any] = []
         in_order = self.n_features > TALLIED
 
         def read(mine: Any, block: list[str]) -> None:
             mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words)
 
         blocks = self._blocks(X) if plan.token.member == reader.WORD else map(without_surrogates, self._blocks(X))
-        chunks = read_rows(lambda: Lent(idle, plan), read, blocks, self.n_jobs)
+        chunks = read_rows([], plan, read, blocks, self.n_jobs)
         data, indices, indptr = assemble(chunks, None, self.dtype)
         matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
         if in_order:

@@ -5,9 +5,8 @@ returns. Both learn from blocks of documents, or count the terms they know.
 """
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,40 +49,62 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def in_rounds(work: Callable[[Any], Any], blocks: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
-    """work(block) of every block, in order; documents are read ahead no further than the threads need."""
-    with Workers(n_jobs) as workers:
-        if workers.threads == 1:
-            yield from map(work, blocks)
-            return
-        stream = iter(blocks)
-        while ahead := list(islice(stream, ROUND * workers.threads)):
-            yield from workers.map(
-                lambda place, _, ahead=ahead: work(ahead[place]), [(i, 0) for i in range(len(ahead))]
-            )
+def rounds(blocks: Iterable[Any], workers: Workers) -> Iterator[list[Any]]:
+    """The blocks, so many at a time that all threads have work; documents are read ahead no further."""
+    stream = iter(blocks)
+    while ahead := list(islice(stream, ROUND * workers.threads)):
+        yield ahead
 
 
 def read_rows(
-    lent: Callable[[], "Lent"],
+    idle: list[Any],
+    plan: Plan,
     read: Callable[[Any, list[str]], None],
     blocks: Iterable[list[str]],
     n_jobs: int | None,
 ) -> list[Chunk]:
-    """The rows of all blocks: `read` appends those of a block to a reader that is `lent`."""
+    """The rows of all blocks: `read` appends those of a block to a reader."""
     with Workers(n_jobs) as workers:
-        alone = workers.threads == 1
-    if alone:
-        with lent() as mine:
-            for block in blocks:
-                read(mine, block)
-            return [Chunk(*mine.take())]
+        if workers.threads == 1:
+            with Lent(idle, plan, workers) as mine:
+                for block in blocks:
+                    read(mine, block)
+                return [Chunk(*mine.take())]
 
-    def work(block: list[str]) -> Chunk:
-        with lent() as mine:
-            read(mine, block)
-            return Chunk(*mine.take())
+        def work(ahead: list[list[str]], place: int) -> Chunk:
+            with Lent(idle, plan, workers) as mine:
+                read(mine, ahead[place])
+                return Chunk(*mine.take())
 
-    return list(in_rounds(work, blocks, n_jobs))
+        chunks = []
+        for ahead in rounds(blocks, workers):
+            chunks += workers.map(work, [(ahead, place) for place in range(len(ahead))])
+        return chunks
+
+
+class Share:
+    """What one of several threads learns: a vocabulary of its own, and which nodes its nodes are in that of all."""
+
+    def __init__(self, terms: "EngineTerms", workers: Workers, first: bool) -> None:
+        self.reader = terms.plan.reader()
+        self.reader.heed(workers.stop)
+        self.vocabulary = terms.vocabulary if first else reader.Vocabulary(_seed())
+        self.nodes = np.arange(terms.ignored, dtype=np.int32)
+        if not first:
+            self.vocabulary.absorb(terms.vocabulary, 0, terms.ignored, self.nodes, None)
+
+    def read(self, blocks: list[list[str]], ignored: int) -> list[Chunk]:
+        chunks = []
+        for block in blocks:
+            self.reader.count(block, self.vocabulary, True, ignored, None)
+            chunks.append(Chunk(*self.reader.take()))
+        return chunks
+
+    def hand_over(self, vocabulary: Any) -> None:
+        """The nodes that are new since the last time go to the vocabulary of all, in their order."""
+        known, n = len(self.nodes), len(self.vocabulary)
+        self.nodes = np.concatenate([self.nodes, np.empty(n - known, np.int32)])
+        vocabulary.absorb(self.vocabulary, known, n, self.nodes, None)
 
 
 class EngineTerms:
@@ -117,55 +138,49 @@ class EngineTerms:
         harm.
         """
         with Workers(n_jobs) as workers:
-            alone = workers.threads == 1
-        if not alone:
-            return self._learn_in_threads(blocks, n_jobs)
-        own = self.plan.reader()
-        for block in blocks:
-            own.count(block, self.vocabulary, True, self.ignored, None)
-        rows = own.rows(len(self)).astype(np.int64)
-        return [Chunk(*own.take())], rows
+            if workers.threads > 1:
+                return self._learn_in_threads(blocks, workers)
+            own = self.plan.reader()
+            for block in blocks:
+                own.count(block, self.vocabulary, True, self.ignored, None)
+            return [Chunk(*own.take())], own.rows(len(self)).astype(np.int64)
 
     def _learn_in_threads(
-        self, blocks: Iterable[list[str]], n_jobs: int | None
+        self, blocks: Iterable[list[str]], workers: Workers
     ) -> tuple[list[Chunk], NDArray[np.int64]]:
-        """Every thread has a vocabulary of its own; they are merged block by block, so that numbers are as from one."""
-        own: dict[int, tuple[Any, Any]] = {}
+        """In each round every thread reads its share of the documents, the first into the vocabulary itself.
 
-        def read(block: list[str]) -> tuple[int, int, int, Chunk]:
-            me = threading.get_ident()
-            if me not in own:
-                own[me] = self.plan.reader(), reader.Vocabulary(_seed())
-                own[me][1].absorb(self.vocabulary, 0, self.ignored, np.empty(self.ignored + 1, np.int32), None)
-            mine, vocabulary = own[me]
-            low = len(vocabulary)
-            mine.count(block, vocabulary, True, self.ignored, None)
-            return me, low, len(vocabulary), Chunk(*mine.take())
+        The others' nodes follow in the order of the documents, and their rows get the numbers they have there: those
+        that one thread alone would have given.
+        """
+        shares = [Share(self, workers, first) for first in (True, *[False] * (workers.threads - 1))]
+        chunks: list[Chunk] = []
 
-        results = list(in_rounds(read, blocks, n_jobs))
-        nodes = {me: np.arange(len(vocabulary) + 1, dtype=np.int32) for me, (_, vocabulary) in own.items()}
-        for me, low, high, _ in results:
-            self.vocabulary.absorb(own[me][1], low, high, nodes[me], None)
-        rows = np.zeros(len(self), np.int64)
-        for me, (mine, vocabulary) in own.items():
-            rows[nodes[me][:-1]] += mine.rows(len(vocabulary))
+        def renumber(nodes: NDArray[np.int32], chunk: Chunk) -> None:
+            with Lent(self._idle, self.plan, workers) as mine:
+                mine.renumber(chunk.lengths, chunk.numbers, chunk.counts, nodes, len(self))
 
-        def renumber(result: tuple[int, int, int, Chunk]) -> Chunk:
-            with self._reader() as mine:
-                chunk = result[3]
-                mine.renumber(chunk.lengths, chunk.numbers, chunk.counts, nodes[result[0]], len(self))
-            return chunk
-
-        return list(in_rounds(renumber, results, n_jobs)), rows
+        for ahead in rounds(blocks, workers):
+            borders = [len(ahead) * i // len(shares) for i in range(len(shares) + 1)]
+            parts = [ahead[start:stop] for start, stop in pairwise(borders)]
+            found = workers.map(lambda share, part: share.read(part, self.ignored), zip(shares, parts, strict=True))
+            for share in shares[1:]:
+                share.hand_over(self.vocabulary)
+            others = [(share.nodes, chunk) for share, part in zip(shares[1:], found[1:], strict=True) for chunk in part]
+            workers.map(renumber, others)
+            chunks += [chunk for part in found for chunk in part]
+        rows = shares[0].reader.rows(len(self)).astype(np.int64)
+        for share in shares[1:]:
+            rows[share.nodes] += share.reader.rows(len(share.nodes))
+        return chunks, rows
 
     def count(self, blocks: Iterable[list[str]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:
         """The columns of the documents' features, in order."""
-        return read_rows(
-            self._reader,
-            lambda mine, block: mine.count(block, self.vocabulary, False, self.ignored, columns),
-            blocks,
-            n_jobs,
-        )
+
+        def read(mine: Any, block: list[str]) -> None:
+            mine.count(block, self.vocabulary, False, self.ignored, columns)
+
+        return read_rows(self._idle, self.plan, read, blocks, n_jobs)
 
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
         """The place of each wanted term in the order of the names, counted from `first`; −1 for the others."""
@@ -197,9 +212,6 @@ class EngineTerms:
         kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
         return kept, np.flatnonzero(needed)
 
-    def _reader(self) -> "Lent":
-        return Lent(self._idle, self.plan)
-
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in ("vocabulary", "_idle")}
         return kept | {"arrays": self.vocabulary.arrays()}
@@ -213,14 +225,15 @@ class EngineTerms:
 class Lent:
     """One of the idle readers, or a new one; it is put back afterwards. `list` methods are atomic."""
 
-    def __init__(self, idle: list[Any], plan: Plan) -> None:
-        self.idle, self.plan = idle, plan
+    def __init__(self, idle: list[Any], plan: Plan, workers: Workers) -> None:
+        self.idle, self.plan, self.stop = idle, plan, workers.stop
 
     def __enter__(self) -> Any:
         try:
             self.reader = self.idle.pop()
         except IndexError:
             self.reader = self.plan.reader()
+        self.reader.heed(self.stop)
         return self.reader
 
     def __exit__(self, failure: object, *_: object) -> None:
