@@ -69,6 +69,30 @@ def test_an_option_that_cannot_be_is_refused(name, option, value):
     refused(name, {option: value}, match)
 
 
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("input", "folder"),
+        ("encoding", 8),
+        ("lowercase", "yes"),
+        ("tokenizer", "split"),
+        ("analyzer", "words"),
+        ("ngram_range", (2, 1)),
+        ("negation", "yes"),
+        ("prefixes", 0),
+        ("suffixes", (2, "3")),
+    ],
+    ids=repr,
+)
+@every
+def test_transform_refuses_it_as_well(name, option, value):
+    vectorizer = getattr(text, name)().fit(CORPUS)
+    before = fitted_state(vectorizer)
+    with pytest.raises((TypeError, ValueError), match=option):
+        vectorizer.set_params(**{option: value}).transform(CORPUS)
+    assert fitted_state(vectorizer) == before
+
+
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
 @pytest.mark.parametrize(
     "ngram_range", [(0, 1), (0, 0), (0, 2), (-1, 1), (-3, -2), (-1, 3), (True, 2), (1, np.int64(2))], ids=repr

@@ -427,6 +427,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
 
     def _transform(self, raw_documents: Any) -> Any:
         reject_string(raw_documents)
+        self._check_analysis()
         learned = self._matching(self._known())
         return self._counts(self._read(learned, raw_documents), None, learned.n_columns)
 

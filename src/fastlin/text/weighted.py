@@ -263,6 +263,7 @@ class TfidfVectorizer(CountVectorizer):
     def _transform(self, raw_documents: Any) -> Any:
         check_is_fitted(self, "_tfidf", msg="The TF-IDF vectorizer is not fitted")
         reject_string(raw_documents)
+        self._check_analysis()
         learned = self._matching(self._known())
         return self._weighted(self._read(learned, raw_documents), None, learned.n_columns)
 
