@@ -141,6 +141,8 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
     cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
     cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
     cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))  # size of the subtree, then the next child's place
+    # the sizes of subtrees, then where the next child goes
+    cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))
     cdef int32_t* levels = <int32_t*>malloc((n + 1) * sizeof(int32_t))
     cdef bint done = entries != NULL and rank != NULL and places != NULL and levels != NULL
     cdef int32_t node, place, size, parent

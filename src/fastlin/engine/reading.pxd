@@ -115,8 +115,8 @@ cdef inline int tally_hashes(Scratch* s, const Target* target, const char* text,
     while first < slices.n:
         size = min(slices.n - first, BATCH)
         for i in range(size):
-            bucket(<int32_t>murmur_padded(text + slices.start[first + i], slices.length[first + i], 0), target.n_buckets,
-                   &columns[i], &signs[i])
+            bucket(<int32_t>murmur_padded(text + slices.start[first + i], slices.length[first + i], 0),
+                   target.n_buckets, &columns[i], &signs[i])
             if not target.in_order:
                 prefetch(s.tally.cells + columns[i])
                 prefetch(s.tally.bits + (columns[i] >> 6))
