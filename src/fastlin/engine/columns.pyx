@@ -1,11 +1,11 @@
 """From nodes in order of appearance to columns in order of their names.
 
-Strings are sorted by their first eight bytes as a number, digit by digit, and runs of equals by the rest. An n-gram comes
-behind the n-gram it continues and before the next word ("a", "a b", "a c", "ab"), so a column is the place of a
+Strings are sorted by their first eight bytes as a number, digit by digit, and runs of equals by the rest. An n-gram
+comes behind the n-gram it continues and before the next word ("a", "a b", "a c", "ab"), so a column is the place of a
 node in a walk through the tree of n-grams, children in the order of their last words: no name is ever written.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
@@ -140,7 +140,6 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
     cdef Py_ssize_t n = prefix.shape[0], n_strings = ranks.shape[0], before = n_strings, i, m, longest = 0, level
     cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
     cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
-    cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))  # size of the subtree, then the next child's place
     # the sizes of subtrees, then where the next child goes
     cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))
     cdef int32_t* levels = <int32_t*>malloc((n + 1) * sizeof(int32_t))
@@ -192,16 +191,18 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
 
 
 def relabel(int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths):
-    """Rows of nodes become rows of columns, without the nodes that have none; `lengths` are of the rows, before and after.
+    """Rows of nodes become rows of columns, without the nodes that have none; `lengths` are those before and after.
 
     Returns how many entries there are.
     """
-    cdef Py_ssize_t i, row, kept = 0, first, p = 0
+    cdef Py_ssize_t row, kept = 0, first, p = 0
+    cdef int64_t end = 0
     cdef int32_t column
     with nogil:
         for row in range(lengths.shape[0]):
             first = kept
-            for i in range(lengths[row]):
+            end += lengths[row]
+            while p < end:
                 column = columns[numbers[p]]
                 if column >= 0:
                     numbers[kept] = column

@@ -145,9 +145,7 @@ class EngineTerms:
                 own.count(block, self.vocabulary, True, self.ignored, None)
             return [Chunk(*own.take())], own.rows(len(self)).astype(np.int64)
 
-    def _learn_in_threads(
-        self, blocks: Iterable[list[str]], workers: Workers
-    ) -> tuple[list[Chunk], NDArray[np.int64]]:
+    def _learn_in_threads(self, blocks: Iterable[list[str]], workers: Workers) -> tuple[list[Chunk], NDArray[np.int64]]:
         """In each round every thread reads its share of the documents, the first into the vocabulary itself.
 
         The others' nodes follow in the order of the documents, and their rows get the numbers they have there: those
