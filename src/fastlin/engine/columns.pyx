@@ -24,10 +24,16 @@ cdef struct Entry:
     int32_t unused
 
 
+cdef extern from "text.h" nogil:
+    void* grown "fastlin_grown"(void*, size_t used, size_t wanted, size_t* room) noexcept
+    void freed "fastlin_freed"(void*, size_t room) noexcept
+
+
 cdef bint sort(Entry* entries, Py_ssize_t n, int bits) noexcept nogil:
     """By the lowest bits of the keys, equals in the order they have; False: no memory."""
     cdef int64_t[BINS] place
-    cdef Entry* other = <Entry*>malloc((n + 1) * sizeof(Entry))
+    cdef size_t room = 0
+    cdef Entry* other = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
     cdef Entry* a = entries
     cdef Entry* b = other
     cdef Entry* swap
@@ -55,7 +61,7 @@ cdef bint sort(Entry* entries, Py_ssize_t n, int bits) noexcept nogil:
         shift += DIGITS
     if a != entries:
         memcpy(entries, a, n * sizeof(Entry))
-    free(other)
+    freed(other, room)
     return True
 
 
@@ -96,7 +102,8 @@ def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[:
     """ranks[i] = how many strings come before the i-th in the order of their bytes: that of code points, in UTF-8."""
     cdef Py_ssize_t n = ranks.shape[0], i, k, first = 0
     cdef int64_t start, length
-    cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
+    cdef size_t room = 0
+    cdef Entry* entries = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
     cdef Entry* spare = <Entry*>malloc((n // 2 + 1) * sizeof(Entry))
     cdef uint64_t key
     cdef bint done = entries != NULL and spare != NULL
@@ -117,7 +124,7 @@ def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[:
                 first = i
         for i in range(n if done else 0):
             ranks[entries[i].item] = <int32_t>i
-    free(entries)
+    freed(entries, room)
     free(spare)
     if not done:
         raise MemoryError
@@ -138,7 +145,8 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
     `prefix` and `last` are those of a vocabulary, `ranks` those of its strings.
     """
     cdef Py_ssize_t n = prefix.shape[0], n_strings = ranks.shape[0], before = n_strings, i, m, longest = 0, level
-    cdef Entry* entries = <Entry*>malloc((n + 1) * sizeof(Entry))
+    cdef size_t room = 0
+    cdef Entry* entries = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
     cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
     # the sizes of subtrees, then where the next child goes
     cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))
@@ -182,7 +190,7 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
                 places[node] = place + wanted[node]
                 if not level:
                     place += size
-    free(entries)
+    freed(entries, room)
     free(rank)
     free(places)
     free(levels)

@@ -18,12 +18,15 @@ from libc.string cimport memcpy, memset
 from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
 from fastlin.engine.reading cimport Plan, Scratch, Target, free_scratch, need, read
-from fastlin.engine.tables cimport BATCH, Lexicon, make_room, pairs, reserve, strings
+from fastlin.engine.tables cimport BATCH, Lexicon, Slot, Table, make_room, pairs, reserve, strings, zeros
 from fastlin.engine.tally cimport Tally, add, clear, drain, freed, make_cells
 from fastlin.engine.tokens cimport Document
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object) noexcept
+
+cdef enum:
+    MOST_CHARACTERS = (1 << 29) - 1024      # of a document: its UTF-8 is shorter than 2 GiB
 
 cdef extern from "text.h":
     void fitted "fastlin_fitted"(void*, size_t size, size_t* room) noexcept
@@ -73,6 +76,16 @@ cdef class Vocabulary:
 
     def __len__(self):
         return self.lexicon.n
+
+    def copy(self):
+        """The same vocabulary, to learn more with: this one stays as it is for those who read."""
+        cdef Vocabulary other = Vocabulary(0)
+        cdef bint done
+        with nogil:
+            done = copy_lexicon(&other.lexicon, &self.lexicon)
+        if not done:
+            raise MemoryError
+        return other
 
     def arrays(self):
         """prefix and last of every node, and the strings: bytes and offsets.
@@ -218,6 +231,37 @@ cdef bint node_of(Lexicon* lexicon, const char* text, int64_t start, int64_t end
 cdef void copy_bytes(uint8_t[::1] to, const void* source):
     if to.shape[0]:
         memcpy(&to[0], source, to.shape[0])
+
+
+cdef void* copied(const void* source, size_t size) noexcept nogil:
+    """The same bytes in memory like that of tables."""
+    cdef void* copy = zeros(size)
+    if copy != NULL and source != NULL:
+        memcpy(copy, source, size)
+    return copy
+
+
+cdef bint copy_table(Table* to, const Table* table) noexcept nogil:
+    free(to.slots)
+    to[0] = table[0]
+    to.slots = <Slot*>copied(table.slots, (table.mask + 1) * sizeof(Slot))
+    return to.slots != NULL
+
+
+cdef bint copy_lexicon(Lexicon* to, const Lexicon* lexicon) noexcept nogil:
+    cdef int64_t used = lexicon.offsets[lexicon.n_strings]
+    cdef bint done = copy_table(&to.strings, &lexicon.strings)
+    done = copy_table(&to.pairs, &lexicon.pairs) and done
+    free(to.offsets)
+    to.arena = <char*>copied(lexicon.arena, used)
+    to.offsets = <int64_t*>copied(lexicon.offsets, (lexicon.n_strings + 1) * sizeof(int64_t))
+    to.prefix = <int32_t*>copied(lexicon.prefix, lexicon.n * sizeof(int32_t))
+    to.last = <int32_t*>copied(lexicon.last, lexicon.n * sizeof(int32_t))
+    if not done or to.arena == NULL or to.offsets == NULL or to.prefix == NULL or to.last == NULL:
+        return False
+    to.arena_room, to.offsets_room, to.nodes_room = used, lexicon.n_strings + 1, lexicon.n
+    to.n_strings, to.n = lexicon.n_strings, lexicon.n
+    return True
 
 
 cdef bint take_over(Lexicon* to, const Lexicon* other, Py_ssize_t low, Py_ssize_t high, int32_t* nodes,
@@ -457,6 +501,8 @@ cdef Document document_of(object text):
     cdef Document document
     if not isinstance(text, str):
         raise TypeError(f"a document must be a string, got {type(text).__name__}")
+    if PyUnicode_GET_LENGTH(text) > MOST_CHARACTERS:
+        raise ValueError(f"a document of {len(text)} characters: at most {MOST_CHARACTERS} are supported; cut it")
     document.text = PyUnicode_DATA(text)
     document.n = PyUnicode_GET_LENGTH(text)
     document.size = PyUnicode_KIND(text)

@@ -13,6 +13,7 @@
 
 #define FASTLIN_BLOCK 64 /* characters that are classified together */
 #define FASTLIN_PAGE ((size_t)2 << 20) /* a large one */
+#define FASTLIN_SMALL_PAGE ((size_t)64 << 10) /* of any system */
 #define FASTLIN_LARGE (2 * FASTLIN_PAGE)
 
 typedef uint8_t fastlin_bytes __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
@@ -122,7 +123,8 @@ static inline void fastlin_freed(void *memory, size_t room)
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
 static inline char *fastlin_pages(size_t room)
 {
-    char *memory = mmap(NULL, room + FASTLIN_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *memory = mmap(NULL, room + FASTLIN_PAGE, PROT_READ | PROT_WRITE, flags, -1, 0);
     size_t before;
     if (memory == MAP_FAILED)
         return NULL;
@@ -142,8 +144,11 @@ static inline void *fastlin_grown(void *memory, size_t used, size_t wanted, size
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (2 * wanted >= FASTLIN_LARGE) {
         size_t pages = (8 * wanted + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1);
-        if (!(larger = fastlin_pages(pages)) && !(larger = fastlin_pages(pages = (wanted + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1))))
-            return NULL;
+        if (!(larger = fastlin_pages(pages))) {
+            pages = (wanted < FASTLIN_LARGE ? FASTLIN_LARGE : wanted + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1);
+            if (!(larger = fastlin_pages(pages)))
+                return NULL;
+        }
         if (used)
             memcpy(larger, memory, used);
         fastlin_freed(memory, *room);
@@ -161,8 +166,8 @@ static inline void *fastlin_grown(void *memory, size_t used, size_t wanted, size
 static inline void fastlin_fitted(void *memory, size_t size, size_t *room)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    size_t kept = (size + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1);
-    kept = kept < FASTLIN_LARGE ? FASTLIN_LARGE : kept;
+    size_t kept = (size + FASTLIN_SMALL_PAGE - 1) & ~(FASTLIN_SMALL_PAGE - 1);
+    kept = kept < FASTLIN_LARGE ? FASTLIN_LARGE : kept; /* or it would be taken for malloc's */
     if (*room > kept) {
         munmap((char *)memory + kept, *room - kept);
         *room = kept;

@@ -100,6 +100,8 @@ def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
     else:
         parts = [string.encode("utf-8", "surrogatepass") for string in strings]
         lengths, arena = [len(part) for part in parts], b"".join(parts)
+    if max(lengths, default=0) >= 2**31 - 1024:
+        raise ValueError("a term is longer than 2 GiB")
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return np.frombuffer(arena + bytes(64), np.uint8), offsets

@@ -349,7 +349,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             return self._learn_frequencies(raw_documents, known if grow else Learned(self._new_terms()))
         if known.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
-        terms = known.terms
+        terms = known.terms.copy()
         chunks, rows = terms.learn(self._blocks(raw_documents), self.n_jobs)
         rows[: len(known.rows)] += known.rows
         learned = Learned(terms, n_documents=known.n_documents + sum(len(chunk.lengths) for chunk in chunks))

@@ -257,6 +257,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         checked_dtype(self.dtype)
 
     def _keep(self, kept: Kept, X: Any) -> Kept:
+        kept = Kept(kept.terms.copy(), kept.rows)
         for block in self._blocks(X):
             if np.count_nonzero(kept.rows) >= self.names:
                 break

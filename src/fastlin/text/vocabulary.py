@@ -37,6 +37,7 @@ class Terms(Protocol):
     """What a vectoriser needs of its terms."""
 
     def __len__(self) -> int: ...
+    def copy(self) -> "Terms": ...
     def add(self, terms: list[Any]) -> NDArray[np.int32]: ...
     def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]: ...
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]: ...
@@ -120,6 +121,16 @@ class EngineTerms:
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    def copy(self) -> "EngineTerms":
+        """The same terms, to learn more with: those that are read, maybe by other threads, do not change."""
+        return self._with(self.vocabulary.copy())
+
+    def _with(self, vocabulary: Any) -> "EngineTerms":
+        other = EngineTerms.__new__(EngineTerms)
+        other.plan, other.stop_words, other.ignored = self.plan, self.stop_words, self.ignored
+        other.vocabulary, other._idle = vocabulary, []
+        return other
+
     def add(self, terms: list[str]) -> NDArray[np.int32]:
         """The numbers of terms that the analysis could give; −1 for the others: no document has them."""
         bytes_and_offsets = encoded([term if isinstance(term, str) else "" for term in terms])
@@ -134,8 +145,7 @@ class EngineTerms:
     def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]:
         """Count the features of documents, new ones added; in a row in the order of their numbers.
 
-        Also how many of the documents had each. Should this fail, the terms that were added have no column, and do no
-        harm.
+        Also how many of the documents had each.
         """
         with Workers(n_jobs) as workers:
             if workers.threads > 1:
@@ -204,9 +214,7 @@ class EngineTerms:
             if needed[prefix[parts]].all() and needed[last[parts]].all():
                 break
             needed[prefix[parts]] = needed[last[parts]] = True
-        kept = EngineTerms.__new__(EngineTerms)
-        kept.plan, kept.stop_words, kept.ignored, kept._idle = self.plan, self.stop_words, self.ignored, []
-        kept.vocabulary = reader.Vocabulary(_seed())
+        kept = self._with(reader.Vocabulary(_seed()))
         kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
         return kept, np.flatnonzero(needed)
 
@@ -248,6 +256,11 @@ class PythonTerms:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    def copy(self) -> "PythonTerms":
+        other = PythonTerms()
+        other.numbers = dict(self.numbers)
+        return other
+
     def add(self, terms: list[Any]) -> NDArray[np.int32]:
         return np.array([self.numbers.setdefault(term, len(self.numbers)) for term in terms], np.int32)
 
@@ -256,9 +269,8 @@ class PythonTerms:
         blocks: Iterable[list[Any]],
         n_jobs: int | None,  # noqa: ARG002 - Python holds the GIL
     ) -> tuple[list[Chunk], NDArray[np.int64]]:
-        numbers = dict(self.numbers)
+        numbers = self.numbers
         chunks = [self._counted(block, lambda term: numbers.setdefault(term, len(numbers))) for block in blocks]
-        self.numbers = numbers
         rows = np.zeros(len(numbers), np.int64)
         for chunk in chunks:
             rows += np.bincount(chunk.numbers, minlength=len(numbers))
