@@ -212,7 +212,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
-        """Learn the vocabulary of the documents.
+        """Learn the vocabulary of the documents, and how many of them have each term.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn the vocabulary and count, in one pass over the documents.
+        """Do what `fit` and `transform` do, in one pass over the documents.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         CSR of shape (n_documents, n_columns)
             The entries of a row are in the order in which their terms first appeared.
         """
-        return self._output(self._counts(*self._learn(raw_documents, grow=False)), raw_documents)
+        return self._output(self._matrix(*self._learn(raw_documents, grow=False)), raw_documents)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn more documents: new terms get columns behind the known ones, which stay what they are.
@@ -254,7 +254,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         return self
 
     def transform(self, raw_documents: Any) -> Any:
-        """Count the terms of the vocabulary.
+        """Count, or weigh, the terms of the vocabulary.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         chosen[by_name[(-sums).argsort()[: self.max_features]]] = True
         return chosen
 
-    def _counts(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+    def _matrix(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
         data, indices, indptr = assemble(chunks, columns, self.dtype)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
 
@@ -429,7 +429,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         reject_string(raw_documents)
         self._check_analysis()
         learned = self._matching(self._known())
-        return self._counts(self._read(learned, raw_documents), None, learned.n_columns)
+        return self._matrix(self._read(learned, raw_documents), None, learned.n_columns)
 
     def _known(self) -> Learned:
         """What was learnt, or the vocabulary that was given."""
@@ -484,9 +484,3 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         columns = np.full(len(terms), -1, np.int32)
         columns[numbers[numbers >= 0]] = np.array(list(given.values()))[numbers >= 0]
         return Learned(terms, columns, n_columns=len(given), given=given)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags

@@ -156,10 +156,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             Read only if there are names to keep.
         y : ignored
         """
-        self._check_parameters(X)
-        self._warn_of_unused()
-        if self.names:
-            self._kept = self._keep(Kept(self._new_terms()), X)
+        self._keep(X, None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -171,10 +168,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             Read only if there are names to keep.
         y : ignored
         """
-        self._check_parameters(X)
-        self._warn_of_unused()
-        if self.names:
-            self._kept = self._keep(getattr(self, "_kept", None) or Kept(self._new_terms()), X)
+        self._keep(X, getattr(self, "_kept", None))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -256,15 +250,20 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             checked_flag(name, getattr(self, name))
         checked_dtype(self.dtype)
 
-    def _keep(self, kept: Kept, X: Any) -> Kept:
-        kept = Kept(kept.terms.copy(), kept.rows)
+    def _keep(self, X: Any, kept: Kept | None) -> None:
+        """Add names to those that are kept, while there is room."""
+        self._check_parameters(X)
+        self._warn_of_unused()
+        if not self.names:
+            return
+        kept = Kept(kept.terms.copy(), kept.rows) if kept else Kept(self._new_terms())
         for block in self._blocks(X):
             if np.count_nonzero(kept.rows) >= self.names:
                 break
             _, rows = kept.terms.learn([block], None)
             rows[: len(kept.rows)] += kept.rows
             kept = Kept(kept.terms, rows)
-        return kept
+        self._kept = kept
 
     def _hashed(self, plan: Plan, X: Any) -> Any:
         stop_words = vocabulary_of(self._stop_list())
@@ -292,8 +291,6 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
         tags.requires_fit = False
         return tags
 

@@ -26,3 +26,9 @@ class Reading(Analysis):
             return blocks(raw_documents, self._text_of(plan))
         analyze = self.build_analyzer()
         return ([analyze(document)] for document in raw_documents)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

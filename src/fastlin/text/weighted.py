@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin.text.analysis import WORDS
 from fastlin.text.count import CountVectorizer
-from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
 from fastlin.text.tfidf import TfidfTransformer
 from fastlin.text.vocabulary import Chunk
@@ -156,45 +155,6 @@ class TfidfVectorizer(CountVectorizer):
         self.smooth_idf = smooth_idf
         self.sublinear_tf = sublinear_tf
 
-    def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
-        """Learn the vocabulary and the document frequencies.
-
-        Parameters
-        ----------
-        raw_documents : iterable of str, bytes, files or file names
-            As `input` says.
-        y : ignored
-        """
-        self._fit(raw_documents, grow=False)
-        return self
-
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn vocabulary and document frequencies and weigh, in one pass over the documents.
-
-        Parameters
-        ----------
-        raw_documents : iterable of str, bytes, files or file names
-        y : ignored
-
-        Returns
-        -------
-        CSR of shape (n_documents, n_columns)
-            The entries of a row are in the order in which their terms first appeared.
-        """
-        return self._output(self._weighted(*self._fit(raw_documents, grow=False)), raw_documents)
-
-    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn more documents: new terms get columns behind the known ones, and idf_ is that of all documents so far.
-
-        Parameters
-        ----------
-        raw_documents : iterable of str, bytes, files or file names
-        y : ignored
-        """
-        self._check_growth()
-        self._fit(raw_documents, grow=True)
-        return self
-
     @property
     def idf_(self) -> NDArray[Any]:
         """The inverse document frequencies, if `use_idf`; may be set, too."""
@@ -239,8 +199,8 @@ class TfidfVectorizer(CountVectorizer):
                 stacklevel=4,
             )
 
-    def _fit(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
-        chunks, columns, n_columns = self._learn(raw_documents, grow)
+    def _learn(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        chunks, columns, n_columns = super()._learn(raw_documents, grow)
         tfidf = self._weighting()
         tfidf.learn(self._terms.documents(), self._terms.n_documents, self._float())
         self._tfidf = tfidf
@@ -249,7 +209,7 @@ class TfidfVectorizer(CountVectorizer):
     def _float(self) -> np.dtype[Any]:
         return np.dtype(np.float32 if self.dtype == np.float32 else np.float64)
 
-    def _weighted(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+    def _matrix(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
         data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
         data = data.astype(self._float(), copy=False)
         tfidf = self._weighting()
@@ -262,10 +222,7 @@ class TfidfVectorizer(CountVectorizer):
 
     def _transform(self, raw_documents: Any) -> Any:
         check_is_fitted(self, "_tfidf", msg="The TF-IDF vectorizer is not fitted")
-        reject_string(raw_documents)
-        self._check_analysis()
-        learned = self._matching(self._known())
-        return self._weighted(self._read(learned, raw_documents), None, learned.n_columns)
+        return super()._transform(raw_documents)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tfidf")
