@@ -12,13 +12,15 @@ import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
-from fastlin.engine.reading cimport Plan, Scratch, Target, free_scratch, need, read
-from fastlin.engine.tables cimport BATCH, Lexicon, Slot, Table, make_room, pairs, reserve, strings, zeros
+from fastlin.engine.reading cimport Plan, Scratch, Target, forget_words, free_scratch, need, read
+from fastlin.engine.tables cimport (
+    BATCH, Lexicon, Slot, Table, free_lexicon, make_lexicon, pairs, reserve, strings, zeros,
+)
 from fastlin.engine.tally cimport Tally, add, clear, drain, freed, make_cells
 from fastlin.engine.tokens cimport Document
 
@@ -58,21 +60,11 @@ cdef class Vocabulary:
     cdef Lexicon lexicon
 
     def __cinit__(self, uint64_t seed):
-        self.lexicon.strings.seed = seed
-        self.lexicon.pairs.seed = seed * 3 + 1
-        self.lexicon.offsets_room = 1
-        self.lexicon.offsets = <int64_t*>calloc(1, sizeof(int64_t))
-        if (self.lexicon.offsets == NULL or not make_room(&self.lexicon.strings, 0)
-                or not make_room(&self.lexicon.pairs, 0)):
+        if not make_lexicon(&self.lexicon, seed):
             raise MemoryError
 
     def __dealloc__(self):
-        free(self.lexicon.strings.slots)
-        free(self.lexicon.pairs.slots)
-        free(self.lexicon.arena)
-        free(self.lexicon.offsets)
-        free(self.lexicon.prefix)
-        free(self.lexicon.last)
+        free_lexicon(&self.lexicon)
 
     def __len__(self):
         return self.lexicon.n
@@ -403,7 +395,8 @@ cdef class Reader:
         """Append a row for each document: which features it has, in order, and how often.
 
         They are nodes of the vocabulary, or what `columns` has in the place of the node; −1 there is not counted, nor
-        are the nodes below `ignored`, the stop words. `learn`: what the vocabulary does not hold is added to it.
+        are the nodes below `ignored`, the stop words; `columns` are the same in every call.
+        `learn`: what the vocabulary does not hold is added to it.
         """
         cdef Target target
         cdef const int32_t[::1] column
@@ -448,6 +441,7 @@ cdef class Reader:
                     length[i] = tally.n - before
         except BaseException:
             clear(tally)
+            forget_words(&self.scratch.known)
             tally.n = whole
             raise
         finally:

@@ -7,17 +7,20 @@ Affixes ("un-", "-ing") follow the words of their piece.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from fastlin.engine.characters cimport width
 from fastlin.engine.murmur cimport bucket, murmur_padded
 from fastlin.engine.csr cimport prefetch
-from fastlin.engine.tables cimport BATCH, Lexicon, pairs, reserve, strings
+from fastlin.engine.tables cimport BATCH, Lexicon, free_lexicon, make_lexicon, pairs, reserve, strings
 from fastlin.engine.tally cimport Tally, add, append, make_cells, release
 from fastlin.engine.tokens cimport PIECE, Document, Rules, Slices, free_slices, make_slices, next_piece, next_text
 
 cdef enum:
     CHUNK = 1024            # n-grams that are looked up together
+    MOST_KNOWN = 1 << 24    # numbers that are kept for words
+    FEW_AHEAD = 6           # words whose numbers are on their way
+    LONGEST_KNOWN = 64      # bytes of a word whose numbers are kept
     LEISURE = 1 << 20       # look-ups after which signals are noticed
 
 cdef enum Unit:
@@ -43,6 +46,16 @@ cdef struct Target:         # what is counted
     bint signs                  # every other bucket counts down
     bint in_order               # hashes are not tallied, but written as they come
 
+cdef struct Words:          # what the n-grams of characters of a word were, the last time
+    Lexicon lexicon             # the words
+    int64_t* first              # [n + 1] where those of each word begin
+    int64_t first_room
+    int32_t* numbers            # what is tallied: the number, or ~number to count down
+    int64_t numbers_room
+    int64_t n                   # words
+    const Lexicon* source       # the lexicon the numbers are of, and how many nodes it had
+    int64_t source_n
+
 cdef struct Scratch:
     Slices tokens
     Slices grams            # of characters: slices of the tokens' text; of words, when hashed: a text of their own
@@ -55,9 +68,17 @@ cdef struct Scratch:
     int64_t series_room
     int64_t* begin          # where each of them begins in the text of those that are hashed
     int64_t begin_room
+    Words known
     Tally tally
     int64_t work            # look-ups since signals were noticed
     const int32_t* stop     # one: another thread has failed
+
+
+cdef inline void forget_words(Words* known) noexcept nogil:
+    free_lexicon(&known.lexicon)
+    free(known.first)
+    free(known.numbers)
+    memset(known, 0, sizeof(Words))
 
 
 cdef inline void free_scratch(Scratch* s) noexcept nogil:
@@ -68,6 +89,7 @@ cdef inline void free_scratch(Scratch* s) noexcept nogil:
     free(s.words)
     free(s.series)
     free(s.begin)
+    forget_words(&s.known)
     release(&s.tally)
 
 
@@ -188,8 +210,8 @@ cdef inline int characters_of(Scratch* s, const Plan* plan, const Target* target
     return 0
 
 
-cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target, int64_t start,
-                              int64_t end) except -1 nogil:
+cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target, int64_t start, int64_t end,
+                              bint tallied) except -1 nogil:
     """n-grams of a word and the blanks around it, [start, end); a word shorter than n counts once."""
     cdef const char* text = s.tokens.text
     cdef int64_t a, b
@@ -203,13 +225,86 @@ cdef inline int characters_in(Scratch* s, const Plan* plan, const Target* target
             a += width(text[a])
             b += width(text[b])
             push(&s.grams, a, b - a)
-            if s.grams.n >= CHUNK:
+            if tallied and s.grams.n >= CHUNK:
                 tally_slices(s, target, text, &s.grams)
         if a == start:
             break
-    if s.grams.n >= CHUNK:
+    if tallied:
         tally_slices(s, target, text, &s.grams)
     return 0
+
+
+cdef inline int learn_word(Scratch* s, const Plan* plan, const Target* target, int64_t start,
+                           int64_t end) except -1 nogil:
+    """Keep the numbers of the n-grams of a word that is new, [start, end) with the blanks around it."""
+    cdef Words* known = &s.known
+    cdef int64_t used = known.first[known.n]
+    cdef Py_ssize_t i
+    cdef int32_t number, sign
+    characters_in(s, plan, target, start, end, False)
+    need(reserve(<void**>&known.numbers, &known.numbers_room, used + s.grams.n, sizeof(int32_t)))
+    need(reserve(<void**>&known.first, &known.first_room, known.n + 2, sizeof(int64_t)))
+    if target.n_buckets == 0:
+        need(strings(target.lexicon, target.learn, s.tokens.text, s.grams.start, s.grams.length, s.grams.n,
+                     known.numbers + used))
+        if target.columns == NULL:
+            need(make_cells(&s.tally, target.lexicon.n))
+    for i in range(s.grams.n):
+        if target.n_buckets:
+            number = <int32_t>murmur_padded(s.tokens.text + s.grams.start[i], s.grams.length[i], 0)
+            bucket(number, target.n_buckets, &number, &sign)
+            number = ~number if target.signs and sign < 0 else number
+        else:
+            number = known.numbers[known.first[known.n] + i]
+            number = target.columns[number] if number >= 0 and target.columns != NULL else number
+            if number < 0:
+                continue
+        known.numbers[used] = number
+        used += 1
+    s.grams.n = 0
+    known.n += 1
+    known.first[known.n] = used
+    return 0
+
+
+cdef inline Py_ssize_t known_words(Scratch* s, const Plan* plan, const Target* target,
+                                   Py_ssize_t i) except -1 nogil:
+    """Count the n-grams of characters of the piece's words from the i-th to the next that is too long: where it is.
+
+    Most words have been seen before, and have the numbers they had then.
+    """
+    cdef Words* known = &s.known
+    cdef Slices* tokens = &s.tokens
+    cdef Py_ssize_t stop = i, k
+    cdef int64_t q
+    cdef int32_t number, sign
+    if known.n == 0 or known.first[known.n] > MOST_KNOWN or known.source != target.lexicon or (
+            not target.learn and known.source_n != target.lexicon.n):
+        forget_words(known)
+        known.source, known.source_n = target.lexicon, target.lexicon.n
+        need(make_lexicon(&known.lexicon, target.lexicon.strings.seed)
+             and reserve(<void**>&known.first, &known.first_room, 2, sizeof(int64_t)))
+        known.first[0] = 0
+    while stop < tokens.n and tokens.length[stop] <= LONGEST_KNOWN:
+        stop += 1
+    notice(s, 8 * (stop - i))
+    need(reserve(<void**>&s.nodes, &s.nodes_room, stop - i, sizeof(int32_t)))
+    need(strings(&known.lexicon, True, tokens.text, tokens.start + i, tokens.length + i, stop - i, s.nodes))
+    for k in range(stop - i):
+        if k + FEW_AHEAD < stop - i and s.nodes[k + FEW_AHEAD] < known.n:
+            q = known.first[s.nodes[k + FEW_AHEAD]]
+            prefetch(known.numbers + q)
+            prefetch(known.numbers + q + 16)
+        if s.nodes[k] == known.n:
+            learn_word(s, plan, target, tokens.start[i + k] - 1, tokens.start[i + k] + tokens.length[i + k] + 1)
+        for q in range(known.first[s.nodes[k]], known.first[s.nodes[k] + 1]):
+            number = known.numbers[q]
+            sign = number >> 31                         # 0 or −1
+            if target.in_order:
+                need(append(&s.tally, number ^ sign, 1 | sign))
+            else:
+                add(&s.tally, number ^ sign, 1 | sign)
+    return stop
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -347,7 +442,11 @@ cdef inline int read(Scratch* s, const Plan* plan, const Target* target, const D
     while p < document.n:
         p = next_piece(tokens, &plan.rules, plan.negators, document, p)
         need(p >= 0)
-        for i in range(tokens.n):
-            characters_in(s, plan, target, tokens.start[i] - 1, tokens.start[i] + tokens.length[i] + 1)
-        tally_slices(s, target, tokens.text, &s.grams)
+        i = 0
+        while i < tokens.n:
+            if tokens.length[i] > LONGEST_KNOWN:
+                characters_in(s, plan, target, tokens.start[i] - 1, tokens.start[i] + tokens.length[i] + 1, True)
+                i += 1
+            else:
+                i = known_words(s, plan, target, i)
     return 0

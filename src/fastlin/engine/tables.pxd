@@ -97,6 +97,26 @@ cdef inline bint make_room(Table* table, int64_t more) noexcept nogil:
     return True
 
 
+cdef inline bint make_lexicon(Lexicon* lexicon, uint64_t seed) noexcept nogil:
+    """An empty one, of zeros before; False: there is no memory for it."""
+    lexicon.strings.seed = seed
+    lexicon.pairs.seed = seed * 3 + 1
+    if not (reserve(<void**>&lexicon.offsets, &lexicon.offsets_room, 1, sizeof(int64_t))
+            and make_room(&lexicon.strings, 0) and make_room(&lexicon.pairs, 0)):
+        return False
+    lexicon.offsets[0] = 0
+    return True
+
+
+cdef inline void free_lexicon(Lexicon* lexicon) noexcept nogil:
+    free(lexicon.strings.slots)
+    free(lexicon.pairs.slots)
+    free(lexicon.arena)
+    free(lexicon.offsets)
+    free(lexicon.prefix)
+    free(lexicon.last)
+
+
 cdef inline bint add_node(Lexicon* lexicon, Table* table, Slot* slot, uint64_t key, int32_t length, int32_t prefix,
                           int32_t last) noexcept nogil:
     cdef int64_t room = lexicon.nodes_room

@@ -17,7 +17,7 @@ from fastlin.text.matrices import assemble, csr
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
 from fastlin.text.tfidf import TfidfTransformer
-from fastlin.text.vocabulary import EngineTerms, PythonTerms, read_rows
+from fastlin.text.vocabulary import EngineTerms, PythonTerms, new_seed, read_rows
 from fastlin.validation import one_of, whole_number
 
 TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
@@ -306,6 +306,6 @@ def without_surrogates(texts: list[str]) -> list[str]:
 @functools.lru_cache(8)
 def vocabulary_of(words: frozenset[str]) -> Any:
     """A vocabulary of the engine that only reads."""
-    vocabulary = reader.Vocabulary(0)
+    vocabulary = reader.Vocabulary(new_seed())
     vocabulary.add_strings(*encoded(sorted(words)))
     return vocabulary

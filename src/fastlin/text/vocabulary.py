@@ -46,7 +46,8 @@ class Terms(Protocol):
     def only(self, wanted: NDArray[np.bool_]) -> tuple["Terms", NDArray[np.int64]]: ...
 
 
-def _seed() -> int:
+def new_seed() -> int:
+    """So that nobody can choose texts whose words collide in a table."""
     return int.from_bytes(os.urandom(8), "little")
 
 
@@ -89,7 +90,7 @@ class Share:
     def __init__(self, terms: "EngineTerms", workers: Workers, first: bool) -> None:
         self.reader = terms.plan.reader()
         self.reader.heed(workers.stop)
-        self.vocabulary = terms.vocabulary if first else reader.Vocabulary(_seed())
+        self.vocabulary = terms.vocabulary if first else reader.Vocabulary(new_seed())
         self.nodes = np.arange(terms.ignored, dtype=np.int32)
         if not first:
             self.vocabulary.absorb(terms.vocabulary, 0, terms.ignored, self.nodes, None)
@@ -114,7 +115,7 @@ class EngineTerms:
     def __init__(self, plan: Plan, stop_words: frozenset[str]) -> None:
         self.plan = plan
         self.stop_words = stop_words
-        self.vocabulary = reader.Vocabulary(_seed())
+        self.vocabulary = reader.Vocabulary(new_seed())
         self.ignored = len(self.vocabulary.add_strings(*encoded(sorted(stop_words))))
         self._idle: list[Any] = []
 
@@ -214,7 +215,7 @@ class EngineTerms:
             if needed[prefix[parts]].all() and needed[last[parts]].all():
                 break
             needed[prefix[parts]] = needed[last[parts]] = True
-        kept = self._with(reader.Vocabulary(_seed()))
+        kept = self._with(reader.Vocabulary(new_seed()))
         kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
         return kept, np.flatnonzero(needed)
 
@@ -224,7 +225,7 @@ class EngineTerms:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         prefix, last, arena, offsets = state.pop("arrays")
-        self.__dict__.update(state, _idle=[], vocabulary=reader.Vocabulary(_seed()))
+        self.__dict__.update(state, _idle=[], vocabulary=reader.Vocabulary(new_seed()))
         self.vocabulary.restore(prefix, last, np.append(arena, np.zeros(64, np.uint8)), offsets)
 
 

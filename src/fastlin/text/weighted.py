@@ -213,7 +213,7 @@ class TfidfVectorizer(CountVectorizer):
         data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
         data = data.astype(self._float(), copy=False)
         tfidf = self._weighting()
-        if self.use_idf and len(tfidf.idf_) != n_columns:
+        if hasattr(tfidf, "idf_") and len(tfidf.idf_) != n_columns:
             raise ValueError(
                 f"idf_ has {len(tfidf.idf_)} values and the vocabulary {n_columns} terms: fit them together"
             )
