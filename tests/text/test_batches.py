@@ -79,6 +79,13 @@ def test_many_blocks_in_many_threads(name, options):
             assert_same_answers(name, options, corpus, corpus[::7], n_jobs=n_jobs)
 
 
+@pytest.mark.parametrize("name", VECTORIZERS)
+def test_a_thread_whose_rows_begin_with_none(name):
+    """Nothing is copied from memory that is not there yet, as the checked build sees."""
+    with blocks_of(1):
+        assert_same_answers(name, {}, ["one two", "!", "?", "two three"], ["?", "three"], n_jobs=2)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("name", VECTORIZERS)
 @settings(max_examples=25)

@@ -477,8 +477,9 @@ cdef class Reader:
                 p = first + lengths[row]
                 tally.n = 0
                 need(drain(tally))
-                memcpy(&numbers[0] + first, tally.numbers, tally.n * sizeof(int32_t))
-                memcpy(&counts[0] + first, tally.counts, tally.n * sizeof(int32_t))
+                if tally.n:
+                    memcpy(&numbers[0] + first, tally.numbers, tally.n * sizeof(int32_t))
+                    memcpy(&counts[0] + first, tally.counts, tally.n * sizeof(int32_t))
             tally.n = 0
 
     def rows(self, Py_ssize_t n):
