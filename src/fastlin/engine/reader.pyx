@@ -136,6 +136,9 @@ cdef class Vocabulary:
         cdef int32_t node
         names = np.empty(m, object)
         cdef object[::1] name = names
+        for i in range(m):
+            if not 0 <= nodes[i] < lexicon.n:
+                raise ValueError(f"there is no node {nodes[i]} among {lexicon.n}")
         try:
             for i in range(m):
                 node = nodes[i]
@@ -456,9 +459,9 @@ cdef class Reader:
         cdef Tally* tally = &self.scratch.tally
         lengths, self.lengths = np.concatenate([*self.lengths, np.empty(0, np.int64)]), []
         cdef int64_t n = tally.n
+        tally.n = 0
         numbers = adopted(<void**>&tally.numbers, &tally.numbers_room, n * sizeof(int32_t))
         counts = adopted(<void**>&tally.counts, &tally.counts_room, n * sizeof(int64_t))
-        tally.n = 0
         return lengths, np.frombuffer(numbers, np.int32, n), np.frombuffer(counts, np.int64, n)
 
     def renumber(self, const int64_t[::1] lengths, int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] nodes,

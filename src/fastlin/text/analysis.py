@@ -129,9 +129,11 @@ def checked_flag(name: str, value: Any) -> None:
 
 def checked_dtype(value: Any) -> None:
     try:
-        np.dtype(value)
-    except TypeError as error:
-        raise ValueError(f"dtype must be a type of numpy's, got {value!r:.50}") from error
+        known = np.dtype(value).kind in "biufc" and np.dtype(value) != np.float16
+    except TypeError:
+        known = False
+    if not known:
+        raise ValueError(f"dtype must be a type of numbers that sparse matrices can hold, got {value!r:.50}")
 
 
 class Analysis:
@@ -285,6 +287,9 @@ class Analysis:
             "ngram_range": (given and tuple(self._ngrams()) != (1, 1), "'analyzer' is callable"),
             "stop_words": (self.stop_words is not None and not words, "'analyzer' != 'word'"),
             "tokenizer": (self.tokenizer is not None and not words, "'analyzer' != 'word'"),
+            "negation": (bool(self.negation) and not words, "'analyzer' != 'word'"),
+            "prefixes": (self.prefixes is not None and not words, "'analyzer' != 'word'"),
+            "suffixes": (self.suffixes is not None and not words, "'analyzer' != 'word'"),
         }
         if not words and self.token_pattern not in (None, WORDS):
             unused["token_pattern"] = (True, "'analyzer' != 'word'")

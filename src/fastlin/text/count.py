@@ -21,7 +21,7 @@ from fastlin.text.matrices import assemble, csr
 from fastlin.text.negation import PREFIX
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
-from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms
+from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms, add_up
 from fastlin.validation import real_number, whole_number
 
 
@@ -344,11 +344,13 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         reject_string(raw_documents)
         self._check_parameters()
         self._warn_of_unused()
-        known = self._matching(self._terms) if grow and hasattr(self, "_terms") else Learned(self._new_terms())
+        known = self._terms if grow and hasattr(self, "_terms") else Learned(self._new_terms())
         if self.vocabulary is not None:
             return self._learn_frequencies(raw_documents, known if grow else Learned(self._new_terms()))
         if known.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
+        if self._matching(known) is not known:
+            raise ValueError("the analysis was changed: a vocabulary grows with the parameters it was begun with")
         terms = known.terms.copy()
         chunks, rows = terms.learn(self._blocks(raw_documents), self.n_jobs)
         rows[: len(known.rows)] += known.rows
@@ -382,7 +384,9 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         chunks = self._read(learned, raw_documents)
         learned.n_documents = known.n_documents + sum(len(chunk.lengths) for chunk in chunks)
         before = known.frequencies if known.frequencies is not None else np.zeros(learned.n_columns, np.int64)
-        learned.frequencies = sum((np.bincount(c.numbers, minlength=learned.n_columns) for c in chunks), before)
+        learned.frequencies = before.copy()
+        for chunk in chunks:
+            add_up(learned.frequencies, chunk.numbers)
         self._terms, self.fixed_vocabulary_ = learned, True
         return chunks, None, learned.n_columns
 
@@ -402,7 +406,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         """The max_features terms with the largest counts; numpy decides between equals, as in scikit-learn."""
         totals = np.zeros(len(wanted))
         for chunk in chunks:
-            totals += np.bincount(chunk.numbers, weights=chunk.counts, minlength=len(wanted))
+            add_up(totals, chunk.numbers, chunk.counts)
         numbers = np.flatnonzero(wanted)
         by_name = numbers[np.argsort(terms.order(wanted, 0)[numbers])]
         dtype = np.dtype(self.dtype)
@@ -417,9 +421,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
 
     def _read(self, learned: Learned, raw_documents: Any) -> list[Chunk]:
         """Count the known terms of the documents."""
-        columns = np.full(len(learned.terms), -1, np.int32)
-        columns[: len(learned.columns)] = learned.columns
-        chunks = learned.terms.count(self._blocks(raw_documents), columns, self.n_jobs)
+        chunks = learned.terms.count(self._blocks(raw_documents), learned.columns, self.n_jobs)
         if self.binary:
             for chunk in chunks:
                 chunk.counts.fill(1)

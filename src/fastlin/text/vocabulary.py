@@ -33,6 +33,14 @@ class Chunk(NamedTuple):
         return self.room.view(np.int32)[: len(self.numbers)]
 
 
+def add_up(totals: NDArray[Any], numbers: NDArray[np.int32], counts: NDArray[np.int32] | None = None) -> None:
+    """totals[number] += its count, or one; what a chunk costs does not depend on how many numbers there are."""
+    if 4 * len(numbers) < len(totals):
+        np.add.at(totals, numbers, 1 if counts is None else counts)
+    else:
+        totals += np.bincount(numbers, counts, len(totals)).astype(totals.dtype, copy=False)
+
+
 class Terms(Protocol):
     """What a vectoriser needs of its terms."""
 
@@ -253,6 +261,7 @@ class PythonTerms:
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
+        self._known: tuple[NDArray[np.int32], dict[Any, int]] | None = None  # the last columns, and the terms in them
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -274,11 +283,17 @@ class PythonTerms:
         chunks = [self._counted(block, lambda term: numbers.setdefault(term, len(numbers))) for block in blocks]
         rows = np.zeros(len(numbers), np.int64)
         for chunk in chunks:
-            rows += np.bincount(chunk.numbers, minlength=len(numbers))
+            add_up(rows, chunk.numbers)
         return chunks, rows
 
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002
-        known = {term: int(columns[number]) for term, number in self.numbers.items() if columns[number] >= 0}
+        if self._known is None or self._known[0] is not columns:
+            listed = columns.tolist()
+            self._known = (
+                columns,
+                {term: listed[number] for term, number in self.numbers.items() if listed[number] >= 0},
+            )
+        known = self._known[1]
         return [self._counted(block, known.get) for block in blocks]
 
     def _counted(self, block: list[Any], number_of: Callable[[Any], int | None]) -> Chunk:
