@@ -32,6 +32,22 @@ class Chunk(NamedTuple):
     def counts(self) -> NDArray[np.int32]:
         return self.room.view(np.int32)[: len(self.numbers)]
 
+    def pieces(self, n: int) -> Iterator["Rows"]:
+        """The same rows in n pieces of about as many entries."""
+        ends = np.concatenate([[0], np.cumsum(self.lengths)])
+        borders = np.searchsorted(ends, [len(self.numbers) * i // n for i in range(n)]).tolist()
+        for start, stop in pairwise([*borders, len(self.lengths)]):
+            part = slice(ends[start], ends[stop])
+            yield Rows(self.lengths[start:stop], self.numbers[part], self.counts[part])
+
+
+class Rows(NamedTuple):
+    """A part of a chunk."""
+
+    lengths: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
 
 def add_up(totals: NDArray[Any], numbers: NDArray[np.int32], counts: NDArray[np.int32] | None = None) -> None:
     """totals[number] += its count, or one; what a chunk costs does not depend on how many numbers there are."""
@@ -103,12 +119,10 @@ class Share:
         if not first:
             self.vocabulary.absorb(terms.vocabulary, 0, terms.ignored, self.nodes, None)
 
-    def read(self, blocks: list[list[str]], ignored: int) -> list[Chunk]:
-        chunks = []
+    def read(self, blocks: list[list[str]], ignored: int) -> Chunk:
         for block in blocks:
             self.reader.count(block, self.vocabulary, True, ignored, None)
-            chunks.append(Chunk(*self.reader.take()))
-        return chunks
+        return Chunk(*self.reader.take())
 
     def hand_over(self, vocabulary: Any) -> None:
         """The nodes that are new since the last time go to the vocabulary of all, in their order."""
@@ -173,9 +187,9 @@ class EngineTerms:
         shares = [Share(self, workers, first) for first in (True, *[False] * (workers.threads - 1))]
         chunks: list[Chunk] = []
 
-        def renumber(nodes: NDArray[np.int32], chunk: Chunk) -> None:
+        def renumber(nodes: NDArray[np.int32], piece: Rows) -> None:
             with Lent(self._idle, self.plan, workers) as mine:
-                mine.renumber(chunk.lengths, chunk.numbers, chunk.counts, nodes, len(self))
+                mine.renumber(piece.lengths, piece.numbers, piece.counts, nodes, len(self))
 
         for ahead in rounds(blocks, workers):
             borders = [len(ahead) * i // len(shares) for i in range(len(shares) + 1)]
@@ -183,9 +197,11 @@ class EngineTerms:
             found = workers.map(lambda share, part: share.read(part, self.ignored), zip(shares, parts, strict=True))
             for share in shares[1:]:
                 share.hand_over(self.vocabulary)
-            others = [(share.nodes, chunk) for share, part in zip(shares[1:], found[1:], strict=True) for chunk in part]
-            workers.map(renumber, others)
-            chunks += [chunk for part in found for chunk in part]
+            pieces = zip(shares[1:], found[1:], strict=True)
+            workers.map(
+                renumber, [(share.nodes, piece) for share, chunk in pieces for piece in chunk.pieces(len(shares))]
+            )
+            chunks += found
         rows = shares[0].reader.rows(len(self)).astype(np.int64)
         for share in shares[1:]:
             rows[share.nodes] += share.reader.rows(len(share.nodes))
