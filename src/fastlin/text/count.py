@@ -1,8 +1,7 @@
 """Counts of words and n-grams, in columns that a vocabulary learns."""
 
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Self
 
@@ -17,70 +16,13 @@ from sklearn.utils.metadata_routing import UNUSED
 from fastlin import validation
 from fastlin.text.analysis import WORDS, checked_dtype, checked_flag
 from fastlin.text.documents import reject_string
+from fastlin.text.learned import Learned, checked_vocabulary, has_capitals
 from fastlin.text.matrices import assemble, csr
 from fastlin.text.negation import PREFIX
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
 from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms, add_up
 from fastlin.validation import real_number, whole_number
-
-
-@dataclass
-class Learned:
-    """The terms, and the column of each; −1: it has none."""
-
-    terms: Terms
-    columns: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # how many documents had each term
-    n_columns: int = 0
-    n_documents: int = 0
-    given: dict[Any, int] | None = None  # a vocabulary of the user's, as it was given
-    frequencies: NDArray[np.int64] | None = None  # how many documents had the term of each of its columns
-    cached: dict[Any, int] | None = field(default=None, repr=False)
-
-    @property
-    def vocabulary(self) -> dict[Any, int]:
-        """{term: column}, in the order of first appearance; made when it is asked for."""
-        if self.given is not None:
-            return self.given
-        if self.cached is None:
-            numbers = np.flatnonzero(self.columns >= 0).astype(np.int32)
-            self.cached = dict(zip(self.terms.names(numbers).tolist(), self.columns[numbers].tolist(), strict=True))
-        return self.cached
-
-    def names(self) -> NDArray[np.object_]:
-        """The terms in the order of their columns."""
-        if self.given is not None:
-            names = np.empty(self.n_columns, object)
-            names[list(self.given.values())] = list(self.given)
-            return names
-        numbers = np.empty(self.n_columns, np.int32)
-        known = np.flatnonzero(self.columns >= 0)
-        numbers[self.columns[known]] = known
-        return self.terms.names(numbers)
-
-    def documents(self) -> NDArray[np.int64]:
-        """How many documents had the term of each column."""
-        if self.frequencies is not None:
-            return self.frequencies
-        documents = np.zeros(self.n_columns, np.int64)
-        known = np.flatnonzero(self.columns >= 0)
-        documents[self.columns[known]] = self.rows[known]
-        return documents
-
-
-def _check_columns(given: dict[Any, Any]) -> None:
-    """Refuse a mapping whose values are not 0, 1, … in some order."""
-    n = len(given)
-    if not all(type(column) is int for column in given.values()):
-        for term, column in given.items():
-            whole_number(f"the column of {term!r:.50} in vocabulary", column, 0)
-    found = set(given.values())
-    if len(found) < n:
-        raise ValueError("Vocabulary contains repeated indices.")
-    missing = next((column for column in range(n) if column not in found), None)
-    if missing is not None:
-        raise ValueError(f"Vocabulary of size {n} doesn't contain index {missing}.")
 
 
 class CountVectorizer(Reading, SparseOutput, BaseEstimator):
@@ -455,34 +397,12 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
 
     def _given(self, vocabulary: Any) -> Learned:
         """A vocabulary of the user's, once it is found to be one."""
-        if isinstance(vocabulary, (str, bytes)) or not isinstance(vocabulary, Iterable):
-            raise ValueError(f"vocabulary must be a mapping of terms to columns, or terms; got {vocabulary!r:.50}")
-        if isinstance(vocabulary, Mapping):
-            given = dict(vocabulary)
-            _check_columns(given)
-        else:
-            given = {}
-            for column, term in enumerate(
-                sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary
-            ):
-                if given.setdefault(term, column) != column:
-                    raise ValueError(f"Duplicate term in vocabulary: {term!r}")
-        if not given:
-            raise ValueError("empty vocabulary passed to fit")
-        mark = PREFIX if self.negation else ""  # what the vectoriser itself puts before a word is no capital of it
-        if self.lowercase and any(
-            any(map(str.isupper, term.removeprefix(mark)))
-            for term in given
-            if isinstance(term, str) and not (term.isascii() and term.islower())
-        ):
+        given = checked_vocabulary(vocabulary)
+        if self.lowercase and has_capitals(given, PREFIX if self.negation else ""):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. "
                 "These entries will not be matched with any documents",
                 UserWarning,
                 stacklevel=4,
             )
-        terms = self._new_terms()
-        numbers = terms.add(list(given))
-        columns = np.full(len(terms), -1, np.int32)
-        columns[numbers[numbers >= 0]] = np.array(list(given.values()))[numbers >= 0]
-        return Learned(terms, columns, n_columns=len(given), given=given)
+        return Learned.of(self._new_terms(), given)
