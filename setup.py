@@ -77,6 +77,10 @@ def extension(path: str) -> Extension:
 class BuildEveryInstructionSet(build_ext):
     """The same C file is compiled once for each build, so each needs a folder of its own for its object."""
 
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
     def build_extensions(self) -> None:
         supported = [build for build, flags in BUILDS.items() if self.accepts(flags)]
         translated = {Path(module.sources[0]).stem: module for module in self.extensions}
