@@ -96,10 +96,10 @@ def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
     strings = list(strings)
     text = "".join(strings)
     if text.isascii():
-        lengths, arena = [len(string) for string in strings], text.encode()
+        lengths, arena = list(map(len, strings)), text.encode()
     else:
         parts = [string.encode("utf-8", "surrogatepass") for string in strings]
-        lengths, arena = [len(part) for part in parts], b"".join(parts)
+        lengths, arena = list(map(len, parts)), b"".join(parts)
     if max(lengths, default=0) >= 2**31 - 1024:
         raise ValueError("a term is longer than 2 GiB")
     offsets = np.zeros(len(strings) + 1, np.int64)

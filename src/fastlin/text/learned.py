@@ -57,7 +57,7 @@ class Learned:
     @classmethod
     def of(cls, terms: Terms, given: dict[Any, int]) -> "Learned":
         """A vocabulary that was given, in terms that are still empty."""
-        numbers, places = terms.add(list(given)), np.array(list(given.values()))
+        numbers, places = terms.add(list(given)), np.fromiter(given.values(), np.int64, len(given))
         columns = np.full(len(terms), -1, np.int32)
         columns[numbers[numbers >= 0]] = places[numbers >= 0]
         return cls(terms, columns, n_columns=len(given), given=given)
@@ -96,7 +96,7 @@ def _check_columns(given: dict[Any, Any]) -> None:
 
 def has_capitals(given: dict[Any, int], mark: str) -> bool:
     """Whether a term has a capital letter beside the mark that the vectoriser itself puts before a word."""
-    terms = [term for term in given if isinstance(term, str)]
+    terms = list(given) if set(map(type, given)) <= {str} else [term for term in given if isinstance(term, str)]
     text = "".join(terms)
     if text.isascii() and text == text.lower():
         return False

@@ -156,7 +156,9 @@ class EngineTerms:
 
     def add(self, terms: list[str]) -> NDArray[np.int32]:
         """The numbers of terms that the analysis could give; −1 for the others: no document has them."""
-        bytes_and_offsets = encoded([term if isinstance(term, str) else "" for term in terms])
+        if not set(map(type, terms)) <= {str}:
+            terms = [term if isinstance(term, str) else "" for term in terms]
+        bytes_and_offsets = encoded(terms)
         if self.plan.unit != reader.WORDS:
             return self.vocabulary.add_strings(*bytes_and_offsets)
         low, high = self.plan.ngrams
