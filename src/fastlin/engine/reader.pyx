@@ -19,7 +19,7 @@ from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_b
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
 from fastlin.engine.reading cimport Plan, Scratch, Target, forget_words, free_scratch, need, read
 from fastlin.engine.tables cimport (
-    BATCH, Lexicon, Slot, Table, free_lexicon, make_lexicon, pairs, reserve, strings, zeros,
+    BATCH, PADDING, Lexicon, Slot, Table, free_lexicon, make_lexicon, pairs, reserve, strings, zeros,
 )
 from fastlin.engine.tally cimport Tally, add, clear, drain, freed, make_cells
 from fastlin.engine.tokens cimport Document
@@ -229,8 +229,8 @@ cdef void copy_bytes(uint8_t[::1] to, const void* source):
 
 
 cdef void* copied(const void* source, size_t size) noexcept nogil:
-    """The same bytes in memory like that of tables."""
-    cdef void* copy = zeros(size)
+    """The same bytes in memory like that of tables, and as many behind them as may be read."""
+    cdef void* copy = zeros(size + PADDING)
     if copy != NULL and source != NULL:
         memcpy(copy, source, size)
     return copy
@@ -254,7 +254,7 @@ cdef bint copy_lexicon(Lexicon* to, const Lexicon* lexicon) noexcept nogil:
     to.last = <int32_t*>copied(lexicon.last, lexicon.n * sizeof(int32_t))
     if not done or to.arena == NULL or to.offsets == NULL or to.prefix == NULL or to.last == NULL:
         return False
-    to.arena_room, to.offsets_room, to.nodes_room = used, lexicon.n_strings + 1, lexicon.n
+    to.arena_room, to.offsets_room, to.nodes_room = used + PADDING, lexicon.n_strings + 1, lexicon.n
     to.n_strings, to.n = lexicon.n_strings, lexicon.n
     return True
 
