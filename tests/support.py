@@ -2,6 +2,10 @@
 
 import contextlib
 import inspect
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -152,3 +156,28 @@ def random_sparse(n_rows, n_features, row_length, n_labels, seed=0, dtype=np.flo
     y = rng.integers(0, n_labels, size=n_rows)
     y[:n_labels] = np.arange(n_labels)
     return X, y
+
+
+def for_ever(call):
+    """A call shorter than the delay is made again."""
+    while True:
+        call()
+
+
+def interrupted_after(delay, call):
+    """Send SIGINT to this process while `call` runs; the seconds from the signal to its return."""
+    sent = []
+
+    def press():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(delay, press)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            for_ever(call)
+        return time.perf_counter() - sent[0]
+    finally:
+        timer.cancel()
+        timer.join()

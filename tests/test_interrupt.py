@@ -1,10 +1,5 @@
 """Ctrl-C: a fit on ten million non-zeros ends within half a second, and leaves the estimator as it was."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -13,7 +8,7 @@ from fastlin import LogisticRegression, run
 from fastlin.optim import epochs
 from fastlin.validation import as_rows
 from logistic_problems import frozen
-from support import assert_same_bits, make, random_sparse, refused, snapshot, text_like
+from support import assert_same_bits, interrupted_after, make, random_sparse, refused, snapshot, text_like
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 LIMIT = 0.5
@@ -35,31 +30,6 @@ def ten_million():
     X, y = random_sparse(n_rows=100_000, n_features=100_000, row_length=100, n_labels=20, dtype=np.float32)
     np.abs(X.data, out=X.data)
     return X, y
-
-
-def for_ever(call):
-    """A call shorter than the delay is made again."""
-    while True:
-        call()
-
-
-def interrupted_after(delay, call):
-    """Send SIGINT to this process while `call` runs; the seconds from the signal to its return."""
-    sent = []
-
-    def press():
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(delay, press)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            for_ever(call)
-        return time.perf_counter() - sent[0]
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 @pytest.mark.timing

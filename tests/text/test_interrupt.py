@@ -1,15 +1,11 @@
 """Ctrl-C: it ends what a vectoriser does within half a second, and leaves the vectoriser as it was."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from fastlin import text
+from support import interrupted_after
 from text_support import VECTORIZERS, assert_same_bits, fitted_state
 
 pytestmark = [pytest.mark.usefixtures("ctrl_c"), pytest.mark.timing]
@@ -29,30 +25,6 @@ OPTIONS = {
 def megabyte():
     rng = np.random.default_rng(0)
     return " ".join(f"word{k}" for k in rng.zipf(1.2, size=130_000) % 50_000)
-
-
-def for_ever(call):
-    while True:
-        call()
-
-
-def interrupted_after(delay, call):
-    """Send SIGINT to this process while `call` runs, again and again if it is short; the seconds until it ends."""
-    sent = []
-
-    def press():
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(delay, press)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            for_ever(call)
-        return time.perf_counter() - sent[0]
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

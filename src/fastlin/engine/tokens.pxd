@@ -5,11 +5,11 @@ character by character. A piece ends between tokens, and is as long as its longe
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
 from fastlin.engine.characters cimport CLAUSE, DIGIT, QUOTE, VISIBLE, WORD
-from fastlin.engine.characters cimport Alphabet, kind_of, lower_case, unit, width, write
+from fastlin.engine.characters cimport Alphabet, kind_of, lower_case, unit, write
 from fastlin.engine.tables cimport PADDING, Lexicon, reserve, strings
 from fastlin.engine.tally cimport lowest_bit
 

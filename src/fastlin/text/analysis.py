@@ -26,7 +26,6 @@ ACCENTS = {None: None, "ascii": strip_accents_ascii, "unicode": strip_accents_un
 UNITS = {"word": reader.WORDS, "char": reader.CHARACTERS, "char_wb": reader.IN_WORDS}
 LONGEST = 1000  # words of an n-gram that the engine puts together
 FURTHEST = 2**30  # characters
-NOTHING = np.empty(0, np.int32)
 # a run of word characters, whole: of at least so many, perhaps not after a digit; or a run of what is no white space
 RUN = re.compile(
     r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?"
@@ -340,23 +339,20 @@ class Analysis:
 
     def _text_of(self, plan: Plan) -> Callable[[Any], str]:
         """The function from a document to the string that the engine reads."""
-        decode = self.decode if self.input != "content" or self._overrides("decode") else None
+        given = self.input == "content" and not self._overrides("decode")
         plain = not (self.lowercase or self._own_preprocessor() or self.strip_accents is not None)
         preprocess = None if plan.fold or plain else self.build_preprocessor()
 
         def text_of(document: Any) -> str:
-            if decode is not None or type(document) is not str:
+            if type(document) is not str or not given:
                 document = self.decode(document)
                 document = str.__str__(document) if isinstance(document, str) else document  # not of a subclass
             if preprocess is not None:
-                return preprocess(document)
+                document = preprocess(document)
+            if not isinstance(document, str):
+                raise TypeError(f"expected a string or bytes, got {type(document).__name__}: {document!r:.50}")
             # the two whose lower case is not one character, the same everywhere
-            if (
-                plan.fold
-                and type(document) is str
-                and not document.isascii()
-                and ("\u0130" in document or "\u03a3" in document)
-            ):
+            if plan.fold and not document.isascii() and ("\u0130" in document or "\u03a3" in document):
                 return document.lower()
             return document
 

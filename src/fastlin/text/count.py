@@ -286,14 +286,15 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         reject_string(raw_documents)
         self._check_parameters()
         self._warn_of_unused()
-        known = self._terms if grow and hasattr(self, "_terms") else Learned(self._new_terms())
+        before = self._terms if grow and hasattr(self, "_terms") else None
         if self.vocabulary is not None:
-            return self._learn_frequencies(raw_documents, known if grow else Learned(self._new_terms()))
-        if known.given is not None:
+            return self._learn_frequencies(raw_documents, before)
+        if before is not None and before.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
-        if self._matching(known) is not known:
+        if before is not None and self._matching(before) is not before:
             raise ValueError("the analysis was changed: a vocabulary grows with the parameters it was begun with")
-        terms = known.terms.copy()
+        terms = self._new_terms() if before is None else before.terms.copy()
+        known = before or Learned(terms)
         chunks, rows = terms.learn(self._blocks(raw_documents), self.n_jobs)
         rows[: len(known.rows)] += known.rows
         learned = Learned(terms, n_documents=known.n_documents + sum(len(chunk.lengths) for chunk in chunks))
@@ -319,14 +320,16 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         return chunks, columns, learned.n_columns
 
     def _learn_frequencies(
-        self, raw_documents: Any, known: Learned
+        self, raw_documents: Any, known: Learned | None
     ) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
         """The same for a vocabulary that was given: all there is to learn is how many documents have each term."""
         learned = self._given(self.vocabulary)
         chunks = self._read(learned, raw_documents)
-        learned.n_documents = known.n_documents + sum(len(chunk.lengths) for chunk in chunks)
-        before = known.frequencies if known.frequencies is not None else np.zeros(learned.n_columns, np.int64)
-        learned.frequencies = before.copy()
+        learned.n_documents = sum(len(chunk.lengths) for chunk in chunks)
+        learned.frequencies = np.zeros(learned.n_columns, np.int64)
+        if known is not None and known.frequencies is not None and known.given == learned.given:
+            learned.n_documents += known.n_documents
+            learned.frequencies += known.frequencies
         for chunk in chunks:
             add_up(learned.frequencies, chunk.numbers)
         self._terms, self.fixed_vocabulary_ = learned, True

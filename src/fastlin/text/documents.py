@@ -32,21 +32,21 @@ def decoded(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
     return document
 
 
-def blocks(documents: Iterable[Any], text_of: Callable[[Any], str]) -> Iterator[list[str]]:
-    """Lists of strings that own their documents while the GIL is free; an error names the document."""
-    block: list[str] = []
+def blocks(documents: Iterable[Any], read: Callable[[Any], Any], limit: int) -> Iterator[list[Any]]:
+    """Lists of what is read of documents, of about `limit` items in all; an error names the document.
+
+    A list owns its strings while the GIL is free.
+    """
+    block: list[Any] = []
     size = 0
     for number, document in enumerate(documents):
         try:
-            text = text_of(document)
-            if not isinstance(text, str):
-                raise TypeError(f"expected a string or bytes, got {type(text).__name__}: {text!r:.50}")
-        except (TypeError, ValueError, AttributeError, OSError) as error:
+            block.append(read(document))
+        except Exception as error:
             error.add_note(f"document {number} of raw_documents")
             raise
-        block.append(text)
-        size += len(text)
-        if size >= BLOCK or len(block) >= BLOCK:
+        size += len(block[-1]) + 1
+        if size >= limit:
             yield block
             block, size = [], 0
     if block:

@@ -1,10 +1,10 @@
 """What is common to vectorisers that read documents: their parameters, their terms, their blocks of texts."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
+from fastlin.text import documents
 from fastlin.text.analysis import Analysis
-from fastlin.text.documents import blocks
 from fastlin.text.vocabulary import EngineTerms, PythonTerms
 
 FEATURES = 1 << 16  # that are counted together, where a user's functions find them
@@ -25,30 +25,12 @@ class Reading(Analysis):
         """What the terms read: texts, or the features that a user's analysis gives."""
         plan = self._plan()
         if plan is not None:
-            return blocks(raw_documents, self._text_of(plan))
+            return documents.blocks(raw_documents, self._text_of(plan), documents.BLOCK)
         analyze = self.build_analyzer()
-        return _analysed(analyze, raw_documents)
+        return documents.blocks(raw_documents, lambda document: list(analyze(document)), FEATURES)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _analysed(analyze: Callable[[Any], Iterable[Any]], documents: Iterable[Any]) -> Iterator[list[list[Any]]]:
-    """The features of documents, some thousands at a time."""
-    block: list[list[Any]] = []
-    size = 0
-    for number, document in enumerate(documents):
-        try:
-            block.append(list(analyze(document)))
-        except Exception as error:
-            error.add_note(f"document {number} of raw_documents")
-            raise
-        size += len(block[-1]) + 1
-        if size >= FEATURES:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block
