@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from fastlin import data as data
     from fastlin import losses as losses
     from fastlin import select as select
     from fastlin import text as text
+    from fastlin.data.corpus import Corpus as Corpus
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
     from fastlin.linear.lexicon import LexiconClassifier as LexiconClassifier
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CandidateClassifier",
     "Conjunctions",
+    "Corpus",
     "CountVectorizer",
     "DictVectorizer",
     "DocumentFeatures",
@@ -54,6 +57,7 @@ __all__ = [
     "TfidfTransformer",
     "TfidfVectorizer",
     "__version__",
+    "data",
     "losses",
     "select",
     "text",
@@ -62,6 +66,7 @@ __all__ = [
 _HOMES = {
     "CandidateClassifier": "fastlin.linear.candidates",
     "Conjunctions": "fastlin.text.conjunctions",
+    "Corpus": "fastlin.data.corpus",
     "CountVectorizer": "fastlin.text.count",
     "DictVectorizer": "fastlin.text.dicts",
     "DocumentFeatures": "fastlin.text.document",
@@ -83,7 +88,7 @@ _HOMES = {
     "TfidfVectorizer": "fastlin.text.weighted",
 }
 
-_ROOMS = ("losses", "select", "text")
+_ROOMS = ("data", "losses", "select", "text")
 
 _ALIASES = {"MaxEnt": "LogisticRegression"}
 
