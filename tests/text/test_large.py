@@ -1,6 +1,10 @@
 """What is large: a document, a token, a number of documents, a vocabulary; and what it leaves behind."""
 
 import os
+import subprocess
+import sys
+import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -142,3 +146,50 @@ def test_calls_leave_nothing_behind(name, n_jobs):
     for _ in range(20):
         use()
     assert resident() - before < 12 * MB
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("options", [{}, {"max_features": 500, "binary": True}, {"vocabulary": ["w1", "w2"]}], ids=str)
+def test_fit_on_a_stream_keeps_no_rows(options):
+    code = f"""
+    import numpy as np
+    from fastlin.text import TfidfVectorizer
+
+    def peak():
+        return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
+
+    def stream():
+        rng = np.random.default_rng(0)
+        words = [f"w{{i}}" for i in range(1000)]
+        documents = [" ".join(words[i] for i in rng.permutation(1000)[:200]) for _ in range(100)]
+        for _ in range(1000):
+            yield from documents
+
+    TfidfVectorizer(**{options!r}).fit(documents for documents, _ in zip(stream(), range(2000)))
+    before = peak()
+    vectorizer = TfidfVectorizer(**{options!r}).fit(stream())
+    assert vectorizer._terms.n_documents == 100_000
+    assert vectorizer._terms.names().size == len(vectorizer.idf_)
+    print(peak() - before)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 60  # megabytes; the rows have 20 million entries
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"max_features": 7, "binary": True}, {"vocabulary": ["a b", "c", "d"]}], ids=str
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("analyzer", ["word", str.split], ids=["engine", "python"])
+def test_fit_learns_what_fit_transform_learns(options, n_jobs, analyzer):
+    rng = np.random.default_rng(0)
+    documents = [" ".join(rng.choice([*"abcdefghij"], rng.integers(0, 9))) for _ in range(300)]
+    options = {"ngram_range": (1, 2) if analyzer == "word" else (1, 1), "token_pattern": r"\w+", **options}
+    one, other = (TfidfVectorizer(n_jobs=n_jobs, analyzer=analyzer, **options) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of parameters that an analyzer leaves unused
+        one.fit_transform(documents)
+        other.fit(iter(documents))
+    assert one.vocabulary_ == other.vocabulary_
+    assert list(one.vocabulary_) == list(other.vocabulary_)
+    assert one.idf_.tolist() == other.idf_.tolist()

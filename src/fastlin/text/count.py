@@ -1,7 +1,8 @@
 """Counts of words and n-grams, in columns that a vocabulary learns."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from numbers import Integral
 from typing import Any, Self
 
@@ -21,8 +22,10 @@ from fastlin.text.matrices import assemble, csr
 from fastlin.text.negation import PREFIX
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
-from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms, add_up
+from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms, Totals, add_up
 from fastlin.validation import real_number, whole_number
+
+AHEAD = 64  # blocks that are read together where their rows are not kept
 
 
 class CountVectorizer(Reading, SparseOutput, BaseEstimator):
@@ -162,7 +165,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             As `input` says.
         y : ignored
         """
-        self._learn(raw_documents, grow=False)
+        self._learn(raw_documents, grow=False, keep=False)
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
@@ -178,7 +181,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         CSR of shape (n_documents, n_columns)
             The entries of a row are in the order in which their terms first appeared.
         """
-        return self._output(self._matrix(*self._learn(raw_documents, grow=False)), raw_documents)
+        return self._output(self._matrix(*self._learn(raw_documents, grow=False, keep=True)), raw_documents)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn more documents: new terms get columns behind the known ones, which stay what they are.
@@ -192,7 +195,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         y : ignored
         """
         self._check_growth()
-        self._learn(raw_documents, grow=True)
+        self._learn(raw_documents, grow=True, keep=False)
         return self
 
     def transform(self, raw_documents: Any) -> Any:
@@ -281,33 +284,43 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         if self.max_features is not None:
             raise ValueError("max_features cannot grow: which terms are the most frequent is known at the end only")
 
-    def _learn(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
-        """Read the documents: their rows, and the columns of the terms in them (None: they are columns already)."""
+    def _learn(self, raw_documents: Any, grow: bool, keep: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        """Read the documents: their rows, and the columns of the terms in them (None: they are columns already).
+
+        Rows that nobody will `keep` are counted and forgotten: memory then depends on the vocabulary only.
+        """
         reject_string(raw_documents)
         self._check_parameters()
         self._warn_of_unused()
         before = self._terms if grow and hasattr(self, "_terms") else None
         if self.vocabulary is not None:
-            return self._learn_frequencies(raw_documents, before)
+            return self._learn_frequencies(raw_documents, before, keep)
         if before is not None and before.given is not None:
             raise ValueError("vocabulary_ was set: a vocabulary that was given does not grow")
         if before is not None and self._matching(before) is not before:
             raise ValueError("the analysis was changed: a vocabulary grows with the parameters it was begun with")
         terms = self._new_terms() if before is None else before.terms.copy()
         known = before or Learned(terms)
-        chunks, rows = terms.learn(self._blocks(raw_documents), self.n_jobs)
+        learned, totals = Learned(terms, n_documents=known.n_documents), Totals()
+
+        def take(chunk: Chunk) -> None:
+            learned.n_documents += len(chunk.lengths)
+            if self.binary:
+                chunk.counts.fill(1)
+            if self.max_features is not None:
+                totals.add(chunk.numbers, chunk.counts)
+
+        chunks, rows = terms.learn(self._blocks(raw_documents), self.n_jobs, None if keep else take)
+        for chunk in chunks:
+            take(chunk)
         rows[: len(known.rows)] += known.rows
-        learned = Learned(terms, n_documents=known.n_documents + sum(len(chunk.lengths) for chunk in chunks))
         if not rows.any():
             raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
-        if self.binary:
-            for chunk in chunks:
-                chunk.counts.fill(1)
         columns = np.full(len(terms), -1, np.int32)
         columns[: len(known.columns)] = known.columns
         wanted = self._frequent(rows, learned.n_documents) & (columns < 0)
         if self.max_features is not None and wanted.sum() > self.max_features:
-            wanted = self._most_frequent(terms, wanted, chunks)
+            wanted = self._most_frequent(terms, wanted, totals.of(len(terms)))
         learned.n_columns = known.n_columns + int(wanted.sum())
         if not learned.n_columns:
             raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
@@ -320,18 +333,28 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         return chunks, columns, learned.n_columns
 
     def _learn_frequencies(
-        self, raw_documents: Any, known: Learned | None
+        self, raw_documents: Any, known: Learned | None, keep: bool
     ) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
         """The same for a vocabulary that was given: all there is to learn is how many documents have each term."""
         learned = self._given(self.vocabulary)
-        chunks = self._read(learned, raw_documents)
-        learned.n_documents = sum(len(chunk.lengths) for chunk in chunks)
-        learned.frequencies = np.zeros(learned.n_columns, np.int64)
+        learned.frequencies = frequencies = np.zeros(learned.n_columns, np.int64)
         if known is not None and known.frequencies is not None and known.given == learned.given:
             learned.n_documents += known.n_documents
-            learned.frequencies += known.frequencies
-        for chunk in chunks:
-            add_up(learned.frequencies, chunk.numbers)
+            frequencies += known.frequencies
+
+        def learn(blocks: Iterable[list[Any]]) -> list[Chunk]:
+            chunks = self._read(learned, blocks)
+            for chunk in chunks:
+                learned.n_documents += len(chunk.lengths)
+                add_up(frequencies, chunk.numbers)
+            return chunks
+
+        blocks, chunks = iter(self._blocks(raw_documents)), []
+        if keep:
+            chunks = learn(blocks)
+        else:
+            while some := list(islice(blocks, AHEAD)):
+                learn(some)
         self._terms, self.fixed_vocabulary_ = learned, True
         return chunks, None, learned.n_columns
 
@@ -347,11 +370,8 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             )
         return (rows > 0) & (rows >= low) & (rows <= high)
 
-    def _most_frequent(self, terms: Terms, wanted: NDArray[np.bool_], chunks: list[Chunk]) -> NDArray[np.bool_]:
+    def _most_frequent(self, terms: Terms, wanted: NDArray[np.bool_], totals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The max_features terms with the largest counts; numpy decides between equals, as in scikit-learn."""
-        totals = np.zeros(len(wanted))
-        for chunk in chunks:
-            add_up(totals, chunk.numbers, chunk.counts)
         numbers = np.flatnonzero(wanted)
         by_name = numbers[np.argsort(terms.order(wanted, 0)[numbers])]
         dtype = np.dtype(self.dtype)
@@ -364,9 +384,9 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         data, indices, indptr = assemble(chunks, columns, self.dtype)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
 
-    def _read(self, learned: Learned, raw_documents: Any) -> list[Chunk]:
+    def _read(self, learned: Learned, blocks: Iterable[list[Any]]) -> list[Chunk]:
         """Count the known terms of the documents."""
-        chunks = learned.terms.count(self._blocks(raw_documents), learned.columns, self.n_jobs)
+        chunks = learned.terms.count(blocks, learned.columns, self.n_jobs)
         if self.binary:
             for chunk in chunks:
                 chunk.counts.fill(1)
@@ -376,7 +396,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         reject_string(raw_documents)
         self._check_analysis()
         learned = self._matching(self._known())
-        return self._matrix(self._read(learned, raw_documents), None, learned.n_columns)
+        return self._matrix(self._read(learned, self._blocks(raw_documents)), None, learned.n_columns)
 
     def _known(self) -> Learned:
         """What was learnt, or the vocabulary that was given."""

@@ -260,7 +260,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         for block in self._blocks(X):
             if np.count_nonzero(kept.rows) >= self.names:
                 break
-            _, rows = kept.terms.learn([block], None)
+            _, rows = kept.terms.learn([block], None, None)
             rows[: len(kept.rows)] += kept.rows
             kept = Kept(kept.terms, rows)
         self._kept = kept

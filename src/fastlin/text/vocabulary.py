@@ -49,6 +49,10 @@ class Rows(NamedTuple):
     counts: NDArray[np.int32]
 
 
+Take = Callable[[Chunk], None]
+Counts = NDArray[np.int64]
+
+
 def add_up(totals: NDArray[Any], numbers: NDArray[np.int32], counts: NDArray[np.int32] | None = None) -> None:
     """totals[number] += its count, or one; what a chunk costs does not depend on how many numbers there are."""
     if 4 * len(numbers) < len(totals):
@@ -57,13 +61,36 @@ def add_up(totals: NDArray[Any], numbers: NDArray[np.int32], counts: NDArray[np.
         totals += np.bincount(numbers, counts, len(totals)).astype(totals.dtype, copy=False)
 
 
+class Totals:
+    """How often each number occurs in chunks; they may bring ever larger numbers."""
+
+    def __init__(self) -> None:
+        self._room = np.zeros(1 << 10, np.int64)
+
+    def add(self, numbers: NDArray[np.int32], counts: NDArray[np.int32] | None = None) -> None:
+        self._grow(int(numbers.max(initial=-1)) + 1)
+        add_up(self._room, numbers, counts)
+
+    def of(self, n: int) -> Counts:
+        """The totals of the first n numbers."""
+        self._grow(n)
+        return self._room[:n]
+
+    def _grow(self, n: int) -> None:
+        if n > len(self._room):
+            more = max(n, 2 * len(self._room)) - len(self._room)
+            self._room = np.concatenate([self._room, np.zeros(more, np.int64)])
+
+
 class Terms(Protocol):
     """What a vectoriser needs of its terms."""
 
     def __len__(self) -> int: ...
     def copy(self) -> "Terms": ...
     def add(self, terms: list[Any]) -> NDArray[np.int32]: ...
-    def learn(self, blocks: Iterable[list[Any]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]: ...
+    def learn(
+        self, blocks: Iterable[list[Any]], n_jobs: int | None, take: Take | None
+    ) -> tuple[list[Chunk], Counts]: ...
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]: ...
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]: ...
     def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]: ...
@@ -167,20 +194,25 @@ class EngineTerms:
         )
         return np.where(numbers < self.ignored, -1, numbers).astype(np.int32)
 
-    def learn(self, blocks: Iterable[list[str]], n_jobs: int | None) -> tuple[list[Chunk], NDArray[np.int64]]:
+    def learn(self, blocks: Iterable[list[str]], n_jobs: int | None, take: Take | None) -> tuple[list[Chunk], Counts]:
         """Count the features of documents, new ones added; in a row in the order of their numbers.
 
-        Also how many of the documents had each.
+        Also how many of the documents had each. `take` gets the rows soon after they are read: none are kept then.
         """
         with Workers(n_jobs) as workers:
             if workers.threads > 1:
-                return self._learn_in_threads(blocks, workers)
+                return self._learn_in_threads(blocks, workers, take)
             own = self.plan.reader()
             for block in blocks:
                 own.count(block, self.vocabulary, True, self.ignored, None)
-            return [Chunk(*own.take())], own.rows(len(self)).astype(np.int64)
+                if take is not None:
+                    take(Chunk(*own.take()))
+            chunks = [Chunk(*own.take())] if take is None else []
+            return chunks, own.rows(len(self)).astype(np.int64)
 
-    def _learn_in_threads(self, blocks: Iterable[list[str]], workers: Workers) -> tuple[list[Chunk], NDArray[np.int64]]:
+    def _learn_in_threads(
+        self, blocks: Iterable[list[str]], workers: Workers, take: Take | None
+    ) -> tuple[list[Chunk], Counts]:
         """In each round every thread reads its share of the documents, the first into the vocabulary itself.
 
         The others' nodes follow in the order of the documents, and their rows get the numbers they have there: those
@@ -203,7 +235,8 @@ class EngineTerms:
             workers.map(
                 renumber, [(share.nodes, piece) for share, chunk in pieces for piece in chunk.pieces(len(shares))]
             )
-            chunks += found
+            for chunk in found:
+                (take or chunks.append)(chunk)
         rows = shares[0].reader.rows(len(self)).astype(np.int64)
         for share in shares[1:]:
             rows[share.nodes] += share.reader.rows(len(share.nodes))
@@ -296,13 +329,15 @@ class PythonTerms:
         self,
         blocks: Iterable[list[Any]],
         n_jobs: int | None,  # noqa: ARG002 - Python holds the GIL
-    ) -> tuple[list[Chunk], NDArray[np.int64]]:
-        numbers = self.numbers
-        chunks = [self._counted(block, lambda term: numbers.setdefault(term, len(numbers))) for block in blocks]
-        rows = np.zeros(len(numbers), np.int64)
-        for chunk in chunks:
-            add_up(rows, chunk.numbers)
-        return chunks, rows
+        take: Take | None,
+    ) -> tuple[list[Chunk], Counts]:
+        numbers, rows = self.numbers, Totals()
+        chunks: list[Chunk] = []
+        for block in blocks:
+            chunk = self._counted(block, lambda term: numbers.setdefault(term, len(numbers)))
+            rows.add(chunk.numbers)
+            (take or chunks.append)(chunk)
+        return chunks, rows.of(len(numbers))
 
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002
         if self._known is None or self._known[0] is not columns:

@@ -199,8 +199,8 @@ class TfidfVectorizer(CountVectorizer):
                 stacklevel=4,
             )
 
-    def _learn(self, raw_documents: Any, grow: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
-        chunks, columns, n_columns = super()._learn(raw_documents, grow)
+    def _learn(self, raw_documents: Any, grow: bool, keep: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        chunks, columns, n_columns = super()._learn(raw_documents, grow, keep)
         tfidf = self._weighting()
         tfidf.learn(self._terms.documents(), self._terms.n_documents, self._float())
         self._tfidf = tfidf
