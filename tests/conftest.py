@@ -21,6 +21,18 @@ settings.register_profile("search", settings.get_profile("ci"), max_examples=100
 settings.load_profile("ci")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Slow tests are left out unless asked for: deselected, as by -m, so that no run reports them as skipped."""
+    if not config.getoption("--slow"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+
+
 @pytest.fixture
 def ctrl_c():
     """SIGINT raises KeyboardInterrupt, as in a terminal: a shell's background jobs ignore it."""

@@ -1,0 +1,17 @@
+"""Model files and checkpoints: named arrays and what belongs to them, in files that hold no code."""
+
+from fastlin.store.archive import ModelFileError, read_archive, write_archive
+from fastlin.store.checkpoint import Checkpoint, identity
+from fastlin.store.exports import export_generator, export_labels, restore_generator, restore_labels
+
+__all__ = [
+    "Checkpoint",
+    "ModelFileError",
+    "export_generator",
+    "export_labels",
+    "identity",
+    "read_archive",
+    "restore_generator",
+    "restore_labels",
+    "write_archive",
+]
