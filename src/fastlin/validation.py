@@ -109,17 +109,29 @@ def as_rows(
         raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if n_columns > WIDEST:
         raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
-    rows = _prove(_to_csr(X, name), name, in_order)
+    return check_values(_prove(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
+
+
+def check_values(
+    rows: Rows,
+    *,
+    dtype: np.dtype[Any] | None = None,
+    name: str = "X",
+    nonnegative: bool = False,
+    start: int = 0,
+) -> Rows:
+    """Proved rows, if their values suit weights of a type and, should they be counts, none is negative.
+
+    `start` is the number of the first, for messages.
+    """
     limit = LIMITS[rows.values.dtype if dtype is None else np.dtype(dtype)]
-    if rows.largest > limit:
-        position = int(np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)[0])
+    if rows.largest > limit and (found := np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)).size:
         advice = f"larger than {limit:g}, the limit of these weights' type"
-        place = _where(rows.indptr, rows.indices, position)
-        raise ValueError(f"{name} holds {rows.values[position]:g} {place}: {advice}")
-    if nonnegative and rows.negative:
-        position = int(np.flatnonzero(rows.values[: rows.nnz] < 0)[0])
-        place = _where(rows.indptr, rows.indices, position)
-        value = f"{rows.values[position]:g}"
+        place = _where(rows.indptr, rows.indices, int(found[0]), start)
+        raise ValueError(f"{name} holds {rows.values[found[0]]:g} {place}: {advice}")
+    if nonnegative and rows.negative and (found := np.flatnonzero(rows.values[: rows.nnz] < 0)).size:
+        place = _where(rows.indptr, rows.indices, int(found[0]), start)
+        value = f"{rows.values[found[0]]:g}"
         raise ValueError(f"Negative values in data: {name} holds {value} {place}; counts cannot be negative")
     return rows
 
@@ -232,8 +244,8 @@ def _repeated(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_columns: 
     return check.repeats(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
 
 
-def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int) -> str:
-    row = int(np.searchsorted(indptr, position, side="right")) - 1
+def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int, start: int = 0) -> str:
+    row = start + int(np.searchsorted(indptr, position, side="right")) - 1
     return f"at row {row}, column {indices[position]}"
 
 

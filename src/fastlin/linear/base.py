@@ -1,7 +1,8 @@
 """What all classifiers share: to scikit-learn they are classifiers of sparse rows."""
 
-from collections.abc import Callable
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,18 +12,61 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import run, validation
+from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.labels import check_kind, places
 from fastlin.validation import Rows
 
 Labelled = tuple[Rows, NDArray[np.int32]]
+Readable = Rows | Corpus
+Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
 
 
-class SparseClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that is fitted once it knows its labels."""
+class Scorer(NamedTuple):
+    """Scores rows with weights of so many columns, in blocks that go to an `Infer`."""
+
+    width: int
+    forward: Callable[[Rows, Infer], None]
+
+
+class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier that is fitted once it knows its labels.
+
+    It reads rows for its predictions all at once or, of a corpus, a segment at a time: `_parts` hands them out, and
+    what `_scorer` returns scores them.
+    """
 
     n_features_in_: int
+    classes_: NDArray[Any]
     coef_: Any
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals."""
+        codes = self._codes(self._checked_rows(X))
+        return self.classes_[codes]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`, which has labels and weights itself.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : array of shape (n_samples,)
+            Labels; None with a Corpus.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        """
+        if not isinstance(X, Corpus):
+            return float(super().score(X, y, sample_weight))
+        refuse_beside_corpus(y=y, sample_weight=sample_weight)
+        classes = labels_of(X)
+        check_kind(self.classes_, classes)
+        right = self.predict(X) == classes[X.codes()]
+        if not X.weighted:
+            return float(np.mean(right))
+        parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
+        total, of_right = np.sum(parts, axis=0)
+        return float(of_right / total)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -32,25 +76,78 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    def _check_width(self, X: Any, rows: Rows, reset: bool) -> None:
+    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
         """Set, or compare, the number of features and their names."""
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if rows.n_columns != self.n_features_in_:  # X may show scikit-learn another shape than its rows have
-            raise ValueError(
-                f"X has {rows.n_columns} features, but {type(self).__name__} expects {self.n_features_in_}"
-            )
+        width = width_of(rows)
+        if width != self.n_features_in_:  # X may show scikit-learn another shape than its rows have
+            raise ValueError(f"X has {width} features, but {type(self).__name__} expects {self.n_features_in_}")
 
-    def _checked_validation(self, X: Any, y: Any, classes: NDArray[Any], learnt: Rows) -> Labelled:
+    def _checked_validation(
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
+    ) -> tuple[Readable, NDArray[np.int32]]:
         """Rows and codes of validation data; a label that is not learnt has the code −1."""
-        if X is None or y is None:
-            raise ValueError("X_val and y_val must be given together")
-        rows = validation.as_rows(X, dtype=learnt.values.dtype, name="X_val")
-        if rows.n_columns != learnt.n_columns:
-            raise ValueError(f"X_val has {rows.n_columns} features, X has {learnt.n_columns}")
+        if isinstance(X, Corpus):
+            refuse_beside_corpus("X_val", y_val=y)
+            rows: Readable = X
+            seen, codes = labels_of(X, "X_val"), X.codes()
+        else:
+            if X is None or y is None:
+                raise ValueError("X_val and y_val must be given together")
+            dtype = learnt.dtype if isinstance(learnt, Corpus) else learnt.values.dtype
+            rows = validation.as_rows(X, dtype=dtype, name="X_val")
+            seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
+        if width_of(rows) != width_of(learnt):
+            raise ValueError(f"X_val has {width_of(rows)} features, X has {width_of(learnt)}")
         validate_data(self, X, reset=False, skip_check_array=True)
-        seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
         check_kind(classes, seen)
         return rows, places(classes, seen)[codes]
+
+    # Reading
+
+    def _wanted(self) -> dict[str, Any]:
+        """What `validation.as_rows` has to see to before rows meet the weights."""
+        return {"dtype": np.dtype(np.float64)}
+
+    def _checked_rows(self, X: Any) -> Readable:
+        """Rows to predict for; those of a corpus are looked at when they are read."""
+        self._check_fitted()
+        rows = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        self._check_width(X, rows, reset=False)
+        return rows
+
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+        """The rows in one piece, or in segments, each with the number of its first row."""
+        if isinstance(rows, Rows):
+            yield 0, rows
+            return
+        for segment in rows.segments():
+            yield segment.start, validation.check_values(segment.rows, start=segment.start, **self._wanted())
+
+    @abstractmethod
+    def _scorer(self) -> Scorer:
+        """What scores rows with the weights as they are now."""
+
+    def _forward(self, rows: Readable, scorer: Scorer, infer: Infer) -> None:
+        """Score rows in blocks, each of which goes to `infer`."""
+        for start, part in self._parts(rows):
+            scorer.forward(part, _from(start, infer))
+
+    def _scores(self, rows: Readable) -> NDArray[np.float64]:
+        """The scores of all rows, [n, columns]."""
+        scorer = self._scorer()
+        whole = np.empty((len(rows), scorer.width))
+        self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
+        return whole
+
+    def _codes(self, rows: Readable) -> NDArray[np.int64]:
+        """Which label each row gets."""
+        codes = np.empty(len(rows), np.int64)
+        self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]))
+        return codes
+
+    def _accuracy(self, rows: Readable, codes: NDArray[np.int32]) -> float:
+        return float(np.mean(self._codes(rows) == codes))
 
     def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
         """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""
@@ -71,16 +168,47 @@ class SparseClassifier(ClassifierMixin, BaseEstimator):
         return self
 
 
-def forward_sparse(
-    rows: Rows, coef: Any, intercept: NDArray[np.float64], infer: Callable[[NDArray[np.float64], int, int], None]
-) -> None:
-    """`run.forward` for weights that are a CSR in scikit-learn's shape."""
+def refuse_beside_corpus(name: str = "X", **given: Any) -> None:
+    """What a corpus brings itself must not be given, too."""
+    for argument, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} is a Corpus, which brings its labels and weights: {argument} must be None")
+
+
+def labels_of(corpus: Corpus, name: str = "X") -> NDArray[Any]:
+    """The labels of a corpus that must have some."""
+    if not len(corpus.classes):
+        raise ValueError(f"{name} is a Corpus without labels")
+    return corpus.classes
+
+
+def width_of(rows: Readable) -> int:
+    """How many features the rows have."""
+    return rows.n_columns if isinstance(rows, Rows) else rows.shape[1]
+
+
+def _from(first: int, infer: Infer) -> Infer:
+    """`infer` for a part that begins at the row `first`."""
+    return (lambda scores, start, stop: infer(scores, first + start, first + stop)) if first else infer
+
+
+def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> Scorer:
+    """For weights [V, K]."""
+    return Scorer(weights.shape[1], lambda rows, infer: run.forward(rows, weights, bias, infer, n_jobs))
+
+
+def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
+    """For weights that are a CSR in scikit-learn's shape."""
     columns = coef.T.tocsr()
-    for start, stop in run.blocks(rows, len(intercept)):
-        indices, values = run.part(rows, start, stop, np.float64)
-        indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
-        block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
-        infer((block @ columns).toarray() + intercept, start, stop)
+
+    def forward(rows: Rows, infer: Infer) -> None:
+        for start, stop in run.blocks(rows, len(intercept)):
+            indices, values = run.part(rows, start, stop, np.float64)
+            indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
+            block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
+            infer((block @ columns).toarray() + intercept, start, stop)
+
+    return Scorer(len(intercept), forward)
 
 
 def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:

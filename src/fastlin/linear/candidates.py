@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fastlin import run, validation
 from fastlin.engine import memory
+from fastlin.linear.base import Scorer, dense_scorer
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
@@ -207,16 +208,12 @@ class CandidateClassifier(MaxentClassifier):
 
     def decision_function(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """The score of each row; `group_sizes`, if given, is checked."""
-        self._check_fitted()
-        dtype = validation.as_real(self.coef_)
-        rows = validation.as_rows(X, dtype=dtype)
-        self._check_width(X, rows, reset=False)
-        weights = self._dense_weights(rows.n_columns, 1, dtype)
+        scores = self._scores(self._checked_rows(X))[:, 0]
         if group_sizes is not None:
-            validation.as_groups(group_sizes, len(rows))
-        return run.scores(rows, weights, np.zeros(1), self.n_jobs)[:, 0]
+            validation.as_groups(group_sizes, len(scores))
+        return scores
 
-    def predict(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:  # type: ignore[override]
         """The place of the best candidate within each group; the first among equals."""
         scores, starts = self._scored(X, group_sizes)
         top = np.maximum.reduceat(scores, starts[:-1])
@@ -245,7 +242,9 @@ class CandidateClassifier(MaxentClassifier):
         scores -= np.repeat(np.maximum.reduceat(scores, starts[:-1]), sizes)
         return scores - np.repeat(np.log(np.add.reduceat(np.exp(scores), starts[:-1])), sizes)
 
-    def score(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None) -> float:
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None
+    ) -> float:
         """The share of the instances whose right candidate is predicted."""
         chosen = self.predict(X, group_sizes)
         gold = validation.as_positions(y, np.concatenate([[0], np.cumsum(group_sizes)]))
@@ -256,6 +255,13 @@ class CandidateClassifier(MaxentClassifier):
         return hasattr(self, "coef_")
 
     # Parts
+
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": validation.as_real(self.coef_)}
+
+    def _scorer(self) -> Scorer:
+        weights = self._dense_weights(self.n_features_in_, 1, validation.as_real(self.coef_))
+        return dense_scorer(weights, np.zeros(1), self.n_jobs)
 
     def _check_parameters(self) -> str:
         one_of("loss", self.loss, LOSSES)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from fastlin import run, validation
-from fastlin.linear.base import SparseClassifier
+from fastlin import validation
+from fastlin.data import Corpus
+from fastlin.linear.base import Readable, Scorer, SparseClassifier, dense_scorer, width_of
 from fastlin.linear.labels import columns, places
 from fastlin.text.negation import PREFIX
 from fastlin.validation import real_number
@@ -126,15 +127,10 @@ class LexiconClassifier(SparseClassifier):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The scores [n, n_labels]; of two labels, those of the second less those of the first."""
-        scores = self._scores(X)
+        scores = self._scores(self._checked_rows(X))
         if columns(len(self.classes_)) > 1:
             return scores
         return np.where(_ties(scores).all(axis=1), 0.0, scores[:, 1] - scores[:, 0])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label that the words of each row speak for."""
-        preferred = np.where(_ties(self._scores(X)), self.class_prior_, -1.0)
-        return self.classes_[np.argmax(preferred, axis=1)]
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -156,21 +152,27 @@ class LexiconClassifier(SparseClassifier):
 
     # Parts
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """s, [n, K]."""
+    def _checked_rows(self, X: Any) -> Readable:
         self._check_fitted()
         validation.as_jobs(self.n_jobs)
-        if self.vectorizer is not None:
+        if self.vectorizer is not None and not isinstance(X, Corpus):
             X = self.vectorizer_.transform(X)
-        rows = validation.as_rows(X, dtype=np.dtype(np.float64))
-        if rows.n_columns != self.n_features_in_:
+        rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        if width_of(rows) != self.n_features_in_:
             raise ValueError(
-                f"X has {rows.n_columns} features, but {type(self).__name__} is expecting "
+                f"X has {width_of(rows)} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
         if self.vectorizer is None and self.vocabulary is None:
             self._check_width(X, rows, reset=False)
-        return run.scores(rows, self._weights, np.zeros(len(self.classes_)), self.n_jobs)
+        return rows
+
+    def _scorer(self) -> Scorer:
+        return dense_scorer(self._weights, np.zeros(len(self.classes_)), self.n_jobs)
+
+    def _codes(self, rows: Readable) -> NDArray[np.int64]:
+        preferred = np.where(_ties(self._scores(rows)), self.class_prior_, -1.0)
+        return np.argmax(preferred, axis=1)
 
     def _columns(self, X: Any, words: list[str]) -> dict[Any, int]:
         """Which column each name is; sets how many there are, and their names."""

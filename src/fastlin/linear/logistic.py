@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from fastlin import run, validation
 from fastlin.engine import memory
-from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Labelled, forward_sparse, probabilities
+from fastlin.linear.base import Labelled, Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.linear.labels import columns
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.optim.design import Design
@@ -244,11 +243,6 @@ class LogisticRegression(MaxentClassifier):
             return scores
         return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row; the first of `classes_` among equals."""
-        codes = self._codes(self._checked_rows(X))
-        return self.classes_[codes]
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`."""
         scores = self._scores(self._checked_rows(X))
@@ -309,32 +303,15 @@ class LogisticRegression(MaxentClassifier):
             theta[:n] = problem.prior.mean
         return theta
 
-    def _checked_rows(self, X: Any) -> Rows:
-        self._check_fitted()
-        rows = validation.as_rows(X, dtype=validation.as_real(self.coef_))
-        self._check_width(X, rows, reset=False)
-        return rows
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": validation.as_real(self.coef_)}
 
-    def _forward(self, rows: Rows, infer: Callable[[NDArray[np.float64], int, int], None]) -> None:
+    def _scorer(self) -> Scorer:
         if sp.issparse(self.coef_):
-            forward_sparse(rows, self.coef_, self.intercept_, infer)
-        else:
-            width = max(len(self.intercept_), columns(len(self.classes_)))
-            weights = self._dense_weights(rows.n_columns, width, validation.as_real(self.coef_))
-            run.forward(rows, weights, np.asarray(self.intercept_, np.float64), infer, self.n_jobs)
-
-    def _scores(self, rows: Rows) -> NDArray[np.float64]:
-        whole = np.empty((len(rows), len(self.intercept_)))
-        self._forward(rows, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
-        return whole
-
-    def _codes(self, rows: Rows) -> NDArray[np.int64]:
-        codes = np.empty(len(rows), np.int64)
-        self._forward(rows, lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]))
-        return codes
-
-    def _accuracy(self, rows: Rows, codes: NDArray[np.int32]) -> float:
-        return float(np.mean(self._codes(rows) == codes))
+            return sparse_scorer(self.coef_, self.intercept_)
+        width = max(len(self.intercept_), columns(len(self.classes_)))
+        weights = self._dense_weights(self.n_features_in_, width, validation.as_real(self.coef_))
+        return dense_scorer(weights, np.asarray(self.intercept_, np.float64), self.n_jobs)
 
 
 def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:

@@ -2,14 +2,15 @@
 
 import copy
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run, store, validation
+from fastlin import store, validation
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import SparseClassifier
+from fastlin.linear.base import Readable, Scorer, SparseClassifier, dense_scorer
 from fastlin.linear.counts import Counts, Prior, right_when_left_out
 from fastlin.linear.labels import places, union
 from fastlin.validation import Rows, real_number
@@ -182,22 +183,9 @@ class MultinomialNB(SparseClassifier):
         self._check_fitted()
         return self._counts.log_phi().T
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable label of each row; the first of `classes_` among equals."""
-        rows = self._checked_rows(X)
-        codes = np.zeros(len(rows), np.int64)
-
-        def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            row_kernels.best(self._counts.possible(scores), codes[start:stop])
-
-        if len(self.classes_) > 1:
-            run.forward(rows, self._counts.log_phi(), self.class_log_prior_, choose, self.n_jobs)
-        return self.classes_[codes]
-
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(x, k) without the multinomial coefficient, columns as `classes_`."""
-        rows = self._checked_rows(X)
-        return run.scores(rows, self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
+        return self._scores(self._checked_rows(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(k | x), columns as `classes_`."""
@@ -248,11 +236,25 @@ class MultinomialNB(SparseClassifier):
         weights = validation.as_weights(sample_weight, len(rows))
         return rows, classes, codes, np.empty(0) if weights is None else weights
 
-    def _checked_rows(self, X: Any) -> Rows:
-        self._check_fitted()
-        rows = validation.as_rows(X, dtype=np.dtype(np.float64), nonnegative=True)
-        self._check_width(X, rows, reset=False)
-        return rows.without_zeros() if rows.zeros and self._counts.impossible() else rows
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": np.dtype(np.float64), "nonnegative": True}
+
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+        for start, part in super()._parts(rows):
+            yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
+
+    def _scorer(self) -> Scorer:
+        return dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
+
+    def _codes(self, rows: Readable) -> NDArray[np.int64]:
+        codes = np.zeros(len(rows), np.int64)
+
+        def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
+            row_kernels.best(self._counts.possible(scores), codes[start:stop])
+
+        if len(self.classes_) > 1:
+            self._forward(rows, self._scorer(), choose)
+        return codes
 
     def _install(self, classes: NDArray[Any], counts: Counts) -> Self:
         self.classes_, self._counts = classes, counts

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import run, store, validation
-from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Labelled, SparseClassifier, forward_sparse
+from fastlin import store, validation
+from fastlin.linear.base import Labelled, Scorer, SparseClassifier, dense_scorer, sparse_scorer
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.optim.epochs import Data, Stopping, count_only, train
@@ -221,14 +220,9 @@ class OnlineClassifier(SparseClassifier, ABC):
         clock = self._state.clock if self._sparse is None else self._sparse.clock
         return int(clock["t"][0]) + 1
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row; the first of `classes_` among equals."""
-        codes = self._codes(self._checked_rows(X))
-        return self.classes_[codes]
-
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
-        scores = self._scores(X)
+        scores = self._scores(self._checked_rows(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def sparsify(self) -> Self:
@@ -325,28 +319,10 @@ class OnlineClassifier(SparseClassifier, ABC):
         self.objective_ = history[-1]["objective"] if history else np.nan
         return self
 
-    def _checked_rows(self, X: Any) -> Rows:
-        self._check_fitted()
-        rows = validation.as_rows(X, dtype=self.coef_.dtype)
-        self._check_width(X, rows, reset=False)
-        return rows
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": self.coef_.dtype}
 
-    def _forward(self, rows: Rows, infer: Callable[[NDArray[np.float64], int, int], None]) -> None:
+    def _scorer(self) -> Scorer:
         if self._sparse is None:
-            run.forward(rows, self._state.coef(), self.intercept_, infer, self.n_jobs)
-            return
-        forward_sparse(rows, self._sparse.coef, self._sparse.intercept, infer)
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        rows = self._checked_rows(X)
-        scores = np.empty((len(rows), len(self.intercept_)))
-        self._forward(rows, lambda block, start, stop: np.copyto(scores[start:stop], block))
-        return scores
-
-    def _codes(self, rows: Rows) -> NDArray[np.int64]:
-        codes = np.empty(len(rows), np.int64)
-        self._forward(rows, lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]))
-        return codes
-
-    def _accuracy(self, rows: Rows, codes: NDArray[np.int32]) -> float:
-        return float(np.mean(self._codes(rows) == codes))
+            return dense_scorer(self._state.coef(), self.intercept_, self.n_jobs)
+        return sparse_scorer(self._sparse.coef, self._sparse.intercept)

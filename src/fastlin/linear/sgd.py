@@ -214,9 +214,9 @@ class SGDClassifier(OnlineClassifier):
     @available_if(_probabilistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`; only with loss="log_loss"."""
-        return probabilities(self._scores(X), len(self.classes_), logarithmic=False)
+        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=False)
 
     @available_if(_probabilistic)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(label | row), columns as `classes_`; only with loss="log_loss"."""
-        return probabilities(self._scores(X), len(self.classes_), logarithmic=True)
+        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=True)

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import run, validation
-from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import SparseClassifier
+from fastlin import validation
+from fastlin.linear.base import Scorer, SparseClassifier, dense_scorer
 from fastlin.linear.labels import columns
 from fastlin.optim.dual import Group, Problem, groups, total, train
-from fastlin.validation import Rows, one_of, real_number, whole_number
+from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("squared_hinge", "hinge")
 MULTI_CLASS = ("ovr", "crammer_singer")
@@ -205,23 +204,9 @@ class LinearSVC(SparseClassifier):
             )
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row; the first of `classes_` among equals."""
-        rows, weights = self._checked_rows(X)
-        codes = np.empty(len(rows), np.int64)
-        run.forward(
-            rows,
-            weights,
-            self.intercept_,
-            lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]),
-            self.n_jobs,
-        )
-        return self.classes_[codes]
-
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
-        rows, weights = self._checked_rows(X)
-        scores = run.scores(rows, weights, self.intercept_, self.n_jobs)
+        scores = self._scores(self._checked_rows(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     # Parts
@@ -290,8 +275,6 @@ class LinearSVC(SparseClassifier):
 
         return report
 
-    def _checked_rows(self, X: Any) -> tuple[Rows, NDArray[np.float64]]:
-        self._check_fitted()
-        rows = validation.as_rows(X, dtype=np.dtype(np.float64))
-        self._check_width(X, rows, reset=False)
-        return rows, self._dense_weights(rows.n_columns, columns(len(self.classes_)), np.float64)
+    def _scorer(self) -> Scorer:
+        weights = self._dense_weights(self.n_features_in_, columns(len(self.classes_)), np.float64)
+        return dense_scorer(weights, self.intercept_, self.n_jobs)
