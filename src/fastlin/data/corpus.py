@@ -1,58 +1,128 @@
 """A corpus: labelled sparse rows that need not fit into memory, in segments that do."""
 
+import os
+import tempfile
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.validation import Rows
+from fastlin.data.builder import Builder
+from fastlin.data.memory import InMemory
+from fastlin.data.scratch import Scratch, TemporaryFolder
+from fastlin.data.segments import Segment, group_starts
+from fastlin.data.shards import OnDisk
+from fastlin.data.target import Target
 
 SEGMENT = 1 << 23  # non-zeros
 
-
-class Segment(NamedTuple):
-    """Consecutive rows of a corpus, and what belongs to them."""
-
-    start: int  # the number of the first
-    rows: Rows
-    codes: NDArray[np.int32]  # the place of each row's label among the corpus's classes; of length 0 without labels
-    weights: NDArray[np.float64]  # of length 0 for all ones
+__all__ = ["Corpus", "Segment"]
 
 
 class Corpus:
-    """Labelled sparse rows in segments of a fixed amount of work, wherever they lie."""
+    """Labelled sparse rows in segments of a fixed amount of work, wherever they lie.
 
-    classes: NDArray[Any]
+    Parameters
+    ----------
+    source : matrix of shape (n_samples, n_features), or path
+        Rows in memory, or the folder of a stored corpus.
+    y : array of shape (n_samples,), optional
+        Labels of rows in memory.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of rows in memory.
+    group_sizes : array, optional
+        How many consecutive rows in memory belong together.
+    verify : bool
+        Compare the CRC-32 of every stored file with the corpus's, once, when it is first used.
 
-    def __init__(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> None:
-        self._rows = validation.as_rows(X)
-        self.classes, self._codes = np.empty(0), np.empty(0, np.int32)
-        if y is not None:
-            self.classes, self._codes = validation.as_labels(y, len(self._rows), estimator="Corpus")
-        weights = validation.as_weights(sample_weight, len(self._rows))
-        self._weights = np.empty(0) if weights is None else weights
-        self.bounds = segment_bounds(self._rows.indptr)
+    Examples
+    --------
+    >>> from fastlin import Corpus
+    >>> corpus = Corpus([[1, 0], [0, 2], [3, 0]], ["a", "b", "a"])
+    >>> corpus
+    Corpus(3 rows, 2 features, 2 labels, 1 segment of float64 in memory)
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        group_sizes: Any = None,
+        verify: bool = True,
+    ) -> None:
+        self._temporary: TemporaryFolder | None = None
+        self._store: InMemory | OnDisk
+        if isinstance(source, str | os.PathLike):
+            if y is not None or sample_weight is not None or group_sizes is not None:
+                raise ValueError("y, sample_weight and group_sizes belong to rows in memory; files have their own")
+            self._store = OnDisk(Path(source), verify)
+        else:
+            self._store = _in_memory(source, y, sample_weight, group_sizes)
+        self.bounds = self._store.bounds(SEGMENT)
+
+    @classmethod
+    def _of(cls, store: InMemory | OnDisk, temporary: TemporaryFolder | None = None) -> Self:
+        corpus = cls.__new__(cls)
+        corpus._store, corpus._temporary = store, temporary
+        corpus.bounds = store.bounds(SEGMENT)
+        return corpus
 
     def __len__(self) -> int:
         """The number of rows."""
-        return int(self.bounds[-1])
+        return self._store.shape[0]
+
+    def __iter__(self) -> Iterator[Segment]:
+        return self.segments()
+
+    def __repr__(self) -> str:
+        sizes = [(len(self), "row"), (self.shape[1], "feature"), (len(self.classes), "label")]
+        counts = ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in sizes)
+        where = "memory" if self.path is None else repr(str(self.path))
+        return f"Corpus({counts}, {self.n_segments} segment{'s' * (self.n_segments != 1)} of {self.dtype} in {where})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_temporary": None}  # a copy in another process uses the folder, but does not own it
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and features."""
-        return len(self), self._rows.n_columns
+        return self._store.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the values of every segment's rows."""
-        return self._rows.values.dtype
+        return self._store.dtype
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The sorted labels; of length 0 if the rows have none."""
+        return self._store.classes
 
     @property
     def weighted(self) -> bool:
         """Whether the rows have weights."""
-        return len(self._weights) > 0
+        return self._store.weighted
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of a stored corpus; None in memory."""
+        return self._store.path
+
+    @property
+    def groups(self) -> NDArray[np.int64] | None:
+        """How many consecutive rows belong together, for each group; None without groups."""
+        return np.diff(group_starts(self._store.groups())) if self._store.grouped else None
+
+    @property
+    def feature_names(self) -> NDArray[np.object_] | None:
+        """The names of the features; None where they have none."""
+        return self._store.names()
 
     @property
     def n_segments(self) -> int:
@@ -60,14 +130,7 @@ class Corpus:
 
     def segment(self, index: int) -> Segment:
         """One segment; it occupies memory for as long as it is held."""
-        start, stop = int(self.bounds[index]), int(self.bounds[index + 1])
-        whole, block = self._rows, slice(start, stop)
-        first, last = whole.indptr[start], whole.indptr[stop]
-        rows = Rows(
-            whole.indptr[start : stop + 1] - first, whole.indices[first:last], whole.values[first:last],
-            whole.n_columns, whole.negative, whole.zeros, whole.largest,
-        )  # fmt: skip
-        return Segment(start, rows, self._codes[block], self._weights[block])
+        return self._store.read(int(self.bounds[index]), int(self.bounds[index + 1]))
 
     def segments(self) -> Iterator[Segment]:
         """All of them in order."""
@@ -75,18 +138,112 @@ class Corpus:
 
     def codes(self) -> NDArray[np.int32]:
         """The place of every row's label among the classes: four bytes a row, held in memory."""
-        return self._codes
+        return self._store.codes()
+
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of every row, held in memory; of length 0 for all ones."""
+        return self._store.weights()
+
+    def scratch(self) -> Scratch:
+        """A place for arrays that a fit keeps a row: in memory if the rows are, else in a file."""
+        return Scratch(None if self.path is None else tempfile.gettempdir())
+
+    def to_memory(self) -> tuple[sp.csr_array, NDArray[Any] | None]:
+        """The rows as one matrix, and their labels.
+
+        Returns
+        -------
+        X : CSR of shape (n_samples, n_features)
+        y : array of shape (n_samples,), or None without labels
+        """
+        indptr = np.zeros(len(self) + 1, np.int64)
+        indices, values = [], []
+        for start, rows, *_ in self.segments():
+            indptr[start + 1 : start + len(rows) + 1] = rows.indptr[1:] + indptr[start]
+            indices.append(rows.indices)
+            values.append(rows.values)
+        X = sp.csr_array((np.concatenate(values), np.concatenate(indices), indptr), shape=self.shape)
+        return X, self.classes[self.codes()] if len(self.classes) else None
+
+    def subset(self, rows: Any) -> "Corpus":
+        """Some of the rows as a corpus of their own; of a stored one in temporary files.
+
+        Parameters
+        ----------
+        rows : array
+            True for each row that is wanted, or the numbers of the rows, which rise.
+        """
+        chosen = _chosen(rows, len(self))
+        if isinstance(self._store, InMemory):
+            return Corpus._of(self._store.take(chosen))
+        temporary = TemporaryFolder()
+        with Target(Path(temporary.path), durable=False) as target:
+            builder = Builder(target, SEGMENT)
+            self._copy(builder, chosen)
+            builder.finish(self.shape[1], self.feature_names)
+        return Corpus._of(OnDisk(target.folder, verify=False), temporary)
+
+    def write(self, path: Any, *, dtype: Any = None) -> "Corpus":
+        """Store the corpus in a folder.
+
+        Parameters
+        ----------
+        path : str or path
+            A new folder, an empty one, or that of a stored corpus, which is replaced once all is written.
+        dtype : {"float32", "float64"}, optional
+            The type of the values; None: what they are. float32 takes half the room and rounds.
+
+        Returns
+        -------
+        Corpus
+            The stored one.
+        """
+        with Target(Path(path)) as target:
+            builder = Builder(target, SEGMENT, validation.as_dtype(dtype))
+            self._copy(builder, None)
+            builder.finish(self.shape[1], self.feature_names)
+        return Corpus(path)
+
+    def _copy(self, builder: Builder, chosen: NDArray[np.int64] | None) -> None:
+        """Give all rows to a builder, or those that are chosen."""
+        groups = self._store.groups()
+        for start, rows, codes, weights in self.segments():
+            size, here = len(rows), np.arange(len(rows))
+            if chosen is not None:
+                first, last = np.searchsorted(chosen, [start, start + size])
+                if first == last:
+                    continue
+                here = chosen[first:last] - start
+                rows = validation.as_rows(rows.matrix()[here])
+            builder.add(
+                rows,
+                (self.classes, codes[here]) if len(codes) else None,
+                weights[here] if len(weights) else None,
+                groups[start : start + size][here] if len(groups) else None,
+            )
 
 
-def segment_bounds(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where segments start, and the number of rows: a rule of the rows alone, however they are stored.
+def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any) -> InMemory:
+    rows = validation.as_rows(X)
+    classes, codes = np.empty(0), np.empty(0, np.int32)
+    if y is not None:
+        classes, codes = validation.as_labels(y, len(rows), estimator="Corpus")
+    weights = validation.as_weights(sample_weight, len(rows))
+    groups = np.empty(0, np.int64)
+    if group_sizes is not None:
+        sizes = np.diff(validation.as_groups(group_sizes, len(rows)))
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+    return InMemory(rows, classes, codes, np.empty(0) if weights is None else weights, groups)
 
-    A segment has as many rows as fit into `SEGMENT` non-zeros, a row counting for one more than it has, but at
-    least one row.
-    """
-    work = indptr + np.arange(len(indptr))
-    bounds = [0]
-    while bounds[-1] < len(indptr) - 1:
-        stop = int(np.searchsorted(work, work[bounds[-1]] + SEGMENT, side="right")) - 1
-        bounds.append(max(stop, bounds[-1] + 1))
-    return np.array(bounds)
+
+def _chosen(rows: Any, n_rows: int) -> NDArray[np.int64]:
+    """Row numbers that rise."""
+    array = np.asarray(rows)
+    if array.dtype == bool and array.shape == (n_rows,):
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
+        raise ValueError(f"rows must be a mask of {n_rows} rows or some row numbers, got {rows!r:.60}")
+    numbers = array.astype(np.int64)
+    if numbers[0] < 0 or numbers[-1] >= n_rows or (numbers[1:] <= numbers[:-1]).any():
+        raise ValueError(f"row numbers must rise from 0 or more to less than {n_rows}")
+    return numbers

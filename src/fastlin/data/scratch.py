@@ -1,0 +1,83 @@
+"""Arrays that a fit keeps besides its model: in memory, or in a file of which only what is in use is mapped."""
+
+import contextlib
+import math
+import mmap
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Scratch:
+    """A place for arrays, such as one for every segment of a corpus.
+
+    Without a folder they are plain arrays. With one they lie in a file there that has no name: it is gone with this
+    object and its arrays, and with the process, however that ends. Its room is reserved before it is used, so that a
+    full disk is an OSError of `zeros`.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self._file, self._size = None, 0
+        if folder is not None:
+            self._file = tempfile.TemporaryFile(prefix="fastlin-", dir=folder, buffering=0)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> "Held":
+        """An array of zeros, which is there while its `map()` is."""
+        shape, dtype = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
+        size = math.prod(shape) * dtype.itemsize
+        if self._file is None or not size:
+            return Held(np.zeros(shape, dtype))
+        start = self._size
+        os.posix_fallocate(self._file.fileno(), start, size)
+        self._size += -(-size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+        return Mapped(self, start, shape, dtype)
+
+    def room(self, start: int, size: int) -> mmap.mmap:
+        """A part of the file, mapped for as long as it is held."""
+        assert self._file is not None
+        return mmap.mmap(self._file.fileno(), size, offset=start)
+
+
+class Held:
+    """An array in memory."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    @contextlib.contextmanager
+    def map(self) -> Iterator[NDArray[Any]]:
+        """The array, to be read and written while the `with` lasts."""
+        yield self._array
+
+
+class Mapped(Held):
+    """An array in a part of a scratch's file."""
+
+    def __init__(self, scratch: Scratch, start: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._scratch, self._start, self._shape, self._dtype = scratch, start, shape, dtype
+
+    @contextlib.contextmanager
+    def map(self) -> Iterator[NDArray[Any]]:
+        """The array, to be read and written while the `with` lasts."""
+        room = self._scratch.room(self._start, math.prod(self._shape) * self._dtype.itemsize)
+        yield np.frombuffer(room, self._dtype).reshape(self._shape)
+
+
+class TemporaryFolder:
+    """A folder that is gone with this object, and at the end of the process that made it."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix="fastlin-")
+        weakref.finalize(self, _remove, self.path, os.getpid())
+
+
+def _remove(path: str, maker: int) -> None:
+    if os.getpid() == maker:  # a child that was forked only uses it
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,232 @@
+"""A corpus on disk: its shards are mapped when their rows are asked for, and proved when they are first seen."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.data.files import CorpusError, Stamp, digest_of, map_array
+from fastlin.data.manifest import NAME, Manifest, ShardFacts, read_manifest
+from fastlin.data.segments import Segment, group_starts, segment_bounds
+from fastlin.data.tables import read_table
+from fastlin.engine import check
+from fastlin.validation import Rows
+
+COLUMNS = {"indptr": np.int64, "indices": np.int32, "label": np.int32, "weight": np.float64, "group": np.int64}
+NO_CODES, NO_WEIGHTS, NO_GROUPS = np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)
+
+
+class Part(NamedTuple):
+    """Some of a shard's rows, as they lie in its files: of the right types and lengths, but not proved."""
+
+    indptr: NDArray[np.int64]  # from 0
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
+class Shard(Protocol):
+    """Rows in one place."""
+
+    n_rows: int
+
+    def part(self, start: int, stop: int) -> Part: ...
+    def indptr(self) -> NDArray[np.int64]: ...
+    def codes(self) -> NDArray[np.int32]: ...
+    def weights(self) -> NDArray[np.float64]: ...
+    def groups(self) -> NDArray[np.int64]: ...
+    def stamp(self) -> Any: ...
+
+
+class NpyShard:
+    """The files `<number>.<column>.npy` of a folder."""
+
+    def __init__(self, folder: Path, number: int, facts: ShardFacts, manifest: Manifest, labelled: bool, verify: bool):
+        self.n_rows = facts.rows
+        self._start, self._facts, self._verify = str(folder / f"{number:06d}"), facts, verify
+        self._labelled, self._weighted = labelled, manifest.weighted
+        self._stamps: dict[str, Stamp] = {}
+
+    def part(self, start: int, stop: int) -> Part:
+        indptr, rows = self.indptr(), slice(start, stop)
+        first, last = int(indptr[start]), int(indptr[stop])
+        values = self._column("values", np.dtype(self._facts.dtype), self._facts.nonzeros)
+        indices = self._column("indices", np.int32, self._facts.nonzeros)
+        return Part(
+            indptr if (start, stop) == (0, self.n_rows) else indptr[start : stop + 1] - first,
+            indices[first:last],
+            values[first:last],
+            self.codes()[rows],
+            self.weights()[rows],
+        )
+
+    def indptr(self) -> NDArray[np.int64]:
+        """Proved to rise from 0 to the number of non-zeros."""
+        known = self._stamps.get("indptr")
+        indptr = self._column("indptr", np.int64, self.n_rows + 1)
+        if self._stamps["indptr"] != known:
+            ends = (int(indptr[0]), int(indptr[-1]))
+            if ends != (0, self._facts.nonzeros) or (indptr[1:] < indptr[:-1]).any():
+                self._stamps.pop("indptr")
+                raise CorpusError(
+                    f"{self._start}.indptr.npy does not divide {self._facts.nonzeros} non-zeros into rows"
+                )
+        return indptr
+
+    def codes(self) -> NDArray[np.int32]:
+        return self._column("label", np.int32, self.n_rows) if self._labelled else NO_CODES
+
+    def weights(self) -> NDArray[np.float64]:
+        return self._column("weight", np.float64, self.n_rows) if self._weighted else NO_WEIGHTS
+
+    def groups(self) -> NDArray[np.int64]:
+        return self._column("group", np.int64, self.n_rows)
+
+    def stamp(self) -> Any:
+        """What was seen of its files; another one when some have changed since."""
+        return tuple(sorted(self._stamps.items()))
+
+    def _column(self, name: str, dtype: Any, length: int) -> NDArray[Any]:
+        """One of the files, mapped; its CRC-32 is proved where it is new or has changed."""
+        path = Path(f"{self._start}.{name}.npy")
+        array, room, stamp = map_array(path, dtype, length)
+        if self._stamps.get(name) != stamp:
+            if self._verify and digest_of(room) != self._facts.digests.get(name):
+                raise CorpusError(f"{path} is damaged: its CRC-32 is not that of the corpus")
+            self._stamps[name] = stamp
+        return array
+
+
+class OnDisk:
+    """The rows of all shards, one behind the other."""
+
+    def __init__(self, path: Path, verify: bool) -> None:
+        folder = path.parent if path.name == NAME else path
+        self.path, self.verify = folder, verify
+        self.manifest = manifest = read_manifest(folder / NAME)
+        place = folder / manifest.folder
+        self.classes = np.empty(0)
+        if "labels" in manifest.tables:
+            self.classes = read_table(place, "labels", manifest.tables["labels"], verify)
+            if not len(self.classes) or (self.classes[1:] <= self.classes[:-1]).any():
+                raise CorpusError(f"the labels of {folder} are not sorted and distinct")
+        labelled = len(self.classes) > 0
+        self.shards: list[Shard] = [
+            NpyShard(place, number, facts, manifest, labelled, verify) for number, facts in enumerate(manifest.shards)
+        ]
+        self.starts = np.cumsum([0, *(shard.n_rows for shard in self.shards)])
+        self._seen: dict[tuple[int, int], Any] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.manifest.rows, self.manifest.features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.manifest.dtype)
+
+    @property
+    def weighted(self) -> bool:
+        return self.manifest.weighted
+
+    @property
+    def grouped(self) -> bool:
+        return self.manifest.grouped
+
+    def names(self) -> NDArray[Any] | None:
+        """The features' names."""
+        facts = self.manifest.tables.get("names")
+        if facts is None:
+            return None
+        return read_table(self.path / self.manifest.folder, "names", facts, self.verify)
+
+    def bounds(self, limit: int) -> NDArray[np.int64]:
+        """Where segments of so much work start, and the number of rows."""
+        if self.manifest.segment == limit:
+            return self.starts
+        indptr = np.concatenate([np.zeros(1, np.int64), *(np.diff(shard.indptr()) for shard in self.shards)])
+        np.cumsum(indptr, out=indptr)
+        return segment_bounds(indptr, limit, group_starts(self.groups()) if self.manifest.grouped else None)
+
+    def groups(self) -> NDArray[np.int64]:
+        """The number of every row's group; of length 0 without groups."""
+        return np.concatenate([shard.groups() for shard in self.shards]) if self.manifest.grouped else NO_GROUPS
+
+    def codes(self) -> NDArray[np.int32]:
+        """The codes of all rows, proved."""
+        codes = np.concatenate([shard.codes() for shard in self.shards])
+        self._check_codes(codes)
+        return codes
+
+    def weights(self) -> NDArray[np.float64]:
+        """The weights of all rows, proved; of length 0 for all ones."""
+        weights = np.concatenate([shard.weights() for shard in self.shards])
+        self._check_weights(weights)
+        return weights
+
+    def read(self, start: int, stop: int) -> Segment:
+        """Consecutive rows, proved; a view of a mapped file where they lie in one and have the type of the values."""
+        inside = range(
+            int(np.searchsorted(self.starts, start, "right")) - 1, int(np.searchsorted(self.starts, stop, "left"))
+        )
+        parts = list(self._parts(inside, start, stop))
+        indptr, indices, values, codes, weights = parts[0] if len(parts) == 1 else _joined(parts)
+        manifest = self.manifest
+        rows = Rows(
+            indptr, indices, values.astype(self.dtype, copy=False),
+            manifest.features, manifest.negative, manifest.zeros, manifest.largest,
+        )  # fmt: skip
+        stamps = [self.shards[number].stamp() for number in inside]
+        if self._seen.get((start, stop)) != stamps:
+            self._prove(rows, codes, weights, f"rows {start} to {stop} of {self.path}")
+            self._seen[start, stop] = stamps
+        return Segment(start, rows, codes, weights)
+
+    def _parts(self, inside: range, start: int, stop: int) -> Iterator[Part]:
+        for number in inside:
+            shard, first = self.shards[number], int(self.starts[number])
+            yield shard.part(max(start - first, 0), min(stop - first, shard.n_rows))
+
+    def _prove(self, rows: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64], where: str) -> None:
+        """What the kernels and the facts of the whole corpus rely on."""
+        fault, _, _, canonical, negative, zeros, largest = check.prove(
+            rows.indptr, rows.indices, rows.values, rows.n_columns
+        )
+        if fault != check.SOUND:
+            raise CorpusError(f"{where} are damaged: {FAULTS[fault]}")
+        if not canonical:
+            raise CorpusError(f"{where} are damaged: the indices of a row do not rise")
+        if negative > rows.negative or zeros > rows.zeros or largest > rows.largest:
+            raise CorpusError(f"{where} are damaged: their values are not those of the corpus")
+        self._check_codes(codes)
+        self._check_weights(weights)
+
+    def _check_codes(self, codes: NDArray[np.int32]) -> None:
+        if len(codes) and not (codes.min() >= 0 and codes.max() < len(self.classes)):
+            raise CorpusError(
+                f"the labels of {self.path} are damaged: one is none of the {len(self.classes)} there are"
+            )
+
+    def _check_weights(self, weights: NDArray[np.float64]) -> None:
+        if not ((weights >= 0) & (weights <= 1e100)).all():
+            raise CorpusError(f"the weights of {self.path} are damaged: one is negative or no number")
+
+
+FAULTS = {
+    check.INDPTR_START: "indptr does not begin at 0",
+    check.INDPTR_ORDER: "indptr falls",
+    check.INDPTR_END: "indptr ends beyond the values",
+    check.INDEX_RANGE: "an index is no column",
+    check.NOT_FINITE: "a value is not finite",
+}
+
+
+def _joined(parts: list[Part]) -> Part:
+    """Parts of several shards as one copy."""
+    offsets = np.cumsum([0, *(part.indptr[-1] for part in parts)])
+    indptr = [part.indptr[1:] + offset for part, offset in zip(parts, offsets.tolist(), strict=False)]
+    rest = (np.concatenate([getattr(part, name) for part in parts]) for name in Part._fields[1:])
+    return Part(np.concatenate([np.zeros(1, np.int64), *indptr]), *rest)

@@ -1,0 +1,52 @@
+"""The folder in which a corpus is made: it has the new one when all of it is there, and until then what it had."""
+
+import contextlib
+import os
+import secrets
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fastlin.data.files import CorpusError
+from fastlin.data.manifest import NAME, Manifest, read_manifest, sync_folder
+
+
+class Target:
+    """Used in a `with`, it leaves nothing behind after a failure.
+
+    Shards are written into `place`, a new folder within; the manifest that names it is put into its place last, and
+    then the shards of the corpus that was here before are removed.
+    """
+
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+        self.folder, self._durable = folder, durable
+        self.place = folder / f"shards-{secrets.token_hex(6)}"
+
+    def __enter__(self) -> Self:
+        if self.folder.exists() and not (self.folder / NAME).exists() and any(self.folder.iterdir()):
+            raise FileExistsError(f"{self.folder} holds other files: give a corpus a folder of its own")
+        self._made, self._done = not self.folder.exists(), False
+        self.place.mkdir(parents=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._done:
+            shutil.rmtree(self.folder if self._made else self.place, ignore_errors=True)
+
+    def commit(self, manifest: Manifest) -> None:
+        """The corpus is complete."""
+        before = None
+        with contextlib.suppress(CorpusError, OSError):
+            before = read_manifest(self.folder / NAME).folder
+        if self._durable:
+            for path in self.place.iterdir():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+            sync_folder(self.place)
+        manifest.write(self.folder)
+        self._done = True
+        if before is not None and before != self.place.name:
+            shutil.rmtree(self.folder / before, ignore_errors=True)
