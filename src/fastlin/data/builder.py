@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin import validation
 from fastlin.data.files import map_array, write_array
 from fastlin.data.manifest import Manifest, ShardFacts, TableFacts
 from fastlin.data.segments import group_starts, segment_bounds
@@ -73,7 +74,7 @@ class Builder:
         if self._columns != list(columns):
             odd = " and ".join(sorted({*self._columns} ^ {*columns}))
             raise ValueError(f"some rows have a {odd} and others, from row {self._n_rows} on, differ")
-        rows = rows if self._dtype is None else rows.astype(self._dtype)
+        rows = rows if self._dtype is None else retyped(rows, self._dtype)
         self._doubles |= rows.values.dtype == DOUBLE
         self._negative |= rows.negative
         self._zeros |= rows.zeros
@@ -174,7 +175,7 @@ class Builder:
 
     def _write(self, pieces: list[Piece]) -> None:
         """One shard."""
-        dtype = FLOAT if all(map(_narrow, pieces)) else DOUBLE
+        dtype = FLOAT if all(narrow(piece.values) for piece in pieces) else DOUBLE
         n_rows, nonzeros = (
             sum(sizes) for sizes in zip(*((len(p.indptr) - 1, len(p.indices)) for p in pieces), strict=True)
         )
@@ -190,12 +191,20 @@ class Builder:
         self._shards.append(ShardFacts(n_rows, nonzeros, str(dtype), digests))
 
 
-def _narrow(piece: Piece) -> bool:
+def retyped(rows: Rows, dtype: np.dtype[Any]) -> Rows:
+    """The rows with values of another type, proved anew: rounding may make zeros, and infinities."""
+    if rows.values.dtype == dtype:
+        return rows
+    with np.errstate(over="ignore", under="ignore"):
+        return validation.as_rows(rows.astype(dtype).matrix())
+
+
+def narrow(values: NDArray[Any]) -> bool:
     """Whether float32 holds the values exactly."""
-    if piece.values.dtype == FLOAT:
+    if values.dtype == FLOAT:
         return True
     with np.errstate(all="ignore"):
-        return bool((piece.values.astype(FLOAT) == piece.values).all())
+        return bool((values.astype(FLOAT) == values).all())
 
 
 def _pointers(pieces: list[Piece]) -> Iterator[NDArray[np.int64]]:

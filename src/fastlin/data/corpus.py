@@ -11,11 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.data.arrow import storage_of, write_arrow
 from fastlin.data.builder import Builder
+from fastlin.data.disk import OnDisk
 from fastlin.data.memory import InMemory
 from fastlin.data.scratch import Scratch, TemporaryFolder
 from fastlin.data.segments import Segment, group_starts
-from fastlin.data.shards import OnDisk
+from fastlin.data.shards import Store
 from fastlin.data.target import Target
 
 SEGMENT = 1 << 23  # non-zeros
@@ -57,7 +59,7 @@ class Corpus:
         verify: bool = True,
     ) -> None:
         self._temporary: TemporaryFolder | None = None
-        self._store: InMemory | OnDisk
+        self._store: Store
         if isinstance(source, str | os.PathLike):
             if y is not None or sample_weight is not None or group_sizes is not None:
                 raise ValueError("y, sample_weight and group_sizes belong to rows in memory; files have their own")
@@ -67,7 +69,7 @@ class Corpus:
         self.bounds = self._store.bounds(SEGMENT)
 
     @classmethod
-    def _of(cls, store: InMemory | OnDisk, temporary: TemporaryFolder | None = None) -> Self:
+    def _of(cls, store: Store, temporary: TemporaryFolder | None = None) -> Self:
         corpus = cls.__new__(cls)
         corpus._store, corpus._temporary = store, temporary
         corpus.bounds = store.bounds(SEGMENT)
@@ -183,25 +185,31 @@ class Corpus:
             builder.finish(self.shape[1], self.feature_names)
         return Corpus._of(OnDisk(target.folder, verify=False), temporary)
 
-    def write(self, path: Any, *, dtype: Any = None) -> "Corpus":
-        """Store the corpus in a folder.
+    def write(self, path: Any, format: str | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
+        """Store the corpus in a folder, a segment a shard.
 
         Parameters
         ----------
         path : str or path
             A new folder, an empty one, or that of a stored corpus, which is replaced once all is written.
+        format : {"arrow", "npy"}, optional
+            Arrow IPC files, or arrays of numpy's; None: Arrow, if pyarrow is installed.
         dtype : {"float32", "float64"}, optional
-            The type of the values; None: what they are. float32 takes half the room and rounds.
+            The type of the values; None: what they are. float32 takes half the room in memory, and rounds.
 
         Returns
         -------
         Corpus
             The stored one.
         """
+        storage, kind = storage_of(format), validation.as_dtype(dtype)
         with Target(Path(path)) as target:
-            builder = Builder(target, SEGMENT, validation.as_dtype(dtype))
-            self._copy(builder, None)
-            builder.finish(self.shape[1], self.feature_names)
+            if storage == "arrow":
+                write_arrow(target, self._store, SEGMENT, kind)
+            else:
+                builder = Builder(target, SEGMENT, kind)
+                self._copy(builder, None)
+                builder.finish(self.shape[1], self.feature_names, self._store.hashed)
         return Corpus(path)
 
     def _copy(self, builder: Builder, chosen: NDArray[np.int64] | None) -> None:

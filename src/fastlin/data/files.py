@@ -55,17 +55,22 @@ def digest_of(data: Any) -> int:
     return digest
 
 
-def map_array(path: Path, dtype: Any, length: int) -> tuple[NDArray[Any], mmap.mmap, Stamp]:
-    """The vector in a file, mapped; the whole file; and its stamp. Its size is proved, its contents are not."""
-    dtype = np.dtype(dtype)
+def map_file(path: Path) -> tuple[mmap.mmap, Stamp]:
+    """A whole file, mapped, and its stamp."""
     try:
         with path.open("rb", buffering=0) as file:
             stamp = stamp_of(file.fileno())
-            if stamp.size < max(64, length * dtype.itemsize):
-                raise CorpusError(f"{path} is too short for {length} values of type {dtype}")
-            room = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_SHARED | POPULATE, prot=mmap.PROT_READ)
+            if not stamp.size:
+                raise CorpusError(f"{path} is empty")
+            return mmap.mmap(file.fileno(), stamp.size, flags=mmap.MAP_SHARED | POPULATE, prot=mmap.PROT_READ), stamp
     except FileNotFoundError as error:
         raise CorpusError(f"{path} is missing: the corpus is incomplete") from error
+
+
+def map_array(path: Path, dtype: Any, length: int) -> tuple[NDArray[Any], mmap.mmap, Stamp]:
+    """The vector in a file, mapped; the whole file; and its stamp. Its size is proved, its contents are not."""
+    dtype = np.dtype(dtype)
+    room, stamp = map_file(path)
     start = _check_header(path, BytesIO(room[:4096]), dtype, length)
     if start % 64 or stamp.size != start + length * dtype.itemsize:
         raise CorpusError(f"{path} has {stamp.size} bytes; {length} values of type {dtype} need another number")

@@ -1,5 +1,6 @@
 """A corpus in memory."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fastlin.validation import Rows
 class InMemory:
     """Proved rows, and what belongs to them; arrays of length 0 where there is no such thing."""
 
-    path = None
+    path: Path | None = None
 
     def __init__(
         self,
@@ -24,8 +25,9 @@ class InMemory:
         groups: NDArray[np.int64],
     ) -> None:
         self.rows, self.classes = rows, classes
+        self.hashed: dict[str, Any] = {}  # nothing is known of how features were made
         self._codes, self._weights, self._groups = codes, weights, groups
-        self.shape = (len(rows), rows.n_columns)
+        self.shape: tuple[int, int] = (len(rows), rows.n_columns)
         self.dtype: np.dtype[Any] = rows.values.dtype
         self.weighted, self.grouped = len(weights) > 0, len(groups) > 0
 
@@ -60,5 +62,5 @@ class InMemory:
     def groups(self) -> NDArray[np.int64]:
         return self._groups
 
-    def names(self) -> None:
+    def names(self) -> NDArray[Any] | None:
         return None
