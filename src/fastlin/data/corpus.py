@@ -1,6 +1,5 @@
 """A corpus: labelled sparse rows that need not fit into memory, in segments that do."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.data.arrow import storage_of, write_arrow
-from fastlin.data.builder import Builder
+from fastlin.data.builder import Builder, retyped
+from fastlin.data.conversion import fill, is_readable, is_stored
 from fastlin.data.disk import OnDisk
 from fastlin.data.memory import InMemory
 from fastlin.data.scratch import Scratch, TemporaryFolder
@@ -22,24 +22,50 @@ from fastlin.data.target import Target
 
 SEGMENT = 1 << 23  # non-zeros
 
-__all__ = ["Corpus", "Segment"]
+__all__ = ["Corpus", "Segment", "convert"]
 
 
 class Corpus:
-    """Labelled sparse rows in segments of a fixed amount of work, wherever they lie.
+    """Labelled sparse rows in segments of bounded work, in memory or on disk.
+
+    Every learner takes a corpus where it takes X and y. On disk the rows lie in shards that are mapped, a segment at a
+    time, so that a fit needs memory for the model and a few segments however many rows there are; the model is the one
+    that rows in memory give, in every bit.
 
     Parameters
     ----------
-    source : matrix of shape (n_samples, n_features), or path
-        Rows in memory, or the folder of a stored corpus.
+    source : matrix of shape (n_samples, n_features), path, list of paths or open binary file
+        Rows in memory; the folder of a stored corpus; or whatever `fastlin.data.read` reads, "-" for standard input
+        included. Files are converted, as they stream by, to a stored corpus in temporary files.
     y : array of shape (n_samples,), optional
         Labels of rows in memory.
     sample_weight : array of shape (n_samples,), optional
         Weights of rows in memory.
     group_sizes : array, optional
-        How many consecutive rows in memory belong together.
+        How many consecutive rows in memory belong together, for each group. Segments keep groups whole.
+    dtype : {"float32", "float64"}, optional
+        The type of the values; None: that of the source, float64 where it has none. float32 rounds, takes half the room
+        and is read from shards without a copy.
+    format : str, optional
+        How files are read: the name of a format that `fastlin.data.read` knows. None: by their names.
+    vectorizer : transformer, optional
+        Makes rows of documents. One that is not fitted is fitted to all of them first: they are read twice then.
+    cache : path, optional
+        A folder for the converted rows. They stay there, to be opened by `Corpus(cache)`.
     verify : bool
-        Compare the CRC-32 of every stored file with the corpus's, once, when it is first used.
+        Compare the CRC-32 of every stored file with the corpus's, once, when it is first used. Sizes, bounds and
+        numbers are proved in any case.
+    **options
+        Of `fastlin.data.read`.
+
+    Attributes
+    ----------
+    classes : array
+        The sorted labels; of length 0 if the rows have none.
+    bounds : array of shape (n_segments + 1,)
+        Where each segment starts, and the number of rows.
+    vectorizer : transformer or None
+        The one that made the rows.
 
     Examples
     --------
@@ -47,6 +73,9 @@ class Corpus:
     >>> corpus = Corpus([[1, 0], [0, 2], [3, 0]], ["a", "b", "a"])
     >>> corpus
     Corpus(3 rows, 2 features, 2 labels, 1 segment of float64 in memory)
+    >>> for start, rows, codes, weights in corpus:
+    ...     print(start, rows.indices, rows.values, corpus.classes[codes])
+    0 [0 1 0] [1. 2. 3.] ['a' 'b' 'a']
     """
 
     def __init__(
@@ -56,22 +85,39 @@ class Corpus:
         *,
         sample_weight: Any = None,
         group_sizes: Any = None,
+        dtype: Any = None,
+        format: str | None = None,  # noqa: A002
+        vectorizer: Any = None,
+        cache: Any = None,
         verify: bool = True,
+        **options: Any,
     ) -> None:
+        kind = validation.as_dtype(dtype)
+        reading = options | {"format": format, "vectorizer": vectorizer, "cache": cache}
+        in_memory = {"y": y, "sample_weight": sample_weight, "group_sizes": group_sizes}
         self._temporary: TemporaryFolder | None = None
         self._store: Store
-        if isinstance(source, str | os.PathLike):
-            if y is not None or sample_weight is not None or group_sizes is not None:
-                raise ValueError("y, sample_weight and group_sizes belong to rows in memory; files have their own")
-            self._store = OnDisk(Path(source), verify)
+        if not is_readable(source):
+            _refuse(reading, "rows in memory are not read from files")
+            self._store = _in_memory(source, y, sample_weight, group_sizes, kind)
+        elif is_stored(source):
+            _refuse(reading | in_memory, "a stored corpus has all that already")
+            self._store = OnDisk(Path(source), verify, kind)
         else:
-            self._store = _in_memory(source, y, sample_weight, group_sizes)
+            _refuse(in_memory, "files have labels, weights and groups of their own")
+            if cache is None:
+                self._temporary = TemporaryFolder()
+            folder = Path(self._temporary.path if self._temporary else cache)
+            with Target(folder, durable=cache is not None) as target:
+                fill(Builder(target, SEGMENT, kind), source, format, vectorizer, options)
+            self._store = OnDisk(folder, verify=False, dtype=None)
+        self.vectorizer = vectorizer
         self.bounds = self._store.bounds(SEGMENT)
 
     @classmethod
     def _of(cls, store: Store, temporary: TemporaryFolder | None = None) -> Self:
         corpus = cls.__new__(cls)
-        corpus._store, corpus._temporary = store, temporary
+        corpus._store, corpus._temporary, corpus.vectorizer = store, temporary, None
         corpus.bounds = store.bounds(SEGMENT)
         return corpus
 
@@ -183,7 +229,7 @@ class Corpus:
             builder = Builder(target, SEGMENT)
             self._copy(builder, chosen)
             builder.finish(self.shape[1], self.feature_names)
-        return Corpus._of(OnDisk(target.folder, verify=False), temporary)
+        return Corpus._of(OnDisk(target.folder, verify=False, dtype=None), temporary)
 
     def write(self, path: Any, format: str | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
         """Store the corpus in a folder, a segment a shard.
@@ -231,8 +277,36 @@ class Corpus:
             )
 
 
-def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any) -> InMemory:
+def convert(source: Any, target: Any, *, to: str | None = None, dtype: Any = None, **options: Any) -> Corpus:
+    """Convert files, or a stored corpus, to a stored corpus.
+
+    Parameters
+    ----------
+    source : path, list of paths or open binary file
+        As in `Corpus`.
+    target : path
+        A new folder, an empty one, or that of a stored corpus, which is replaced once all is written.
+    to : {"arrow", "npy"}, optional
+        As `format` in `Corpus.write`.
+    dtype : {"float32", "float64"}, optional
+        The type of the values; None: what they are.
+    **options
+        Further ones of `Corpus`.
+
+    Returns
+    -------
+    Corpus
+        The stored one.
+    """
+    if storage_of(to) == "npy" and not is_stored(source):
+        return Corpus(source, cache=target, dtype=dtype, **options)
+    return Corpus(source, **options).write(target, to, dtype=dtype)
+
+
+def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any, dtype: np.dtype[Any] | None) -> InMemory:
     rows = validation.as_rows(X)
+    if dtype is not None:
+        rows = retyped(rows, dtype)
     classes, codes = np.empty(0), np.empty(0, np.int32)
     if y is not None:
         classes, codes = validation.as_labels(y, len(rows), estimator="Corpus")
@@ -242,6 +316,12 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any) -> InMemory
         sizes = np.diff(validation.as_groups(group_sizes, len(rows)))
         groups = np.repeat(np.arange(len(sizes)), sizes)
     return InMemory(rows, classes, codes, np.empty(0) if weights is None else weights, groups)
+
+
+def _refuse(arguments: dict[str, Any], why: str) -> None:
+    given = [name for name, value in arguments.items() if value is not None]
+    if given:
+        raise ValueError(f"{' and '.join(given)} cannot be given: {why}")
 
 
 def _chosen(rows: Any, n_rows: int) -> NDArray[np.int64]:

@@ -22,12 +22,14 @@ KINDS: dict[str, type[NpyShard] | type[ArrowShard]] = {"npy": NpyShard, "arrow":
 class OnDisk:
     """The rows of all shards, one behind the other."""
 
-    def __init__(self, path: Path, verify: bool) -> None:
+    def __init__(self, path: Path, verify: bool, dtype: np.dtype[Any] | None) -> None:
         folder = path.parent if path.name == NAME else path
         self.path: Path | None = folder
         self._verify = verify
         self.manifest = manifest = read_manifest(folder / NAME)
-        self.shape, self.dtype = (manifest.rows, manifest.features), np.dtype(manifest.dtype)
+        self.shape, self.dtype = (manifest.rows, manifest.features), dtype or np.dtype(manifest.dtype)
+        if self.dtype == np.float32 and not all(shard.dtype == "float32" for shard in manifest.shards):
+            raise ValueError(f"float32 does not hold the values of {folder}; write(…, dtype='float32') rounds them")
         self.weighted, self.grouped, self.hashed = manifest.weighted, manifest.grouped, manifest.hashed
         self._place = place = folder / manifest.folder
         self.classes = np.empty(0)

@@ -1,0 +1,140 @@
+"""Files become shards: read once, or twice where a vectoriser has to learn from the documents first."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from fastlin import data, validation
+from fastlin.data.builder import Builder
+from fastlin.data.manifest import NAME
+
+SIMPLE = (str, int, float, bool, type(None))
+
+
+def is_stored(source: Any) -> bool:
+    """Whether this is the path of a stored corpus."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = Path(source)
+    return path.name == NAME or (path / NAME).exists()
+
+
+def is_readable(source: Any) -> bool:
+    """Whether this is a path, several, or an open file."""
+    if isinstance(source, list | tuple):
+        return len(source) > 0 and all(map(is_readable, source))
+    return isinstance(source, str | os.PathLike) or hasattr(source, "read")
+
+
+def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, options: dict[str, Any]) -> None:  # noqa: A002
+    """Give all rows of files to a builder, and finish it."""
+    if vectorizer is not None and not _fitted(vectorizer):
+        with Spools() as spools:
+            again = spools.rereadable(source)
+            documents = _documents(data.read(spools.rewound(again), format, **options))
+            vectorizer.fit(text for block in documents for text in block.texts)
+            _add(builder, data.read(spools.rewound(again), format, **options), vectorizer)
+    else:
+        _add(builder, data.read(source, format, **options), vectorizer)
+    names = feature_names(vectorizer)
+    builder.finish(options.get("n_features"), names, hashed_by(vectorizer) if names is None else None)
+
+
+def _add(builder: Builder, blocks: Iterator[Any], vectorizer: Any) -> None:
+    for block in blocks if vectorizer is None else _documents(blocks):
+        if hasattr(block, "texts"):
+            if vectorizer is None:
+                raise ValueError(f"{block.path} holds documents: a vectorizer= is needed that makes rows of them")
+            X, y, groups = vectorizer.transform(block.texts), block.labels, None
+        else:
+            X, y, groups = block.X, block.y, block.groups
+        if not X.shape[0]:
+            continue
+        try:
+            rows = validation.as_rows(X)
+            labels = None if y is None else validation.as_labels(y, len(rows), estimator="Corpus")
+            builder.add(rows, labels, validation.as_weights(block.weights, len(rows)), groups)
+        except ValueError as error:
+            raise ValueError(f"{block.path}, in the rows from line {block.line} on: {error}") from error
+
+
+def _documents(blocks: Iterator[Any]) -> Iterator[Any]:
+    for block in blocks:
+        if not hasattr(block, "texts"):
+            raise ValueError(f"{block.path} holds rows of numbers: a vectorizer= has nothing to do there")
+        yield block
+
+
+def _fitted(vectorizer: Any) -> bool:
+    try:
+        check_is_fitted(vectorizer)
+    except NotFittedError:
+        return False
+    return True
+
+
+def feature_names(vectorizer: Any) -> NDArray[Any] | None:
+    """The names of a vectoriser's columns, if it knows them."""
+    try:
+        return np.asarray(vectorizer.get_feature_names_out(), object)
+    except (AttributeError, NotImplementedError):
+        return None
+
+
+def hashed_by(vectorizer: Any) -> dict[str, Any]:
+    """What makes the same columns of the same documents: the class and the parameters of a vectoriser that hashes."""
+    if vectorizer is None or not hasattr(vectorizer, "get_params"):
+        return {}
+    parameters = {name: value for name, value in vectorizer.get_params().items() if isinstance(value, SIMPLE)}
+    return {"class": type(vectorizer).__name__, "parameters": parameters}
+
+
+class Spools:
+    """Copies of what can be read only once, in files without names."""
+
+    def __init__(self) -> None:
+        self._files: list[Any] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files:
+            file.close()
+
+    def rereadable(self, source: Any) -> Any:
+        """The same source, with copies for open files and standard input."""
+        if isinstance(source, list | tuple):
+            return [self.rereadable(one) for one in source]
+        if source != "-" and not hasattr(source, "read"):
+            return source
+        stream = sys.stdin.buffer if source == "-" else source
+        copy = tempfile.TemporaryFile(prefix="fastlin-")  # noqa: SIM115
+        self._files.append(copy)
+        shutil.copyfileobj(stream, copy, 1 << 20)
+        return Spool(copy, "<stdin>" if source == "-" else str(getattr(source, "name", "<stream>")))
+
+    def rewound(self, source: Any) -> Any:
+        """The same source, to be read from its beginning."""
+        for file in self._files:
+            file.seek(0)
+        return source
+
+
+class Spool:
+    """A copy that is called what its original was."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self.name = file, name
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
