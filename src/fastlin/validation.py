@@ -540,6 +540,30 @@ def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
     return callback
 
 
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
+) -> NDArray[np.float64] | None:
+    """What the weights of the rows of each class are multiplied by; `strict`: one for a label that y lacks is an error.
+
+    None stands for ones.
+    """
+    if class_weight is None:
+        return None
+    factors = np.ones(len(classes))
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, ["balanced"])
+        return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
+    if not isinstance(class_weight, dict):
+        raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    for place, label in enumerate(classes.tolist()):
+        weight = class_weight.get(label, 1.0)
+        factors[place] = real_number(f"class_weight[{label!r}]", weight, at_least=0, at_most=1e100)
+    unknown = set(class_weight) - set(classes.tolist())
+    if strict and unknown:
+        raise ValueError(f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y")
+    return factors
+
+
 def class_weights(
     class_weight: Any,
     classes: NDArray[Any],
@@ -547,20 +571,8 @@ def class_weights(
     weights: NDArray[np.float64] | None,
     strict: bool,
 ) -> NDArray[np.float64] | None:
-    """The sample weights times their classes' weights; `strict`: a weight for a label that y lacks is an error."""
-    if class_weight is None:
+    """The sample weights times their classes' weights."""
+    factors = class_factors(class_weight, classes, codes, strict)
+    if factors is None:
         return weights
-    factors = np.ones(len(classes))
-    if isinstance(class_weight, str):
-        one_of("class_weight", class_weight, ["balanced"])
-        factors = len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
-    elif isinstance(class_weight, dict):
-        for place, label in enumerate(classes.tolist()):
-            weight = class_weight.get(label, 1.0)
-            factors[place] = real_number(f"class_weight[{label!r}]", weight, at_least=0, at_most=1e100)
-        unknown = set(class_weight) - set(classes.tolist())
-        if strict and unknown:
-            raise ValueError(f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y")
-    else:
-        raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
     return factors[codes] if weights is None else factors[codes] * weights

@@ -12,11 +12,22 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import store, validation
-from fastlin.linear.base import Labelled, Scorer, SparseClassifier, dense_scorer, sparse_scorer
+from fastlin.data import Corpus
+from fastlin.linear.base import (
+    Readable,
+    Scorer,
+    SparseClassifier,
+    dense_scorer,
+    labels_of,
+    refuse_beside_corpus,
+    sparse_scorer,
+    width_of,
+)
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
-from fastlin.optim.epochs import Data, Stopping, count_only, train
+from fastlin.optim.epochs import Stopping, count_only, train
 from fastlin.optim.state import OnlineState
+from fastlin.optim.streams import source
 from fastlin.validation import Rows
 
 
@@ -66,7 +77,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         coef_init: Any = None,
         intercept_init: Any = None,
         sample_weight: Any = None,
@@ -78,16 +89,18 @@ class OnlineClassifier(SparseClassifier, ABC):
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
-            Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies.
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. The rows of a corpus
+            are visited a segment at a time, segments in random order and rows of each in random order.
         y : array of shape (n_samples,)
-            Labels: strings or integers.
+            Labels: strings or integers; None with a Corpus, which has its own.
         coef_init, intercept_init : arrays in the shapes of `coef_` and `intercept_`, optional
             Where to start.
         sample_weight : array of shape (n_samples,), optional
-            Scales the step of each row; rows of weight 0 are skipped.
+            Scales the step of each row; rows of weight 0 are skipped. None with a Corpus.
         X_val, y_val : optional
-            Validation data. Their accuracy is recorded in `history_` and, with `early_stopping`, decides when to stop.
+            Validation data, or a Corpus. Their accuracy is recorded in `history_` and, with `early_stopping`, decides
+            when to stop.
 
         Returns
         -------
@@ -95,26 +108,29 @@ class OnlineClassifier(SparseClassifier, ABC):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model = copy.copy(self)
-        (rows, codes), classes = model._checked(X, y, validation.as_dtype(self.dtype), reset=True)
+        (rows, codes), classes = model._checked(X, y, sample_weight, validation.as_dtype(self.dtype), reset=True)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        weights = self._row_weights(sample_weight, classes, codes, strict=True)
-        if len(weights) and not weights.any():
-            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
-        options, generator = self._options(rows.values.dtype), validation.as_generator(self.random_state)
-        state = self._beginning(options, rows, classes, coef_init, intercept_init)
-        members, held = np.arange(len(rows)), None
+        weights = self._weights(rows, sample_weight, classes, codes, strict=True)
+        dtype = self._dtype(rows)
+        options, generator = self._options(dtype), validation.as_generator(self.random_state)
+        state = self._beginning(options, width_of(rows), classes, dtype, coef_init, intercept_init)
+        members, held = None, None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, classes, rows)
         elif self.early_stopping:
             members, chosen = shares(codes, self.validation_fraction, generator)
-            held = rows.take(chosen), codes[chosen]
-        check_rate(options.rule, 0, weights, len(members))
+            held = rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen]
+        every = np.arange(len(classes), dtype=np.int32)
+        data = source(rows, codes, weights, members, every, dtype, options.sampling, generator)
+        if not data.counted():
+            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
+        check_rate(options.rule, 0, data.counted())
 
         model._install(state, classes, generator)
         history, converged = train(
             state,
-            Data(rows, codes, weights, members, options.sampling, generator),
+            data,
             options.stopping,
             evaluate=None if held is None else lambda: model._accuracy(*held),
             score_decides=self.early_stopping,
@@ -131,17 +147,18 @@ class OnlineClassifier(SparseClassifier, ABC):
             )
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn one epoch of these rows on top of what is known.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
+        X : matrix of shape (n_samples, n_features), or Corpus
         y : array of shape (n_samples,)
-            Labels; new ones may appear in any call.
+            Labels; new ones may appear in any call. None with a Corpus.
         classes : array, optional
             Labels that may come later. As in scikit-learn, but not needed.
         sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
 
         Returns
         -------
@@ -154,28 +171,28 @@ class OnlineClassifier(SparseClassifier, ABC):
             raise ValueError("call densify() before partial_fit: the weights are in sparse form")
         dtype = validation.as_dtype(self.dtype)
         dtype = dtype if first else self._state.weights.dtype
-        (rows, codes), seen = model._checked(X, y, dtype, reset=first)
+        (rows, codes), seen = model._checked(X, y, sample_weight, dtype, reset=first)
         if isinstance(self.class_weight, str):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
             raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
-        weights = self._row_weights(sample_weight, seen, codes, strict=False)
+        weights = self._weights(rows, sample_weight, seen, codes, strict=False)
         known = seen if first else union(self.classes_, seen)
         if classes is not None:
             known = union(known, validation.as_classes(classes))
-        codes = places(known, seen)[codes]
-        options = self._options(rows.values.dtype)
-        check_rate(options.rule, 0 if first else self.t_ - 1, weights, len(rows))
+        dtype = self._dtype(rows) if dtype is None else dtype
+        options = self._options(dtype)
+        generator = validation.as_generator(self.random_state) if first else self._generator
+        data = source(rows, codes, weights, None, places(known, seen), dtype, options.sampling, generator)
+        check_rate(options.rule, 0 if first else self.t_ - 1, data.counted())
 
         if first:
-            state = OnlineState(options.rule, rows.n_columns, columns(len(known)), rows.values.dtype)
-            generator = validation.as_generator(self.random_state)
+            state = OnlineState(options.rule, width_of(rows), columns(len(known)), dtype)
         else:
-            state, generator = self._state, self._generator
+            state = self._state
             if len(known) != len(self.classes_):
                 state = state.with_columns(*sources(self.classes_, known))
             state.adopt(options.rule)
         model._install(state, known, generator)
-        data = Data(rows, codes, weights, np.arange(len(rows)), options.sampling, generator)
         try:
             if len(known) > 1:
                 history, _ = train(state, data, Stopping(1, None, 1), report=self._reporter(model), n_jobs=self.n_jobs)
@@ -262,29 +279,45 @@ class OnlineClassifier(SparseClassifier, ABC):
 
     # Parts
 
-    def _checked(self, X: Any, y: Any, dtype: np.dtype[Any] | None, reset: bool) -> tuple[Labelled, NDArray[Any]]:
-        """((rows, codes), classes), the rows in the type of the weights; sets or compares the features' names."""
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, dtype: np.dtype[Any] | None, reset: bool
+    ) -> tuple[tuple[Readable, NDArray[np.int32]], NDArray[Any]]:
+        """((rows, codes), classes), rows in memory in the type of the weights; sets or compares the features' names."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            classes = labels_of(X)
+            self._check_width(X, X, reset)
+            return (X, X.codes()), classes
         rows = validation.as_rows(X, dtype=dtype)
         self._check_width(X, rows, reset)
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         return (rows if dtype is None else rows.astype(dtype), codes), classes
 
-    def _row_weights(
-        self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
+    def _dtype(self, rows: Readable) -> np.dtype[Any]:
+        """The type of new weights."""
+        return validation.as_dtype(self.dtype) or (rows.values.dtype if isinstance(rows, Rows) else rows.dtype)
+
+    def _weights(
+        self, rows: Readable, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
     ) -> NDArray[np.float64]:
-        """One weight a row, or an empty array for all ones."""
-        weights = validation.as_weights(sample_weight, len(codes))
-        weights = validation.class_weights(self.class_weight, classes, codes, weights, strict)
+        """One weight a row or, for a corpus, which has those itself, a label; an empty array for all ones."""
+        if isinstance(rows, Rows):
+            weights = validation.as_weights(sample_weight, len(codes))
+            weights = validation.class_weights(self.class_weight, classes, codes, weights, strict)
+        else:
+            weights = validation.class_factors(self.class_weight, classes, codes, strict)
         return np.empty(0) if weights is None else weights
 
     def _options(self, dtype: np.dtype[Any]) -> Options:
         return checked_options(self, self._rule(), self._sampling(), dtype)
 
-    def _beginning(self, options: Options, rows: Rows, classes: NDArray[Any], coef: Any, intercept: Any) -> OnlineState:
+    def _beginning(
+        self, options: Options, n_features: int, classes: NDArray[Any], dtype: np.dtype[Any], coef: Any, intercept: Any
+    ) -> OnlineState:
         """The state before the first epoch of a fit."""
-        state = OnlineState(options.rule, rows.n_columns, columns(len(classes)), rows.values.dtype)
+        state = OnlineState(options.rule, n_features, columns(len(classes)), dtype)
         if self.warm_start and hasattr(self, "classes_") and coef is None:
-            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != rows.n_columns:
+            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")
             coef, intercept = self.coef_, self.intercept_ if intercept is None else intercept
         state.start_from(

@@ -43,9 +43,8 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling)
 
 
-def check_rate(rule: NDArray[Any], t: int, weights: NDArray[np.float64], n_rows: int) -> None:
+def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
     """ηλ₂ ≥ 1 would turn the weights round; only Pegasos's first step, where it is 1, is meant to forget them."""
-    n_rows = min(n_rows, int(np.count_nonzero(weights))) if len(weights) else n_rows
     t += max(1, min(int(rule["batch_size"][0]), n_rows))
     shrinkage = online.learning_rate(rule, t) * rule["l2"][0]
     forgets = rule["schedule"] == PEGASOS and t == 1

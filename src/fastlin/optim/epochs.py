@@ -1,9 +1,9 @@
 """The driver of online learners: epochs, orders, stopping, progress; the kernel does a bounded piece of an epoch."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of millise
 SLOWEST = 1e-6  # the learning rate at which "adaptive" stops
 
 Kernel = Callable[[int], tuple[int, int]]  # from a position in the order to (position, status)
+Visit = Callable[["Data", NDArray[np.int64], NDArray[np.float64]], None]  # rows, in which order, their residuals
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,25 @@ class Stopping:
     adaptive: bool = False
 
 
+class Source(Protocol):
+    """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/streams.py`)."""
+
+    def __len__(self) -> int:
+        """The rows of an epoch, or what else its units are."""
+
+    def counted(self) -> int:
+        """How many of them have a weight."""
+
+    def residuals(self, width: int) -> list[NDArray[np.float64]]:
+        """Zeros for all rows, [n, width] for each part; of length 0 for a width of 0."""
+
+    def parts(self) -> Iterator["Data"]:
+        """All rows as they are stored, in the parts that the residuals have."""
+
+    def visit(self, batch_size: int, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+        """Call `visit` until every row has had its turn once."""
+
+
 @dataclass(frozen=True)
 class Data:
     """Proved rows and what belongs to them; `members` are the rows to learn from, a `unit` each."""
@@ -40,7 +60,23 @@ class Data:
     members: NDArray[np.int64]
     sampling: str
     generator: np.random.Generator
+    start: int = field(default=0, kw_only=True)  # the number of the first row
     unit: ClassVar[str] = "row"
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def counted(self) -> int:
+        return int(np.count_nonzero(self.weights[self.members])) if len(self.weights) else len(self.members)
+
+    def residuals(self, width: int) -> list[NDArray[np.float64]]:
+        return [np.zeros((len(self.rows) if width else 0, width))]
+
+    def parts(self) -> Iterator["Data"]:
+        yield self
+
+    def visit(self, batch_size: int, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+        visit(self, self.order(), residuals[0])
 
     def order(self) -> NDArray[np.int64]:
         """The rows of one epoch."""
@@ -49,6 +85,12 @@ class Data:
         if self.sampling == "replace":
             return self.members[self.generator.integers(0, len(self.members), len(self.members))]
         return self.members
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """A copy of some of the rows, without members."""
+        weights = self.weights[rows] if len(self.weights) else self.weights
+        nobody = np.empty(0, np.int64)
+        return replace(self, rows=self.rows.take(rows), labels=self.labels[rows], weights=weights, members=nobody)
 
     def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
         """A bounded piece of an epoch, with memory of its own."""
@@ -72,7 +114,7 @@ class Overflow(ValueError):
 
 def train(
     state: OnlineState,
-    data: Data,
+    data: Source,
     stopping: Stopping,
     evaluate: Callable[[], float] | None = None,
     score_decides: bool = False,
@@ -84,21 +126,21 @@ def train(
     `evaluate` scores the model, higher is better; with `score_decides` the score and not the loss says when to stop.
     `report` sees the record of each epoch and may end the run by returning something true.
     """
-    residual = np.zeros((len(data.rows), state.weights.shape[1]) if len(state.total) else (0, 0))
+    residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
     history: list[dict[str, Any]] = []
     best, stale, started = -np.inf, 0, time.perf_counter()
     try:
         for epoch in range(1, stopping.max_iter + 1):
-            _one_epoch(state, data, residual)
+            _one_epoch(state, data, residuals)
             record: dict[str, Any] = {
                 "epoch": epoch,
-                "loss": float(state.clock["loss"][0]) / len(data.members),
+                "loss": float(state.clock["loss"][0]) / len(data),
                 "objective": float(state.clock["loss"][0]),
                 "updates": int(state.clock["updates"][0]),
             }
             gain, tolerance = -record["loss"], stopping.tol
             if evaluate or report:
-                _flush(state, data.rows, residual, n_jobs)
+                _flush(state, data, residuals, n_jobs)
             if evaluate:
                 record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain
@@ -117,42 +159,46 @@ def train(
                 stale = 0
         return history, tolerance is None
     finally:
-        _flush(state, data.rows, residual, n_jobs)
+        _flush(state, data, residuals, n_jobs)
 
 
-def _one_epoch(state: OnlineState, data: Data, residual: NDArray[np.float64]) -> None:
+def _one_epoch(state: OnlineState, data: Source, residuals: list[NDArray[np.float64]]) -> None:
     """Learn from everything once, in the data's order; `clock` has the epoch's loss and updates."""
-    order, position = data.order(), 0
-    advance = data.kernel(state, order, residual)
+
+    def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
+        position, advance = 0, part.kernel(state, order, residual)
+        while position < len(order):
+            position, status = advance(position)
+            if status == FULL:
+                state.more_room()
+            elif status == OVERFLOW:
+                raise Overflow(
+                    f"the step of {part.unit} {part.start + order[position]} would overflow the weights: scale the "
+                    "features, or lower the learning rate"
+                )
+
     state.clock["loss"], state.clock["updates"] = 0, 0
     state.changed()
-    while position < len(order):
-        position, status = advance(position)
-        if status == FULL:
-            state.more_room()
-        elif status == OVERFLOW:
-            raise Overflow(
-                f"the step of {data.unit} {order[position]} would overflow the weights: scale the features, "
-                "or lower the learning rate"
-            )
+    data.visit(int(state.rule["batch_size"][0]), residuals, visit)
 
 
-def _flush(state: OnlineState, rows: Rows, residual: NDArray[np.float64], n_jobs: int | None) -> None:
+def _flush(state: OnlineState, data: Source, residuals: list[NDArray[np.float64]], n_jobs: int | None) -> None:
     """Take the residuals of the average into its total: one backward pass, which an interrupt does not cut in two."""
-    if not len(residual):
+    if not len(state.total):
         return
 
     def finish() -> None:
-        run.backward(rows, residual, state.total, n_jobs)
-        residual[:] = 0
+        for part, residual in zip(data.parts(), residuals, strict=True):
+            run.backward(part.rows, residual, state.total, n_jobs)
+            residual[:] = 0
         state.changed()
 
     run.uninterrupted(finish)
 
 
-def count_only(state: OnlineState, data: Data) -> dict[str, Any]:
+def count_only(state: OnlineState, data: Source) -> dict[str, Any]:
     """An epoch of a single label: nothing competes with it, so only the clock moves."""
-    n = int(np.count_nonzero(data.weights)) if len(data.weights) else len(data.members)
+    n = data.counted()
     size, clock, start = int(state.rule["batch_size"][0]), state.clock, int(state.rule["average_from"][0])
     ends = clock["t"][0] + np.minimum(np.arange(size, n + size, size), n)
     clock["t"] += n

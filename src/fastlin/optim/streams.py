@@ -1,0 +1,166 @@
+"""A corpus as the data of online epochs: segments in random order, and the rows of each in random order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.data import Corpus
+from fastlin.optim.epochs import Data, Visit
+from fastlin.validation import Rows, check_values
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The rows of a corpus, one segment in memory at a time.
+
+    With sampling "order" they come as they are stored. A segment that is all there is draws what the same rows in
+    memory draw.
+    """
+
+    corpus: Corpus
+    places: NDArray[np.int32]  # of the corpus's labels among the model's
+    factors: NDArray[np.float64]  # weights of the corpus's labels; of length 0 for ones
+    members: NDArray[np.int64] | None  # the rows to learn from, in order; None for all
+    sampling: str
+    generator: np.random.Generator
+    dtype: np.dtype[Any]  # of the weights
+
+    def __len__(self) -> int:
+        return len(self.corpus) if self.members is None else len(self.members)
+
+    def counted(self) -> int:
+        if not self.corpus.weighted and not len(self.factors):
+            return len(self)
+        return sum(part.counted() for part in self.parts())
+
+    def part(self, index: int) -> Data:
+        """One segment."""
+        segment, start = self.corpus.segment(index), int(self.corpus.bounds[index])
+        rows = check_values(segment.rows, dtype=self.dtype, start=start).astype(self.dtype)
+        weights, members = segment.weights, np.arange(len(segment.rows))
+        if len(self.factors):
+            factors = self.factors[segment.codes]
+            weights = factors * weights if len(weights) else factors
+        if self.members is not None:
+            first, last = np.searchsorted(self.members, self.corpus.bounds[index : index + 2])
+            members = self.members[first:last] - start
+        return Data(rows, self.places[segment.codes], weights, members, self.sampling, self.generator, start=start)
+
+    def parts(self) -> Iterator[Data]:
+        return (self.part(index) for index in range(self.corpus.n_segments))
+
+    def residuals(self, width: int) -> list[NDArray[np.float64]]:
+        sizes = np.diff(self.corpus.bounds) if width else np.zeros(self.corpus.n_segments, np.int64)
+        return [np.zeros((size, width)) for size in sizes]
+
+    def visit(self, batch_size: int, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+        """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
+        n, rest = self.corpus.n_segments, Rest([], 0)
+        for index in self.generator.permutation(n) if self.sampling != "order" else range(n):
+            part = self.part(index)
+            order = part.order() if len(part) else part.members
+            if rest.pieces:
+                cut = _count_off(part, order, batch_size - rest.counted)
+                rest = rest.with_piece(part, order[:cut], residuals[index])
+                order = order[cut:]
+                if rest.counted == batch_size:
+                    rest.visit(visit)
+                    rest = Rest([], 0)
+            cut = _whole_batches(part, order, batch_size)
+            if cut:
+                visit(part, order[:cut], residuals[index])
+            if cut < len(order):
+                rest = rest.with_piece(part, order[cut:], residuals[index])
+        if rest.pieces:
+            rest.visit(visit)
+
+
+def source(
+    rows: Rows | Corpus,
+    codes: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    members: NDArray[np.int64] | None,
+    places: NDArray[np.int32],
+    dtype: np.dtype[Any],
+    sampling: str,
+    generator: np.random.Generator,
+) -> Data | Stream:
+    """The data of epochs: `places` are the labels' among the model's, `weights` one a row, or of a corpus one a label.
+
+    Without `members`, all rows are learnt from.
+    """
+    if isinstance(rows, Corpus):
+        return Stream(rows, places, weights, members, sampling, generator, dtype)
+    members = np.arange(len(rows)) if members is None else members
+    return Data(rows, places[codes], weights, members, sampling, generator)
+
+
+class Piece(NamedTuple):
+    """Some rows of a segment."""
+
+    data: Data  # a copy of each row
+    order: NDArray[np.int64]  # among the copies
+    rows: NDArray[np.int64]  # where they lie in the segment
+    residual: NDArray[np.float64]  # of the segment
+
+
+class Rest(NamedTuple):
+    """The beginning of a mini-batch, from one segment or several."""
+
+    pieces: list[Piece]
+    counted: int  # rows with a weight
+
+    def with_piece(self, part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> "Rest":
+        rows, places = np.unique(order, return_inverse=True)  # sampling may draw a row twice
+        return Rest([*self.pieces, Piece(part.take(rows), places, rows, residual)], self.counted + _count(part, order))
+
+    def visit(self, visit: Visit) -> None:
+        """One step on all of them; their residuals go back to their segments."""
+        starts = np.cumsum([0] + [len(piece.rows) for piece in self.pieces])
+        order = np.concatenate([start + piece.order for start, piece in zip(starts, self.pieces, strict=False)])
+        residual = np.concatenate([piece.residual[piece.rows[: len(piece.residual)]] for piece in self.pieces])
+        try:
+            visit(_joined([piece.data for piece in self.pieces]), order, residual)
+        finally:
+            for start, piece in zip(starts, self.pieces, strict=False):
+                if len(piece.residual):
+                    piece.residual[piece.rows] = residual[start : start + len(piece.rows)]
+
+
+def _count(part: Data, order: NDArray[np.int64]) -> int:
+    """How many of the rows have a weight."""
+    return int(np.count_nonzero(part.weights[order])) if len(part.weights) else len(order)
+
+
+def _count_off(part: Data, order: NDArray[np.int64], wanted: int) -> int:
+    """Where the first so many rows with a weight end."""
+    if not len(part.weights):
+        return min(wanted, len(order))
+    counted = np.flatnonzero(part.weights[order])
+    return int(counted[wanted - 1]) + 1 if wanted <= len(counted) else len(order)
+
+
+def _whole_batches(part: Data, order: NDArray[np.int64], batch_size: int) -> int:
+    """Where the last whole mini-batch ends."""
+    whole = _count(part, order) // batch_size * batch_size
+    return len(order) if batch_size == 1 else _count_off(part, order, whole) if whole else 0
+
+
+def _joined(parts: list[Data]) -> Data:
+    """The rows of several parts as one."""
+    first = parts[0]
+    sizes = np.concatenate([np.diff(part.rows.indptr) for part in parts])
+    rows = Rows(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.concatenate([part.rows.indices for part in parts]),
+        np.concatenate([part.rows.values for part in parts]),
+        first.rows.n_columns,
+        any(part.rows.negative for part in parts),
+        any(part.rows.zeros for part in parts),
+        max(part.rows.largest for part in parts),
+    )
+    labels, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "weights"))
+    return Data(rows, labels, weights, first.members, first.sampling, first.generator)
