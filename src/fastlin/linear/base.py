@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import run, validation
-from fastlin.data import Corpus
+from fastlin.data import Corpus, Segment
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.labels import check_kind, places
 from fastlin.validation import Rows
@@ -27,6 +28,45 @@ class Scorer(NamedTuple):
 
     width: int
     forward: Callable[[Rows, Infer], None]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Labelled rows in memory, as a corpus of one segment."""
+
+    rows: Rows
+    classes: NDArray[Any]
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float64]  # of length 0 for all ones
+    n_segments: ClassVar[int] = 1
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.rows.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.rows.values.dtype
+
+    @property
+    def weighted(self) -> bool:
+        return len(self.weights) > 0
+
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        return np.array([0, len(self.rows)])
+
+    def codes(self) -> NDArray[np.int32]:
+        return self.labels
+
+    def segment(self, _: int) -> Segment:
+        return Segment(0, self.rows, self.labels, self.weights)
+
+    def segments(self) -> Iterator[Segment]:
+        yield self.segment(0)
 
 
 class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -104,6 +144,19 @@ class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
         return rows, places(classes, seen)[codes]
 
     # Reading
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | Whole:
+        """What to learn from: a corpus, or X, y and weights as one; `wanted` is for `validation.as_rows`."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            self._check_width(X, X, reset)
+            labels_of(X)
+            return X
+        rows = validation.as_rows(X, **wanted)
+        self._check_width(X, rows, reset)
+        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
+        weights = validation.as_weights(sample_weight, len(rows))
+        return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
 
     def _wanted(self) -> dict[str, Any]:
         """What `validation.as_rows` has to see to before rows meet the weights."""
