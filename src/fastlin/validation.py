@@ -552,7 +552,7 @@ def class_factors(
     factors = np.ones(len(classes))
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, ["balanced"])
-        return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
+        return len(codes) / (len(classes) * np.maximum(np.bincount(codes, minlength=len(classes)), 1))
     if not isinstance(class_weight, dict):
         raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
     for place, label in enumerate(classes.tolist()):

@@ -3,16 +3,18 @@
 import copy
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import validation
-from fastlin.linear.base import Scorer, SparseClassifier, dense_scorer
+from fastlin import run, validation
+from fastlin.data.scratch import Held, Scratch
+from fastlin.linear.base import Scorer, SparseClassifier, Whole, dense_scorer
 from fastlin.linear.labels import columns
-from fastlin.optim.dual import Group, Problem, groups, total, train
+from fastlin.optim.dual import Ascent, Costs, Group, Problem, groups, signed, total, train
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("squared_hinge", "hinge")
@@ -110,7 +112,7 @@ class LinearSVC(SparseClassifier):
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
-    _dual: NDArray[np.float64] | None
+    _dual: tuple[list[int], list[Held]] | None  # rows and dual variables of each segment
 
     def __init__(
         self,
@@ -165,32 +167,34 @@ class LinearSVC(SparseClassifier):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model, options = copy.copy(self), self._options()
-        generator = validation.as_generator(self.random_state)
-        rows = validation.as_rows(X, dtype=np.dtype(np.float64)).astype(np.dtype(np.float64))
-        model._check_width(X, rows, reset=True)
-        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
+        generator, real = validation.as_generator(self.random_state), np.dtype(np.float64)
+        corpus = model._labelled(X, y, sample_weight, reset=True, dtype=real)
+        classes = corpus.classes
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        weights = validation.as_weights(sample_weight, len(rows))
-        weights = validation.class_weights(self.class_weight, classes, codes, weights, strict=True)
-        if weights is not None and not weights.any():
-            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
-        n_columns, share = columns(len(classes)), 1.0
-        if options.joint and n_columns == 1:  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
-            share = 0.5
-        C = np.full(len(rows), options.C / share) if weights is None else options.C / share * weights
-        if weights is not None and not (C[weights > 0] > 0).all():
-            raise ValueError(f"C = {options.C:g} times the smallest weight of a row is no positive number")
-        joint = options.joint and n_columns > 1
-        problem = Problem(rows, codes, n_columns, C, options.squared, joint, options.scaling, share)
-
+        if isinstance(corpus, Whole):
+            corpus = replace(corpus, rows=corpus.rows.astype(real))
+        n_columns, joint = columns(len(classes)), options.joint
+        costs = Costs(
+            options.C,
+            validation.class_factors(self.class_weight, classes, corpus.codes(), strict=True),
+            n_columns,
+            options.squared,
+            joint and n_columns > 1,
+            options.scaling,
+            share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
+        )
+        problem = Problem(corpus, costs, Scratch())
         parts = groups(problem, generator)
         model.classes_ = classes
         kept = self._kept(problem, classes)
-        if kept is not None:
-            for part in parts:
-                part.start_from(kept[:, part.columns], options.tol)
-        history, converged = train(parts, options.max_iter, options.tol, self._reporter(model, parts), self.n_jobs)
+        with run.Workers(self.n_jobs if len(parts) > 1 else 1) as workers:
+            ascent = Ascent(parts, options.tol, generator, workers)
+            if kept is not None:
+                for part in parts:
+                    part.start_from(kept)
+                ascent.inspect(parts)
+            history, converged = train(ascent, options.max_iter, self._reporter(model, parts))
         model.history_, model.n_iter_, model.converged_ = history, len(history), converged
         model._finish(parts)
         self._become(model)
@@ -234,22 +238,22 @@ class LinearSVC(SparseClassifier):
             max_iter=whole_number("max_iter", self.max_iter, 1),
         )
 
-    def _kept(self, problem: Problem, classes: NDArray[Any]) -> NDArray[np.float64] | None:
+    def _kept(self, problem: Problem, classes: NDArray[Any]) -> list[Held] | None:
         """The dual variables of the last fit, if these rows and labels can begin from them."""
-        kept = getattr(self, "_dual", None) if self.warm_start else None
-        if kept is None or kept.shape != (len(problem.rows), problem.n_columns):
+        sizes, kept = getattr(self, "_dual", None) or ([], [])
+        if not self.warm_start or sizes != problem.sizes or not np.array_equal(self.classes_, classes):
             return None
-        return kept if np.array_equal(self.classes_, classes) else None
+        return kept
 
     def _install(self, parts: list[Group]) -> None:
         """Weights and intercepts as they are now."""
         weights = [part.weights for part in parts]
         self.coef_ = (weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)).T
-        self.intercept_ = np.concatenate([part.problem.scaling * part.bias for part in parts])
+        self.intercept_ = np.concatenate([part.problem.costs.scaling * part.bias for part in parts])
 
     def _finish(self, parts: list[Group]) -> None:
         self._install(parts)
-        self._dual = np.concatenate([part.signed() for part in parts], axis=1) if self.warm_start else None
+        self._dual = (parts[0].problem.sizes, signed(parts)) if self.warm_start else None
         self.objective_ = total(parts, "objective")
         self.certificate_ = {
             "objective": self.objective_,
