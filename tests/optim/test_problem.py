@@ -9,6 +9,7 @@ from fastlin import run
 from fastlin.optim.design import Design
 from fastlin.optim.inferences import Groups, Labels
 from fastlin.optim.layouts import Dense, Pairs
+from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Prior, Problem
 from fastlin.validation import as_rows
 from reference_logistic import Logistic, candidates, observed_pairs
@@ -39,9 +40,9 @@ class Posed:
                 X, y, n_labels, prior_variance=variance, prior_mean=mean, fit_intercept=fit_intercept,
                 sample_weight=weights, pairs=pairs,
             )  # fmt: skip
-        layout = Dense(design, self.width)
+        parts, layout = Parts.single(design, inference), Dense(design.n_features, self.width)
         if kind == "observed":
-            layout = Pairs.observed(design, y.astype(np.int32), n_labels, np.full(design.n_features, 2))
+            layout = Pairs.observed(parts, n_labels, np.full(design.n_features, 2))
             features, labels = np.repeat(design.features, np.diff(layout.starts)), layout.labels
         else:
             features = np.repeat(design.features, self.width)
@@ -53,7 +54,7 @@ class Posed:
         places = {pair: p for p, pair in enumerate(zip(self.twin.features, self.twin.labels, strict=True))}
         self.order = np.array([places[pair] for pair in zip(features, labels, strict=True)], dtype=int)
         prior = Prior(1 / variance[design.features], mean[features[: layout.n_weights]])
-        self.problem = Problem(layout, inference, prior, fit_intercept, workers)
+        self.problem = Problem(parts, layout, prior, fit_intercept, workers)
 
     def twins(self, theta):
         """The twin's θ; weights that the design leaves out, of features in no row, stay at their prior mean."""

@@ -19,6 +19,7 @@ from fastlin.optim.design import Design
 from fastlin.optim.epochs import Stopping, train
 from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
+from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState, rule_of
@@ -302,18 +303,18 @@ class CandidateClassifier(MaxentClassifier):
         return rows, Groups(starts, gold, weights)
 
     def _maximise_entropy(self, rows: Rows, groups: Groups, solver: str) -> None:
-        design = Design.of(rows)
-        layout, dtype, means = Dense(design, 1), self._type(rows), self._means(rows.n_columns, 1)
-        theta = memory.zeros((design.n_features,))
+        parts = Parts.single(Design.of(rows), groups)
+        layout, dtype, means = Dense(parts.n_features, 1), self._type(rows), self._means(rows.n_columns, 1)
+        theta = memory.zeros((parts.n_features,))
         with run.Workers(self.n_jobs) as workers:
-            problem = Problem(layout, groups, self._prior(layout, rows.n_columns, 1), False, workers)
+            problem = Problem(parts, layout, self._prior(parts, layout, rows.n_columns), False, workers)
             if self.warm_start and hasattr(self, "coef_"):
-                theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, design.features]
+                theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, parts.features]
             elif len(problem.prior.mean):
                 theta[:] = problem.prior.mean
 
             def install() -> None:
-                self.coef_ = spread_out(design, rows.n_columns, theta[:, np.newaxis], means, dtype).T
+                self.coef_ = spread_out(parts.features, rows.n_columns, theta[:, np.newaxis], means, dtype).T
 
             self._optimise(problem, theta, solver, self._reporter(install, None))
             install()

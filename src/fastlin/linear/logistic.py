@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from fastlin import run, validation
 from fastlin.engine import memory
-from fastlin.linear.base import Labelled, Scorer, dense_scorer, probabilities, sparse_scorer
+from fastlin.linear.base import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.linear.labels import columns
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
-from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
+from fastlin.linear.sample import Sample
 from fastlin.optim.layouts import Dense, Layout, Pairs
+from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Problem
-from fastlin.validation import Rows, one_of
+from fastlin.validation import one_of
 
 WEIGHTS = ("dense", "observed")
 
@@ -160,19 +160,20 @@ class LogisticRegression(MaxentClassifier):
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
         """Find the optimum.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
-            Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies.
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. A corpus is read
+            segment by segment, as often as the solver needs it.
         y : array of shape (n_samples,)
-            Labels: strings or integers, at least two kinds.
+            Labels: strings or integers, at least two kinds; None with a corpus, which has them.
         sample_weight : array of shape (n_samples,), optional
-            w; rows of weight 0 are left out.
+            w; rows of weight 0 are left out. None with a corpus.
         X_val, y_val : optional
-            Validation data, whose accuracy is recorded in `history_`.
+            Validation data, whose accuracy is recorded in `history_`; a corpus comes without y_val.
 
         Returns
         -------
@@ -181,39 +182,35 @@ class LogisticRegression(MaxentClassifier):
         """
         model = copy.copy(self)
         solver = self._check_parameters()
-        (rows, codes), classes, weights = model._checked(X, y, sample_weight, solver in COUNTS)
+        counts = solver in COUNTS
+        source = model._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
+        sample = Sample(source, self.class_weight, counts)
         evaluate = None
         if X_val is not None or y_val is not None:
-            held = model._checked_validation(X_val, y_val, classes, rows)
+            held = model._checked_validation(X_val, y_val, sample.classes, sample.readable)
             evaluate = functools.partial(model._accuracy, *held)
-        model._fit_design(Design.of(rows), rows, Labels(codes, weights, columns(len(classes))), classes, evaluate)
+        model._fit_sample(sample, model._parts_of(sample), evaluate)
         self._become(model)
         self._warn()
         return self
 
-    def _fit_design(
-        self,
-        design: Design,
-        rows: Rows,
-        labels: Labels,
-        classes: NDArray[Any],
-        evaluate: Callable[[], float] | None = None,
-    ) -> None:
+    def _fit_sample(self, sample: Sample, parts: Parts, evaluate: Callable[[], float] | None = None) -> None:
         """Find the optimum for rows that are proved and laid out."""
-        solver, layout = self._check_parameters(), self._layout(design, labels.codes, rows.n_columns, len(classes))
-        dtype = rows.values.dtype if self.dtype is None else validation.as_dtype(self.dtype)
+        solver, n_features = self._check_parameters(), sample.n_features
+        layout = self._layout(parts, n_features, len(sample.classes))
+        dtype = sample.source.dtype if self.dtype is None else validation.as_dtype(self.dtype)
         kept = self.prior_mean is not None and self.weights == "dense"
-        rest = self._means(rows.n_columns, layout.width) if kept else None  # the weights of columns that no row has
+        rest = self._means(n_features, layout.width) if kept else None  # the weights of columns that no row has
         with run.Workers(self.n_jobs) as workers:
-            prior = self._prior(layout, rows.n_columns, layout.width)
-            inference = Labels(labels.codes, labels.weights, layout.width)
-            problem = Problem(layout, inference, prior, bool(self.fit_intercept), workers)
-            theta = self._beginning(problem, classes, rows.n_columns)
-            self.classes_ = classes
+            prior = self._prior(parts, layout, n_features)
+            problem = Problem(parts, layout, prior, bool(self.fit_intercept), workers)
+            theta = self._beginning(problem, sample.classes, n_features)
+            self.classes_ = sample.classes
 
             def install() -> None:
                 n = problem.n_weights
-                self.coef_ = spread_out(design, rows.n_columns, layout.matrix(theta[:n]), rest, dtype).T
+                weights = layout.matrix(theta[:n])
+                self.coef_ = spread_out(parts.features, n_features, weights, rest, dtype).T
                 self.intercept_ = np.zeros(layout.width)
                 self.intercept_[: problem.size - n] = theta[n:]
 
@@ -255,48 +252,31 @@ class LogisticRegression(MaxentClassifier):
 
     # Parts
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Any, nonnegative: bool
-    ) -> tuple[Labelled, NDArray[Any], NDArray[np.float64]]:
-        """((rows, codes), classes), weights; rows of weight 0 are gone."""
-        rows = validation.as_rows(X, nonnegative=nonnegative)
-        self._check_width(X, rows, reset=True)
-        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
-        weights = validation.as_weights(sample_weight, len(codes))
-        weights = validation.class_weights(self.class_weight, classes, codes, weights, strict=True)
-        if weights is None:
-            weights = np.empty(0)
-        elif not weights.all():
-            kept = np.flatnonzero(weights)
-            if not len(kept):
-                raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")
-            rows, weights = rows.take(kept), weights[kept]
-            present, places = np.unique(codes[kept], return_inverse=True)
-            classes, codes = classes[present], places.astype(np.int32)
-        if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        return (rows, codes), classes, weights
-
-    def _layout(self, design: Design, codes: NDArray[np.int32], n_features: int, n_labels: int) -> Layout:
+    def _parts_of(self, sample: Sample) -> Parts:
+        """The rows laid out, with labels of as many columns as there will be weights for."""
         one_of("weights", self.weights, WEIGHTS)
+        n_labels = len(sample.classes)
+        return sample.lay_out(n_labels if self.weights == "observed" else columns(n_labels))
+
+    def _layout(self, parts: Parts, n_features: int, n_labels: int) -> Layout:
         cutoff = validation.as_cutoff(self.cutoff, n_features)
         if self.weights == "observed":
-            return Pairs.observed(design, codes, n_labels, cutoff[design.features])
+            return Pairs.observed(parts, n_labels, cutoff[parts.features])
         if (cutoff > 1).any():
             raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
-        return Dense(design, columns(n_labels))
+        return Dense(parts.n_features, columns(n_labels))
 
     def _beginning(self, problem: Problem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
         """Zeros, the prior's means, or with warm_start the present weights."""
         theta = memory.zeros((problem.size,))
-        n, design = problem.n_weights, problem.design
+        n = problem.n_weights
         if self.warm_start and hasattr(self, "coef_"):
             if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
             coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
             coef = validation.as_finite(coef, "coef_", 2)
             intercept = validation.as_vector(self.intercept_, "intercept_")
-            both = _as_wide(np.vstack([coef.T[design.features], intercept]), problem.width)
+            both = _as_wide(np.vstack([coef.T[problem.parts.features], intercept]), problem.width)
             theta[:n] = problem.layout.select(both[:-1])
             theta[n:] = both[-1, : problem.size - n]
         elif len(problem.prior.mean):

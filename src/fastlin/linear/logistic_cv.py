@@ -10,11 +10,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from fastlin import run
-from fastlin.linear.labels import columns
+from fastlin.linear.base import Readable
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
-from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
+from fastlin.linear.sample import Sample
+from fastlin.optim.parts import Parts
 from fastlin.validation import Rows, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
@@ -144,17 +144,19 @@ class LogisticRegressionCV(LogisticRegression):
         self.dtype = dtype
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
         """Choose C and l1_ratio, and fit all rows with them.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
+        X : matrix of shape (n_samples, n_features), or Corpus
+            The folds of a corpus are subsets of it.
         y : array of shape (n_samples,)
+            None with a corpus.
         sample_weight : array of shape (n_samples,), optional
-            Weighs the rows that are learnt from; scores are unweighted.
+            Weighs the rows that are learnt from; scores are unweighted. None with a corpus.
         X_val, y_val : optional
-            Score on these instead of folds.
+            Score on these instead of folds; a corpus comes without y_val.
 
         Returns
         -------
@@ -166,34 +168,37 @@ class LogisticRegressionCV(LogisticRegression):
         found = copy.copy(self)
         found.Cs_, found.l1_ratios_ = self._grid()
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
-        solver = template._check_parameters()
-        (rows, codes), classes, weights = found._checked(X, y, sample_weight, solver in COUNTS)
-        scorer = check_scoring(template, scoring=self.scoring)
-        labels, plain = Labels(codes, weights, columns(len(classes))), np.array(classes.tolist())
-        if X_val is not None or y_val is not None:
-            held = found._checked_validation(X_val, y_val, classes, rows)
-            if (held[1] < 0).any():
-                raise ValueError("y_val holds a label that y lacks")
-            everything = np.arange(len(rows))
-            parts: list[tuple[Any, Split]] = [(everything, (held[0].matrix(), plain[held[1]]))]
-        else:
-            splitter = check_cv(self.cv, codes, classifier=True)
-            matrix = rows.matrix()
-            parts = [(train, (matrix[test], plain[codes[test]])) for train, test in splitter.split(matrix, codes)]
-            if not parts:
-                raise ValueError("cv has no folds")
-        found._search(template, rows, labels, plain, parts, scorer)
+        counts = template._check_parameters() in COUNTS
+        source = found._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
+        sample = Sample(source, self.class_weight, counts)
+        scorer = _accuracy if self.scoring is None else check_scoring(template, scoring=self.scoring)
+        parts = found._splits(sample, X_val, y_val)
+        found._search(template, sample, parts, scorer)
         final = self._template(found.C_, found.l1_ratio_).set_params(n_jobs=self.n_jobs)
         if self.refit:
-            final._fit_design(Design.of(rows), rows, labels, classes)
+            final._fit_sample(sample, final._parts_of(sample))
         else:
-            final = _mean([_fold(copy.copy(final), rows, labels, classes, train)[0] for train, _ in parts])
+            final = _mean([_fold(copy.copy(final), sample.fold(train))[0] for train, _ in parts])
         for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
             setattr(found, name, getattr(final, name))
         found.converged_, found._stopped = final.converged_, final._stopped
         self._become(found)
         final._warn()
         return self
+
+    def _splits(self, sample: Sample, X_val: Any, y_val: Any) -> list[tuple[Any, Split]]:
+        """The rows to learn from, with rows and labels to score on, of each fold."""
+        codes, plain = sample.codes(), np.array(sample.classes.tolist())
+        if X_val is not None or y_val is not None:
+            rows, seen = self._checked_validation(X_val, y_val, sample.classes, sample.readable)
+            if (seen < 0).any():
+                raise ValueError("y_val holds a label that y lacks")
+            return [(np.arange(len(codes)), (_readable(rows), plain[seen]))]
+        folds = check_cv(self.cv, codes, classifier=True).split(codes, codes)
+        parts = [(train, (_readable(sample.take(test)), plain[codes[test]])) for train, test in folds]
+        if not parts:
+            raise ValueError("cv has no folds")
+        return parts
 
     def _grid(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The values of C, ascending, and of l1_ratio."""
@@ -217,9 +222,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _search(
         self,
         template: LogisticRegression,
-        rows: Rows,
-        labels: Labels,
-        classes: NDArray[Any],
+        sample: Sample,
         parts: list[tuple[Any, Split]],
         scorer: Any,
     ) -> None:
@@ -231,14 +234,15 @@ class LogisticRegressionCV(LogisticRegression):
 
         def follow(fold: int) -> None:
             train, (X, y) = parts[fold]
+            own, laid_out = sample.fold(train), None
             for i, ratio in enumerate(self.l1_ratios_.tolist()):
-                model, design, part = None, None, None
+                model = None
                 for j, C in enumerate(self.Cs_.tolist()):
                     if stop:
                         return
                     chosen = copy.copy(template) if model is None else model
                     chosen.set_params(C=C, l1_ratio=ratio, warm_start=model is not None)
-                    model, design, part = _fold(chosen, rows, labels, classes, train, design, part)
+                    model, laid_out = _fold(chosen, own, laid_out)
                     score = self.scores_[fold, i, j] = scorer(model, X, y)
                     record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(score)}
                     record |= {"objective": model.objective_, "n_iter": model.n_iter_, "converged": model.converged_}
@@ -269,26 +273,21 @@ class LogisticRegressionCV(LogisticRegression):
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
 
 
-def _fold(
-    model: LogisticRegression,
-    rows: Rows,
-    labels: Labels,
-    classes: NDArray[Any],
-    train: NDArray[np.int64],
-    design: Design | None = None,
-    part: Rows | None = None,
-) -> tuple[LogisticRegression, Design, Rows]:
-    """The model fitted on some of the rows, which are laid out once for a path."""
-    if part is None or design is None:
-        part = rows.take(train)
-        design = Design.of(part)
-    weights = labels.weights[train] if len(labels.weights) else labels.weights
-    codes = labels.codes[train]
-    if len(np.unique(codes)) < len(classes):
-        raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
-    model.n_features_in_ = rows.n_columns
-    model._fit_design(design, part, Labels(codes, weights, labels.width), classes)
-    return model, design, part
+def _fold(model: LogisticRegression, sample: Sample, parts: Parts | None = None) -> tuple[LogisticRegression, Parts]:
+    """The model fitted on the rows of a fold, which are laid out once for a path."""
+    parts = model._parts_of(sample) if parts is None else parts
+    model.n_features_in_ = sample.n_features
+    model._fit_sample(sample, parts)
+    return model, parts
+
+
+def _accuracy(model: LogisticRegression, X: Any, y: NDArray[Any]) -> float:
+    return float(np.mean(model.predict(X) == y))
+
+
+def _readable(rows: Readable) -> Any:
+    """As models take it."""
+    return rows.matrix() if isinstance(rows, Rows) else rows
 
 
 def _mean(models: list[LogisticRegression]) -> LogisticRegression:

@@ -12,9 +12,8 @@ from fastlin import validation
 from fastlin.engine import memory, vectors
 from fastlin.linear.base import SparseClassifier
 from fastlin.optim import orthant
-from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
 from fastlin.optim.layouts import Layout
+from fastlin.optim.parts import Part, Parts
 from fastlin.optim.problem import Prior, Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
@@ -77,9 +76,9 @@ class MaxentClassifier(SparseClassifier):
         strength = 0.0 if self.penalty is None else 1 / C
         return strength * ratio, strength * (1 - ratio)
 
-    def _prior(self, layout: Layout, n_features: int, width: int) -> Prior:
-        """The prior of the design's features."""
-        features = layout.design.features
+    def _prior(self, parts: Parts, layout: Layout, n_features: int) -> Prior:
+        """The prior of the features that occur."""
+        features = parts.features
         l1, l2 = self._strengths()
         precision = np.full(len(features), l2)
         if self.prior_variance is not None:
@@ -91,7 +90,7 @@ class MaxentClassifier(SparseClassifier):
         if self.prior_mean is not None:
             if l1 > 0:
                 raise ValueError("prior_mean belongs to a Gaussian prior: set l1_ratio=0")
-            mean = layout.select(self._means(n_features, width)[features])
+            mean = layout.select(self._means(n_features, layout.width)[features])
         return Prior(precision, mean, l1)
 
     def _means(self, n_features: int, width: int) -> NDArray[np.float64]:
@@ -106,7 +105,7 @@ class MaxentClassifier(SparseClassifier):
 
     def _optimise(self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any) -> None:
         """Run the solver on θ, and record what it reached."""
-        progress = Progress(self.tol, self.max_iter, problem.inference.total_weight, report)
+        progress = Progress(self.tol, self.max_iter, problem.parts.total_weight, report)
         seed = 0 if self.random_state is None else self.random_state
         SOLVERS[solver](problem, theta, progress, validation.as_generator(seed))
         self._record(problem, theta, progress)
@@ -114,8 +113,8 @@ class MaxentClassifier(SparseClassifier):
     def _record(self, problem: Problem, theta: NDArray[np.float64], progress: Progress) -> None:
         """History and certificate."""
         gradient = np.empty(problem.size)
-        loss = problem.loss(theta)
-        smooth = loss + problem.gather(theta, gradient)
+        loss, penalty = problem.evaluate(theta, gradient)
+        smooth = loss + penalty
         counts, n, prior = problem.counts(theta, gradient), problem.n_weights, problem.prior
         steepest = orthant.pseudo_gradient(problem, theta, gradient)
         self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
@@ -168,29 +167,49 @@ def duality_gap(problem: Problem, theta: NDArray[np.float64]) -> float:
     a is p itself, or, with intercepts, which want Σ w (a − e_y) = 0, the mixture of p with one distribution for all
     rows that gives every label the mass it has.
     """
-    n, gap = problem.n_weights, 0.0
-    if isinstance(problem.inference, Labels) and problem.size > n:
-        gap = problem.inference.balance(problem.scores(theta), problem.residual)
-    else:
-        problem.loss(theta)
     gradient = np.empty(problem.size)
-    problem.gather(theta, gradient)
+    if problem.parts.of_labels and problem.size > problem.n_weights:
+        gap, _ = problem.gather(theta, gradient, _mixture(problem, theta))
+    else:
+        problem.value(theta, gradient)
+        gap = 0.0
 
     def of_columns(low: int, high: int) -> float:
         """Σ σ² (∂f)² of some features' weights."""
         span, step = problem.layout.span(low, high), problem.layout.step
-        slopes, variance = gradient[span], 1 / problem.precision[span.start // step : span.stop // step]
+        slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
         return vectors.pull(slopes, np.empty(0), variance, step, slopes)[1]
 
-    return gap + 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts))
+    return gap + 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
+
+
+def _mixture(problem: Problem, theta: NDArray[np.float64]) -> Callable[[Part, NDArray[np.float64]], float]:
+    """What writes w (a − e_y) of a part for the a above, and returns its Σ w KL(a ‖ p)."""
+    parts = problem.parts
+    logs = parts.room(max(2, problem.width))
+    total, held = np.zeros((2, max(2, problem.width)))
+    for part in parts:
+        scores = np.empty((part.design.n_rows, problem.width))
+        problem.score(part, theta, scores)
+        part.map(logs)[:] = part.labels.logarithms(scores)
+        expected, observed = part.labels.masses(part.map(logs))
+        total += expected
+        held += observed
+    kept = min(1.0, float((held / total).min()))
+    rest = (held - kept * total) / parts.total_weight
+    return lambda part, residual: part.labels.mix(part.map(logs), kept, rest, residual)
 
 
 def spread_out(
-    design: Design, n_features: int, of_design: NDArray[np.float64], rest: NDArray[np.float64] | None, dtype: Any
+    features: NDArray[np.int64],
+    n_features: int,
+    some: NDArray[np.float64],
+    rest: NDArray[np.float64] | None,
+    dtype: Any,
 ) -> NDArray[Any]:
-    """Weights of the design's features as weights of all features, [V, K]; the others are 0, or as `rest` says."""
-    weights = memory.zeros((n_features, of_design.shape[1]), dtype)
+    """Weights of some features as weights of all, [V, K]; the others are 0, or as `rest` says."""
+    weights = memory.zeros((n_features, some.shape[1]), dtype)
     if rest is not None:
         np.copyto(weights, rest, casting="same_kind")
-    weights[design.features] = of_design
+    weights[features] = some
     return weights

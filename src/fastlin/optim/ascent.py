@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import ascent, memory, vectors
-from fastlin.optim.inferences import Labels
 from fastlin.optim.layouts import Dense
+from fastlin.optim.parts import OfRows, Part
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
@@ -32,7 +32,7 @@ def applies(problem: Problem) -> bool:
     """Whether the dual exists: labels, dense weights, a Gaussian prior on each, and features."""
     return (
         isinstance(problem.layout, Dense)
-        and isinstance(problem.inference, Labels)
+        and problem.parts.of_labels
         and problem.prior.l1 == 0
         and problem.n_weights > 0
         and bool((problem.prior.precision > 0).all())
@@ -43,42 +43,59 @@ class Dual:
     """a_i for each row, and the weights that follow: W = θ/σ, so that one C serves any prior."""
 
     def __init__(self, problem: Problem, theta: Vector) -> None:
-        inference, design, precision = problem.inference, problem.design, problem.prior.precision
-        assert isinstance(inference, Labels)
-        self.problem, self.inference = problem, inference
+        parts, precision = problem.parts, problem.prior.precision
+        self.problem = problem
         same = np.ptp(precision) == 0
         self.deviation = np.ones(1) if same else 1 / np.sqrt(precision)
         self.C = 1 / float(precision[0]) if same else 1.0
-        self.values = design.values if same else design.values * self.deviation[design.indices]
-        self.norms = np.zeros(design.n_rows)
-        filled = np.diff(design.indptr) > 0
-        squares = np.square(self.values, dtype=np.float64)
-        self.norms[filled] = np.add.reduceat(squares, design.indptr[:-1][filled])
-
-        labels = max(2, problem.width)
-        a = np.full((design.n_rows, labels), START / labels)
-        a[np.arange(design.n_rows), inference.codes] += 1 - START
-        if theta.any():
-            problem.loss(theta)
-            a = np.clip(inference.probabilities(problem.residual), LEAST, 1 - LEAST)
-        if problem.width == 1:
-            self.state = np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
-        else:
-            self.state = np.concatenate([np.log(a), a], axis=1)
-        self.W = memory.zeros((design.n_features, problem.width))
+        self.W = memory.zeros((parts.n_features, problem.width))
         self.bias = np.zeros(problem.width)
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
-        self.gaps = np.full(design.n_rows, np.inf)
-        self.rest, self.patience = np.zeros((2, design.n_rows), np.int8)
+        self.values: OfRows = []  # where features differ in their variances
+        self.norms, self.state = parts.room(1), parts.room(2 * problem.width)
+        self.gaps, self.rest, self.patience = parts.room(1), parts.room(1, np.int8), parts.room(1, np.int8)
+        self.met = np.zeros(len(parts))  # the sum of the gaps of each part
+        self.spread = np.zeros(len(parts))  # of its a
+        problem.passes += int(theta.any())
+        for part in parts:
+            self._begin(part, theta)
         self.violation = self.follow()
+
+    def _begin(self, part: Part, theta: Vector) -> None:
+        """Norms of rows, and the first a: nearly the labels, or what θ says."""
+        design, labels, problem = part.design, part.labels, self.problem
+        values = design.values
+        if len(self.deviation) > 1:
+            values = design.values * self.deviation[design.indices]
+            self.values += problem.parts.copies([values])
+        filled = np.diff(design.indptr) > 0
+        squares = np.square(values, dtype=np.float64)
+        part.map(self.norms)[filled, 0] = np.add.reduceat(squares, design.indptr[:-1][filled])
+
+        K = max(2, problem.width)
+        a = np.full((design.n_rows, K), START / K)
+        a[np.arange(design.n_rows), labels.codes] += 1 - START
+        if theta.any():
+            residual = problem.residual[: design.n_rows]
+            problem.leave(part, theta, residual)
+            a = np.clip(labels.probabilities(residual), LEAST, 1 - LEAST)
+        state = part.map(self.state)
+        if problem.width == 1:
+            state[:] = np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
+        else:
+            state[:, :K], state[:, K:] = np.log(a), a
+        part.map(self.gaps)[:] = np.inf
+        self.spread[part.index] = labels.spread(_shares(state))
 
     def follow(self) -> NDArray[np.float64]:
         """W from a; returns Σ w (e_y − a), which an intercept keeps at zero."""
         problem = self.problem
-        self.inference.distances(self.state[:, self.state.shape[1] // 2 :], problem.residual)
-        theta, counts = np.zeros(problem.size), np.empty(problem.size)
-        problem.gather(theta, counts)
-        n, precision = problem.n_weights, problem.of_weights(problem.precision)
+
+        def distances(part: Part, residual: Vector) -> float:
+            part.labels.distances(_shares(part.map(self.state)), residual)
+            return 0.0
+
+        counts, n, precision = problem.observe(distances), problem.n_weights, problem.of_weights(problem.precision)
         counts[:n] /= -precision
         if len(problem.prior.mean):
             counts[:n] += problem.prior.mean
@@ -86,34 +103,46 @@ class Dual:
         return -counts[n:] if problem.size > n else np.zeros(problem.width)
 
     def epoch(self, generator: np.random.Generator) -> float:
-        """Visit the rows that do not rest, in a new order; returns the sum of the gaps last met."""
-        design, problem = self.problem.design, self.problem
-        kernel = ascent.binary if problem.width == 1 else ascent.softmax
-        step = 0.0
+        """Visit the rows that do not rest, part by part, in a new order; returns the sum of the gaps last met."""
+        problem, step = self.problem, 0.0
         if problem.size > problem.n_weights:
-            a = self.state[:, self.state.shape[1] // 2 :]
-            step = CENTRE / max(self.inference.spread(a), 1e-3)
-        order = generator.permutation(np.flatnonzero(self.rest <= 0))
+            step = CENTRE / max(float(self.spread.sum()), 1e-3)
+        for part in problem.parts.in_turn(generator):
+            self._visit(part, step, generator)
+        self.bias += step * self.violation
+        return float(self.met.sum())
+
+    def _visit(self, part: Part, step: float, generator: np.random.Generator) -> None:
+        design, labels, problem = part.design, part.labels, self.problem
+        kernel = ascent.binary if problem.width == 1 else ascent.softmax
+        values = part.map(self.values) if self.values else design.values
+        state, norms, gaps = part.map(self.state), part.map(self.norms)[:, 0], part.map(self.gaps)[:, 0]
+        rest, patience = part.map(self.rest)[:, 0], part.map(self.patience)[:, 0]
+        order = generator.permutation(np.flatnonzero(rest <= 0))
         share = max(1, int(BUDGET * design.n_rows / (design.nnz + design.n_rows) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
             kernel(
-                design.indptr, design.indices, self.values, self.inference.weights, self.norms,
-                order[start : start + share], self.C, step, self.state, self.W, self.bias, self.gaps,
+                design.indptr, design.indices, values, labels.weights, norms,
+                order[start : start + share], self.C, step, state, self.W, self.bias, gaps,
             )  # fmt: skip
             if step:
                 self.violation += (self.bias - before) / step
-        self.bias += step * self.violation
-        self.rest -= 1
-        little = self.gaps[order] < LITTLE * self.gaps.mean()
-        self.patience[order] = np.where(little, np.minimum(self.patience[order] + 1, LONGEST), 0)
-        self.rest[order] = self.patience[order]
-        return float(self.gaps.sum())
+        rest -= 1
+        little = gaps[order] < LITTLE * gaps.mean()
+        patience[order] = np.where(little, np.minimum(patience[order] + 1, LONGEST), 0)
+        rest[order] = patience[order]
+        self.met[part.index], self.spread[part.index] = gaps.sum(), labels.spread(_shares(state))
 
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
         np.multiply(self.W, self.deviation[:, np.newaxis], out=theta[:n].reshape(self.W.shape))
         theta[n:] = self.bias[: len(theta) - n]
+
+
+def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:
+    """a, which stands behind its logarithms or logits."""
+    return state[:, state.shape[1] // 2 :]
 
 
 def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.random.Generator) -> None:
@@ -124,7 +153,7 @@ def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.
     if progress.record(value, vectors.largest(gradient), passes=problem.passes, epochs=0):
         return
     gaps: list[float] = []
-    fine = FINE * progress.enough / problem.inference.total_weight
+    fine = FINE * progress.enough / problem.parts.total_weight
     target = fine * value
     while True:
         gaps.append(dual.epoch(generator))

@@ -70,15 +70,15 @@ class Design:
         )  # fmt: skip
 
     @classmethod
-    def of(cls, rows: Rows) -> "Design":
-        """Lay proved rows out; explicit zeros are left out."""
+    def of(cls, rows: Rows, features: NDArray[np.int64] | None = None) -> "Design":
+        """Lay proved rows out; explicit zeros are left out. They may have no other features than those given."""
         if len(rows) > WIDEST:
             raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {WIDEST}")
         rows = rows.without_zeros() if rows.zeros else rows
         counts, rank = np.zeros(rows.n_columns, np.int64), np.zeros(rows.n_columns, np.int32)
         given = rows.indices[: rows.nnz]  # the arrays may be longer
         _tally(given, counts)
-        features = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        features = by_frequency(counts) if features is None else features
         rank[features] = np.arange(len(features), dtype=np.int32)
         indices, values = np.empty(rows.nnz, np.int32), _narrow(rows.values[: rows.nnz])
         for piece in _pieces(rows.nnz):
@@ -86,6 +86,23 @@ class Design:
         column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
         columns = _transpose(rows.indptr, indices, values, column_indptr)
         return cls(features, len(rows), rows.indptr, indices, values, column_indptr, *columns)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but `features`, in their order."""
+        columns = self.column_indptr, self.column_rows, self.column_values
+        return self.indptr, self.indices, self.values, *columns
+
+
+def tally(rows: Rows, counts: NDArray[np.int64]) -> None:
+    """counts[j] += the number of rows that have feature j."""
+    rows = rows.without_zeros() if rows.zeros else rows
+    _tally(rows.indices[: rows.nnz], counts)
+
+
+def by_frequency(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The columns that some row has, the most frequent first."""
+    return np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
 
 
 def _pieces(n: int) -> Iterator[slice]:

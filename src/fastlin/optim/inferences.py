@@ -28,6 +28,11 @@ class Labels:
     width: int
 
     @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but the width, in their order."""
+        return self.codes, self.weights
+
+    @property
     def n_instances(self) -> int:
         return len(self.codes)
 
@@ -90,13 +95,18 @@ class Labels:
         if len(self.weights):
             residual *= self.weights[:, np.newaxis]
 
-    def balance(self, scores: Scores, residual: Block) -> float:
-        """w (a − e_y) with Σ w (a − e_y) = 0, a a mixture of p and one q for all rows; returns Σ w KL(a ‖ p)."""
-        mass, logs = self.mass(), self.logarithms(scores)
+    def masses(self, logs: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Σ w p and Σ w e_y, from log p."""
+        mass = self.mass()
         wp = mass * np.exp(logs)
-        total, held = wp.sum(axis=0), np.bincount(self.codes, mass[:, 0], minlength=wp.shape[1])
-        kept = min(1.0, float((held / total).min()))
-        wa = kept * wp + mass * ((held - kept * total) / mass.sum())
+        held = np.bincount(self.codes, mass[:, 0], minlength=wp.shape[1]).astype(np.float64, copy=False)
+        return wp.sum(axis=0), held
+
+    def mix(self, logs: Scores, kept: float, rest: NDArray[np.float64], residual: Block) -> float:
+        """w (a − e_y) of a = kept · p + rest; returns Σ w KL(a ‖ p)."""
+        mass = self.mass()
+        wp = mass * np.exp(logs)
+        wa = kept * wp + mass * rest
         self.distances((wa / mass)[:, -self.width :], residual)
         divergence = wa * (np.log(wa / mass, where=wa > 0, out=logs.copy()) - logs) - wa + wp
         return float(np.maximum(divergence, 0).sum())
@@ -124,6 +134,11 @@ class Groups:
     gold: NDArray[np.int64]
     weights: NDArray[np.float64]  # one a group, or empty for all ones
     width: int = 1
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but the width, in their order."""
+        return self.starts, self.gold, self.weights
 
     @property
     def n_instances(self) -> int:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin import run
 from fastlin.engine import pairs, passes
 from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
+from fastlin.optim.parts import Part, Parts
 
 Vector = NDArray[Any]
 FEW = 1 << 12  # weights of one column that the first-level cache holds: nothing to prefetch
@@ -18,7 +20,7 @@ FEW = 1 << 12  # weights of one column that the first-level cache holds: nothing
 class Dense:
     """Every label's weight of every feature, [V, K]."""
 
-    design: Design
+    n_features: int
     width: int
 
     @property
@@ -27,22 +29,21 @@ class Dense:
 
     @property
     def n_weights(self) -> int:
-        return self.design.n_features * self.width
+        return self.n_features * self.width
 
     def span(self, low: int, high: int) -> slice:
         """The weights of the features [low, high)."""
         return slice(low * self.width, high * self.width)
 
-    def column_cuts(self) -> list[tuple[int, int]]:
-        return list(run.cuts(self.design.column_indptr, self.width))
-
     def expand(self, of_features: NDArray[Any]) -> NDArray[Any]:
         """One value a feature, as one for each entry of a prior."""
         return of_features
 
-    def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+    def scores(
+        self, design: Design, weights: Vector, bias: NDArray[np.float64], start: int, stop: int
+    ) -> NDArray[np.float64]:
         """The scores of a block of rows."""
-        indptr, indices, values = self.design.rows(start, stop)
+        indptr, indices, values = design.rows(start, stop)
         if self.width == 1 and len(weights) <= FEW:
             scores = np.empty((stop - start, 1))
             passes.dots(indptr, indices, values, start, stop, weights, scores[:, 0])
@@ -52,9 +53,11 @@ class Dense:
         passes.forward(indptr, indices, values, start, stop, weights.reshape(-1, self.width), bias, spare, scores)
         return scores
 
-    def columns(self, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]) -> None:
+    def columns(
+        self, design: Design, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]
+    ) -> None:
         """Xᵀ residual for the features [low, high), with `values` in the place of the columns' own."""
-        indptr, rows, values = self.design.columns(low, high, values)
+        indptr, rows, values = design.columns(low, high, values)
         if self.width == 1:
             passes.dots(indptr, rows, values, low, high, residual[:, 0], out)
             return
@@ -72,7 +75,7 @@ class Dense:
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each feature's weights begin, and the column of each."""
-        n = self.design.n_features
+        n = self.n_features
         return np.arange(n + 1) * self.width, np.tile(np.arange(self.width, dtype=np.int32), n)
 
 
@@ -80,21 +83,25 @@ class Dense:
 class Pairs:
     """The weights of the (feature, label) pairs that enough rows have; starts[j] is feature j's first."""
 
-    design: Design
+    n_features: int
     width: int
     starts: NDArray[np.int64]
     labels: NDArray[np.int32]
     step: int = 1
 
     @classmethod
-    def observed(cls, design: Design, codes: NDArray[np.int32], n_labels: int, cutoff: NDArray[np.int64]) -> "Pairs":
+    def observed(cls, parts: Parts, n_labels: int, cutoff: NDArray[np.int64]) -> "Pairs":
         """The pairs seen in at least cutoff[j] rows."""
-        starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_labels, np.int64)
-        columns = design.column_indptr, design.column_rows, codes, cutoff, seen, starts
-        pairs.observe(*columns, np.empty(0, np.int32))
-        labels = np.empty(starts[-1], np.int32)
-        pairs.observe(*columns, labels)
-        return cls(design, n_labels, starts, labels)
+        if len(parts) == 1:
+            (part,) = parts
+            return cls(parts.n_features, n_labels, *_pairs_of(part, n_labels, cutoff))
+        counts = sp.csr_array((parts.n_features, n_labels), dtype=np.int64)
+        for part in parts:
+            counts = counts + _counts_of(part, n_labels)
+        counts.sort_indices()
+        counts.data[counts.data < np.repeat(cutoff, np.diff(counts.indptr))] = 0
+        counts.eliminate_zeros()
+        return cls(parts.n_features, n_labels, counts.indptr.astype(np.int64), counts.indices.astype(np.int32))
 
     @property
     def n_weights(self) -> int:
@@ -103,24 +110,25 @@ class Pairs:
     def span(self, low: int, high: int) -> slice:
         return slice(int(self.starts[low]), int(self.starts[high]))
 
-    def column_cuts(self) -> list[tuple[int, int]]:
-        return list(run.cuts(self.design.column_indptr, self.width))
-
     def expand(self, of_features: NDArray[Any]) -> NDArray[Any]:
         return np.repeat(of_features, np.diff(self.starts))
 
-    def scores(self, weights: Vector, bias: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
-        indptr, indices, values = self.design.rows(start, stop)
+    def scores(
+        self, design: Design, weights: Vector, bias: NDArray[np.float64], start: int, stop: int
+    ) -> NDArray[np.float64]:
+        indptr, indices, values = design.rows(start, stop)
         scores = np.empty((stop - start, self.width))
         pairs.forward(indptr, indices, values, start, stop, self.starts, self.labels, weights, bias, scores)
         return scores
 
-    def columns(self, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]) -> None:
-        indptr, rows, values = self.design.columns(low, high, values)
+    def columns(
+        self, design: Design, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]
+    ) -> None:
+        indptr, rows, values = design.columns(low, high, values)
         pairs.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, out)
 
     def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        matrix = np.zeros((self.design.n_features, self.width))
+        matrix = np.zeros((self.n_features, self.width))
         matrix[self._features(), self.labels] = weights
         return matrix
 
@@ -132,7 +140,28 @@ class Pairs:
 
     def _features(self) -> NDArray[np.int64]:
         """The feature of each pair."""
-        return np.repeat(np.arange(self.design.n_features), np.diff(self.starts))
+        return np.repeat(np.arange(self.n_features), np.diff(self.starts))
+
+
+def _pairs_of(part: Part, n_labels: int, cutoff: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """`starts` and `labels` of the pairs seen in at least cutoff[j] rows of a part."""
+    design, inference = part.design, part.inference
+    assert isinstance(inference, Labels)
+    starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_labels, np.int64)
+    columns = design.column_indptr, design.column_rows, inference.codes, cutoff, seen, starts
+    pairs.observe(*columns, np.empty(0, np.int32))
+    labels = np.empty(starts[-1], np.int32)
+    pairs.observe(*columns, labels)
+    return starts, labels
+
+
+def _counts_of(part: Part, n_labels: int) -> sp.csr_array:
+    """How many rows of a part have each pair, [V, K]."""
+    design, inference = part.design, part.inference
+    assert isinstance(inference, Labels)
+    ones, n = np.ones(max(design.nnz, design.n_rows), np.int32), design.n_rows
+    columns = sp.csr_array((ones[: design.nnz], design.column_rows, design.column_indptr), (design.n_features, n))
+    return columns @ sp.csr_array((ones[:n], inference.codes, np.arange(n + 1)), (n, n_labels))
 
 
 # Weight q belongs to a feature of the design; `span` says which are whose; `step` weights share an entry of a prior.

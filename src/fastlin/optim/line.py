@@ -26,8 +26,8 @@ class Point:
     def __init__(self, problem: Problem, theta: NDArray[np.float64]) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
-        self.scores = problem.scores(theta)
-        self._arrive(problem.along(self.scores, self.scores, 0.0)[0])
+        self.scores, self.ahead = problem.scores(theta), problem.parts.room(problem.width)
+        self._arrive(0.0)
 
     @property
     def gradient_norm(self) -> float:
@@ -48,13 +48,13 @@ class Point:
         slope = pieces.dot(self.gradient, direction)
         if not slope < 0:
             return False
-        ahead = self.problem.scores(direction)
+        self.problem.scores(direction, self.ahead)
         linear, square = self.problem.pull(self.theta, direction)
         penalty = self.value - self.loss
 
         def trial(step: float) -> tuple[float, float, float]:
-            """φ, φ′, φ″ at α; leaves the residuals of α behind."""
-            loss, derivative, bend = self.problem.along(self.scores, ahead, step)
+            """φ, φ′, φ″ at α."""
+            loss, derivative, bend = self.problem.along(self.scores, self.ahead, step)
             prior = penalty + step * (linear + 0.5 * step * square)
             return loss + prior, derivative + linear + step * square, bend + square
 
@@ -74,17 +74,16 @@ class Point:
             limit = 10 * at if high == np.inf else high
             step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
         if not value < self.value + ROUNDING * abs(self.value):
-            self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
+            self._arrive(0.0)
             return False
         pieces.each(lambda part: np.add(self.theta[part], at * direction[part], out=self.theta[part]))
-        self.scores += at * ahead
-        self._arrive(self.problem.along(self.scores, ahead, 0.0)[0])
+        self._arrive(at)
         return True
 
-    def _arrive(self, loss: float) -> None:
-        """Value and gradient from the residuals just left behind."""
-        self.loss = loss
-        self.value = loss + self.problem.gather(self.theta, self.gradient)
+    def _arrive(self, step: float) -> None:
+        """The scores move along the direction; value and gradient at θ, which has moved."""
+        self.loss, penalty = self.problem.arrive(self.scores, self.ahead, step, self.theta, self.gradient)
+        self.value = self.loss + penalty
 
 
 class Projected:

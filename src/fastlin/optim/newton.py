@@ -46,9 +46,9 @@ def minimise(
 
 def inner_type(problem: Problem) -> Any:
     """The type of the inner iterations' vectors."""
-    weights = problem.inference.weights
-    largest = max(problem.design.largest, weights.max(initial=1), problem.precision.max(initial=1))
-    least = min(problem.design.largest, weights.min(initial=1))
+    lightest, heaviest = problem.parts.weights
+    largest = max(problem.parts.largest, heaviest, problem.precision.max(initial=1))
+    least = min(problem.parts.largest, lightest)
     return np.float32 if least > 1 / EASY and largest < EASY else np.float64
 
 

@@ -2,10 +2,11 @@
 
     f(θ) = Σ_i w_i (log Z_i − s_iy) + ½ Σ_q (θ_q − m_q)² / σ_q²           (an L1 term, if any, is the solver's business)
 
-Forward gathers over the rows of the design, backward over its columns; the residuals and what curvatures
-need lie between them, [n, K]. Vectors are flat: the weights, then the intercepts, which have no prior.
+Part by part of the data, forward gathers over the rows of the design, backward over its columns; the residuals of a
+part lie between them, [n, K]. Vectors are flat: the weights, then the intercepts, which have no prior.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine import memory, vectors
-from fastlin.optim.inferences import Inference
 from fastlin.optim.layouts import Layout
+from fastlin.optim.parts import OfRows, Part, Parts
 from fastlin.optim.pieces import Pieces
 
 Vector = NDArray[Any]
@@ -33,112 +34,105 @@ class Prior:
 class Problem:
     """f, and the work of its passes."""
 
-    def __init__(
-        self, layout: Layout, inference: Inference, prior: Prior, fit_intercept: bool, workers: run.Workers
-    ) -> None:
-        self.layout, self.inference, self.prior, self.workers = layout, inference, prior, workers
-        self.design, self.width = layout.design, layout.width
+    def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:
+        self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers
+        self.width = layout.width
         self.precision = layout.expand(prior.precision)
         self.n_weights = layout.n_weights
         self.size = self.n_weights + self.width * fit_intercept
         self.pieces = Pieces(self.size, workers)
-        self.row_cuts, self.column_cuts = inference.cuts(self.design), layout.column_cuts()
-        self.residual = memory.zeros((self.design.n_rows, self.width))
-        self.shares = np.zeros((self.design.n_rows, self.width), np.float32)
+        self.row_cuts = [part.inference.cuts(part.design) for part in parts]
+        self.column_cuts = [list(run.cuts(part.design.column_indptr, self.width)) for part in parts]
+        self.residual = memory.zeros((max(parts.sizes), self.width))  # of the part at hand
+        self.shares = parts.room(self.width, np.float32)
         self.passes = 0
-        self._buffer = memory.zeros((0, self.width))
+        self._curvature, self._product = memory.zeros((0, self.width)), np.empty(0)
 
     def value(self, theta: Vector, gradient: Vector) -> float:
         """f(θ), and its gradient into `gradient`."""
-        return self.loss(theta) + self.gather(theta, gradient)
+        loss, penalty = self.evaluate(theta, gradient)
+        return loss + penalty
+
+    def evaluate(self, theta: Vector, gradient: Vector) -> tuple[float, float]:
+        """The same, as −Σ w log p and the prior's part."""
+        self.passes += 1
+        return self.gather(theta, gradient, lambda part, residual: self.leave(part, theta, residual))
 
     def loss(self, theta: Vector) -> float:
-        """−Σ w log p, which leaves the residuals behind."""
-
-        def forward(start: int, stop: int) -> float:
-            scores, block = self._scores(theta, start, stop), slice(start, stop)
-            return self.inference.loss(scores, start, stop, self.residual[block], self.shares[block])
-
+        """−Σ w log p."""
         self.passes += 1
-        return sum(self.workers.map(forward, self.row_cuts))
+        return sum(self.leave(part, theta, self._residual(part)) for part in self.parts)
 
-    def gather(self, theta: Vector, gradient: Vector) -> float:
-        """The gradient from the residuals at θ; returns the prior's part of f."""
+    def gather(
+        self, theta: Vector, gradient: Vector, fill: Callable[[Part, NDArray[np.float64]], float]
+    ) -> tuple[float, float]:
+        """The gradient from the residuals that `fill` writes for each part.
 
-        def backward(low: int, high: int) -> float:
-            span = self.layout.span(low, high)
-            self.layout.columns(self.design.column_values, self.residual, low, high, gradient[span])
-            return vectors.penalise(theta[span], *self._prior(span), gradient[span])
-
-        penalty = sum(self.workers.map(backward, self.column_cuts))
-        gradient[self.n_weights :] = self._of_intercepts(self.residual)
+        Returns what that has returned, added up, and the prior's part of f at θ.
+        """
+        loss = penalty = 0.0
+        gradient[self.n_weights :] = 0
+        for part in self.parts:
+            residual = self._residual(part)
+            loss += fill(part, residual)
+            penalty += self._gather(part, theta, residual, gradient)
         self.passes += 1
-        return penalty
+        return loss, penalty
 
-    def scores(self, theta: Vector) -> NDArray[np.float64]:
-        """X θ, [n, K], kept for `along`."""
-        scores = np.empty(self.residual.shape)
+    def observe(self, fill: Callable[[Part, NDArray[np.float64]], float]) -> NDArray[np.float64]:
+        """Xᵀ R of the residuals that `fill` writes, without a prior's part."""
+        theta, counts = np.zeros(self.size), np.empty(self.size)
+        if len(self.prior.mean):
+            theta[: self.n_weights] = self.prior.mean
+        self.gather(theta, counts, fill)
+        return counts
 
-        def forward(start: int, stop: int) -> None:
-            scores[start:stop] = self._scores(theta, start, stop)
-
-        self.workers.map(forward, self.row_cuts)
+    def scores(self, theta: Vector, room: OfRows | None = None) -> OfRows:
+        """X θ, [n, K] of each part, for `along` and `arrive`; `room` is place to be used again."""
+        room = self.parts.room(self.width) if room is None else room
+        for part in self.parts:
+            self.score(part, theta, part.map(room))
         self.passes += 1
-        return scores
+        return room
 
-    def along(self, scores: Vector, ahead: Vector, step: float) -> tuple[float, float, float]:
-        """The loss where the scores are S + αU, and its first two derivatives in α; leaves the residuals behind."""
+    def along(self, scores: OfRows, ahead: OfRows, step: float) -> tuple[float, float, float]:
+        """The loss where the scores are S + αU, and its first two derivatives in α."""
+        loss = slope = bend = 0.0
+        for part in self.parts:
+            found = self._along(part, part.map(scores), part.map(ahead), step)
+            loss, slope, bend = loss + found[0], slope + found[1], bend + found[2]
+        return loss, slope, bend
 
-        def work(start: int, stop: int) -> tuple[float, float, float]:
-            block, direction = slice(start, stop), ahead[start:stop]
-            residual, shares = self.residual[block], self.shares[block]
-            loss = self.inference.loss(scores[block] + step * direction, start, stop, residual, shares)
-            curvature = np.empty_like(direction)
-            self.inference.curvature(direction, start, stop, shares, curvature)
-            slope = vectors.dot(residual.reshape(-1), direction.reshape(-1))
-            return loss, slope, vectors.dot(curvature.reshape(-1), direction.reshape(-1))
+    def arrive(
+        self, scores: OfRows, ahead: OfRows, step: float, theta: Vector, gradient: Vector
+    ) -> tuple[float, float]:
+        """`evaluate` at a θ whose scores are S + αU, which S becomes."""
 
-        parts = self.workers.map(work, self.row_cuts)
-        return sum(part[0] for part in parts), sum(part[1] for part in parts), sum(part[2] for part in parts)
+        def fill(part: Part, residual: Vector) -> float:
+            return self._arrive(part, part.map(scores), part.map(ahead), step, residual)
+
+        return self.gather(theta, gradient, fill)
 
     def product(self, p: Vector, Hp: Vector) -> float:
-        """Hp = ∇²f p where `value` was last taken; returns pᵀHp."""
-        if self._buffer.dtype != p.dtype or len(self._buffer) == 0:
-            self._buffer = memory.zeros(self.residual.shape, p.dtype)
-        curvature = self._buffer
-
-        def forward(start: int, stop: int) -> NDArray[np.float64]:
-            scores, block = self._scores(p, start, stop), slice(start, stop)
-            self.inference.curvature(scores, start, stop, self.shares[block], curvature[block])
-            return self._sums(curvature[block])
-
-        def backward(low: int, high: int) -> float:
-            span = self.layout.span(low, high)
-            product = np.empty(span.stop - span.start)
-            self.layout.columns(self.design.column_values, curvature, low, high, product)
-            _, precision, step = self._prior(span)
-            return vectors.add_prior(product, p[span], precision, step, Hp[span])
-
-        bias = slice(self.n_weights, self.size)
-        Hp[bias] = sum(self.workers.map(forward, self.row_cuts))
-        total = sum(self.workers.map(backward, self.column_cuts))
+        """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
+        if self._curvature.dtype != p.dtype or len(self._curvature) == 0:
+            self._curvature = memory.zeros(self.residual.shape, p.dtype)
+        if len(self.parts) > 1 and len(self._product) == 0:
+            self._product = np.empty(self.n_weights)
+        bias, total, of_intercepts = slice(self.n_weights, self.size), 0.0, np.zeros(self.size - self.n_weights)
+        for part in self.parts:
+            curvature = self._curvature[: part.design.n_rows]
+            of_intercepts += self._bend(part, p, curvature)
+            total += self._multiply(part, p, curvature, Hp)
+        Hp[bias] = of_intercepts
         self.passes += 2
         return total + vectors.dot(p[bias], Hp[bias])
 
     def diagonal(self) -> NDArray[np.float64]:
-        """The diagonal of ∇²f where `value` was last taken; of groups, as if their candidates shared no feature."""
-        variances, diagonal = self.inference.variances(self.shares), np.empty(self.size)
-        values, squares = self.design.column_values, np.empty(self.design.nnz)
-
-        def backward(low: int, high: int) -> None:
-            block, span = slice(*self.design.column_indptr[[low, high]]), self.layout.span(low, high)
-            np.square(values[block], out=squares[block], dtype=np.float64)
-            self.layout.columns(squares, variances, low, high, diagonal[span])
-            _, precision, step = self._prior(span)
-            diagonal[span].reshape(-1, step)[:] += precision[:, np.newaxis]
-
-        self.workers.map(backward, self.column_cuts)
-        diagonal[self.n_weights :] = self._of_intercepts(variances)
+        """The diagonal of ∇²f where the value was last taken; of groups, as if their candidates shared no feature."""
+        diagonal = np.zeros(self.size)
+        for part in self.parts:
+            self._add_diagonal(part, diagonal)
         self.passes += 1
         return diagonal
 
@@ -160,26 +154,138 @@ class Problem:
 
         def work(low: int, high: int) -> tuple[float, float]:
             span = self.layout.span(low, high)
-            return vectors.pull(theta[span], *self._prior(span), direction[span])
+            return vectors.pull(theta[span], *self.prior_of(span), direction[span])
 
-        parts = self.workers.map(work, self.column_cuts)
+        parts = self.workers.map(work, self.column_cuts[-1])
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
-    def _of_intercepts(self, of_rows: NDArray[Any]) -> Any:
-        """Sums over all rows of each column that has an intercept."""
-        return sum(self.workers.map(lambda start, stop: self._sums(of_rows[start:stop]), self.row_cuts))
-
-    def _sums(self, of_rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums over some rows of each column that has an intercept."""
-        return of_rows.sum(axis=0, dtype=np.float64) if self.size > self.n_weights else np.empty(0)
-
-    def _prior(self, span: slice) -> tuple[Vector, Vector, int]:
+    def prior_of(self, span: slice) -> tuple[Vector, Vector, int]:
         """Means, precisions and how many weights share one, for a span of the weights."""
         step = self.layout.step
         mean = self.prior.mean[span] if len(self.prior.mean) else self.prior.mean
         return mean, self.precision[span.start // step : span.stop // step], step
 
-    def _scores(self, theta: Vector, start: int, stop: int) -> NDArray[np.float64]:
+    # Of one part
+
+    def _residual(self, part: Part) -> NDArray[np.float64]:
+        return self.residual[: part.design.n_rows]
+
+    def leave(self, part: Part, theta: Vector, residual: Vector) -> float:
+        """−Σ w log p of a part, which leaves its residuals and shares behind."""
+        shares = part.map(self.shares)
+
+        def forward(start: int, stop: int) -> float:
+            scores, block = self._scores(part, theta, start, stop), slice(start, stop)
+            return part.inference.loss(scores, start, stop, residual[block], shares[block])
+
+        return sum(self.workers.map(forward, self.row_cuts[part.index]))
+
+    def _gather(self, part: Part, theta: Vector, residual: Vector, gradient: Vector) -> float:
+        """Add Xᵀ R to the gradient and, last, the prior's part, whose value is returned."""
+        last = part.index == len(self.parts) - 1
+
+        def backward(low: int, high: int) -> float:
+            span = self.layout.span(low, high)
+            self._add_columns(part, part.design.column_values, residual, low, high, gradient[span])
+            return vectors.penalise(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
+
+        penalty = sum(self.workers.map(backward, self.column_cuts[part.index]))
+        gradient[self.n_weights :] += self._of_intercepts(part, residual)
+        return penalty
+
+    def _add_columns(
+        self, part: Part, values: NDArray[Any], of_rows: Vector, low: int, high: int, out: NDArray[np.float64]
+    ) -> None:
+        """out += Xᵀ R for the features [low, high), with `values` in the place of X's own; the first part begins."""
+        if part.index == 0:
+            self.layout.columns(part.design, values, of_rows, low, high, out)
+        else:
+            more = np.empty(len(out))
+            self.layout.columns(part.design, values, of_rows, low, high, more)
+            out += more
+
+    def score(self, part: Part, theta: Vector, scores: Vector) -> None:
+        """X θ."""
+
+        def forward(start: int, stop: int) -> None:
+            scores[start:stop] = self._scores(part, theta, start, stop)
+
+        self.workers.map(forward, self.row_cuts[part.index])
+
+    def _along(self, part: Part, scores: Vector, ahead: Vector, step: float) -> tuple[float, float, float]:
+        shares = part.map(self.shares)
+
+        def work(start: int, stop: int) -> tuple[float, float, float]:
+            block, direction = slice(start, stop), ahead[start:stop]
+            residual = self.residual[block]
+            loss = part.inference.loss(scores[block] + step * direction, start, stop, residual, shares[block])
+            curvature = np.empty_like(direction)
+            part.inference.curvature(direction, start, stop, shares[block], curvature)
+            slope = vectors.dot(residual.reshape(-1), direction.reshape(-1))
+            return loss, slope, vectors.dot(curvature.reshape(-1), direction.reshape(-1))
+
+        found = self.workers.map(work, self.row_cuts[part.index])
+        return sum(each[0] for each in found), sum(each[1] for each in found), sum(each[2] for each in found)
+
+    def _arrive(self, part: Part, scores: Vector, ahead: Vector, step: float, residual: Vector) -> float:
+        shares = part.map(self.shares)
+
+        def work(start: int, stop: int) -> float:
+            block = slice(start, stop)
+            if step:
+                scores[block] += step * ahead[block]
+            return part.inference.loss(scores[block].copy(), start, stop, residual[block], shares[block])
+
+        return sum(self.workers.map(work, self.row_cuts[part.index]))
+
+    def _bend(self, part: Part, p: Vector, curvature: Vector) -> NDArray[np.float64]:
+        """The curvature along p of each row; returns its sums for the intercepts."""
+        shares = part.map(self.shares)
+
+        def forward(start: int, stop: int) -> NDArray[np.float64]:
+            scores, block = self._scores(part, p, start, stop), slice(start, stop)
+            part.inference.curvature(scores, start, stop, shares[block], curvature[block])
+            return self._sums(curvature[block])
+
+        return sum(self.workers.map(forward, self.row_cuts[part.index]))
+
+    def _multiply(self, part: Part, p: Vector, curvature: Vector, Hp: Vector) -> float:
+        """Hp from the curvatures; returns pᵀHp."""
+        last = part.index == len(self.parts) - 1
+
+        def backward(low: int, high: int) -> float:
+            span = self.layout.span(low, high)
+            product = self._product[span] if len(self._product) else np.empty(span.stop - span.start)
+            self._add_columns(part, part.design.column_values, curvature, low, high, product)
+            _, precision, step = self.prior_of(span)
+            return vectors.add_prior(product, p[span], precision, step, Hp[span]) if last else 0.0
+
+        return sum(self.workers.map(backward, self.column_cuts[part.index]))
+
+    def _add_diagonal(self, part: Part, diagonal: Vector) -> None:
+        design, last = part.design, part.index == len(self.parts) - 1
+        variances, squares = part.inference.variances(part.map(self.shares)), np.empty(design.nnz)
+
+        def backward(low: int, high: int) -> None:
+            block, span = slice(*design.column_indptr[[low, high]]), self.layout.span(low, high)
+            np.square(design.column_values[block], out=squares[block], dtype=np.float64)
+            self._add_columns(part, squares, variances, low, high, diagonal[span])
+            _, precision, step = self.prior_of(span)
+            if last:
+                diagonal[span].reshape(-1, step)[:] += precision[:, np.newaxis]
+
+        self.workers.map(backward, self.column_cuts[part.index])
+        diagonal[self.n_weights :] += self._of_intercepts(part, variances)
+
+    def _of_intercepts(self, part: Part, of_rows: NDArray[Any]) -> Any:
+        """Sums over the rows of each column that has an intercept."""
+        return sum(self.workers.map(lambda start, stop: self._sums(of_rows[start:stop]), self.row_cuts[part.index]))
+
+    def _sums(self, of_rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Sums over some rows of each column that has an intercept."""
+        return of_rows.sum(axis=0, dtype=np.float64) if self.size > self.n_weights else np.empty(0)
+
+    def _scores(self, part: Part, theta: Vector, start: int, stop: int) -> NDArray[np.float64]:
         bias = np.zeros(self.width)
         bias[: self.size - self.n_weights] = theta[self.n_weights :]
-        return self.layout.scores(theta[: self.n_weights], bias, start, stop)
+        return self.layout.scores(part.design, theta[: self.n_weights], bias, start, stop)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import scaling, vectors
-from fastlin.optim.inferences import Labels
 from fastlin.optim.layouts import Dense
+from fastlin.optim.parts import Part
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 
@@ -56,7 +56,8 @@ class Generalised:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.largest = max(float(feature_sums(problem).max(initial=0)), np.finfo(float).tiny)
+        most = max(float(feature_sums(problem, part).max(initial=0)) for part in problem.parts)
+        self.largest = max(most, np.finfo(float).tiny)
 
     def look(self, theta: Vector, gradient: Vector) -> None:
         """Note what the model expects at θ, where `gradient` was taken."""
@@ -82,17 +83,18 @@ class Improved:
     """Steps from the rows of each column, of which those with the same feature sum are one term."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, design = problem, problem.design
-        sums = feature_sums(problem)
+        (self.part,) = problem.parts
+        self.problem = problem
+        sums = feature_sums(problem, self.part)
         self.levels, level = np.unique(sums, return_inverse=True)
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
-        self.everything = np.arange(design.n_rows, dtype=np.int32)
+        self.everything = np.arange(len(sums), dtype=np.int32)
 
     def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
-        self.p = self.problem.inference.expected(self.problem.residual)
+        self.p = self.part.inference.expected(self.problem.residual)
 
     def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
-        problem, design, p = self.problem, self.problem.design, self.p
+        problem, design, p = self.problem, self.part.design, self.p
         n, K = problem.n_weights, len(theta) - problem.n_weights
         starts, labels = problem.layout.pairs()
         labels = np.full_like(labels, side.label) if side.share < 1 else labels
@@ -104,7 +106,7 @@ class Improved:
                 *self._spare(),
             )  # fmt: skip
 
-        problem.workers.map(work, problem.column_cuts)
+        problem.workers.map(work, problem.column_cuts[0])
         if K:
             every = np.array([0, design.n_rows])
             of_intercepts = np.arange(K, dtype=np.int32) + side.label
@@ -120,29 +122,29 @@ class Improved:
         return np.empty((3, room)), np.zeros((2, room), np.int32)
 
 
-def feature_sums(problem: Problem) -> Vector:
-    """f# of each row and label, [n, K], or [n, 1] where it is every label's: the scores of weights that are all 1."""
-    sums = problem.scores(np.ones(problem.size))
+def feature_sums(problem: Problem, part: Part) -> Vector:
+    """f# of each row of a part and label, [n, K], or [n, 1] where it is every label's: scores of weights that are 1."""
+    sums = np.empty((part.design.n_rows, problem.width))
+    problem.score(part, np.ones(problem.size), sums)
     return sums[:, :1].copy() if isinstance(problem.layout, Dense) else sums
 
 
 def _sides(problem: Problem) -> list[Side]:
     """Observed counts, of labels that share a column twice: for the one and for the other."""
-    inference, observed = problem.inference, np.empty(problem.size)
-    _gather(problem, inference.observed(problem.width), observed)
-    if not (problem.width == 1 and isinstance(inference, Labels)):
+
+    def own(part: Part, residual: Vector) -> float:
+        residual[:] = part.inference.observed(problem.width)
+        return 0.0
+
+    def mass(part: Part, residual: Vector) -> float:
+        residual[:] = part.labels.mass()
+        return 0.0
+
+    observed = problem.observe(own)
+    if not (problem.width == 1 and problem.parts.of_labels):
         return [Side(0, 1.0, 1.0, observed, problem.precision)]
-    total = np.empty(problem.size)
-    _gather(problem, inference.mass(), total)
-    precision = 2 * problem.precision
+    total, precision = problem.observe(mass), 2 * problem.precision
     return [Side(0, -1.0, 0.5, total - observed, precision), Side(1, 1.0, 0.5, observed, precision)]
-
-
-def _gather(problem: Problem, residual: Vector, out: Vector) -> None:
-    n = problem.n_weights
-    for low, high in problem.column_cuts:
-        problem.layout.columns(problem.design.column_values, residual, low, high, out[problem.layout.span(low, high)])
-    out[n:] = residual.sum(axis=0)[: problem.size - n]
 
 
 def _sweep(problem: Problem, theta: Vector, progress: Progress, scaler: Generalised | Improved) -> None:
@@ -174,7 +176,7 @@ def _check_counts(problem: Problem, sides: list[Side]) -> None:
         if missing.any():
             where = int(np.argmax(missing))
             starts, labels = problem.layout.pairs()
-            column = int(problem.design.features[np.searchsorted(starts, where, side="right") - 1])
+            column = int(problem.parts.features[np.searchsorted(starts, where, side="right") - 1])
             label = max(int(labels[where]), side.label)
             raise ValueError(
                 f"without a prior, scaling needs a count for every weight, and column {column} of X never occurs with "

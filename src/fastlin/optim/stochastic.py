@@ -29,7 +29,7 @@ STEADY_GROUP = (
 
 def averaged(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
     """SGD whose weights are averaged over the second half of the epochs."""
-    n = problem.inference.n_instances
+    n = problem.parts.n_instances
     first = int(BURN_IN * progress.max_iter * n) + 1
     fields = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": _first_rate(problem), "average_from": first}
     _run(problem, theta, progress, generator, fields)
@@ -37,17 +37,17 @@ def averaged(problem: Problem, theta: NDArray[np.float64], progress: Progress, g
 
 def adaptive(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
     """Adagrad with η₀ = 1."""
-    size = 2 if isinstance(problem.inference, Groups) else 1  # a group is a mini-batch: there must be room for its sum
+    size = 2 if not problem.parts.of_labels else 1  # a group is a mini-batch: there must be room for its sum
     fields = {"step": ADAGRAD, "schedule": SCHEDULES["adagrad"], "eta0": 1.0, "batch_size": size}
     _run(problem, theta, progress, generator, fields)
 
 
 def _first_rate(problem: Problem) -> float:
     """η₀, from the mean ‖x‖² of a row, the intercept included, or of the candidates of a group."""
-    inference, design = problem.inference, problem.design
-    square = float(np.square(design.values, dtype=np.float64).sum()) / design.n_rows
-    if isinstance(inference, Groups):
-        weighted = square * inference.total_weight / inference.n_instances
+    parts = problem.parts
+    square = sum(float(np.square(part.design.values, dtype=np.float64).sum()) for part in parts) / parts.n_rows
+    if not parts.of_labels:
+        weighted = square * parts.total_weight / parts.n_instances
         return STEADY_GROUP / weighted if weighted > 0 else 1.0
     return STEADY / (1.0 + square)
 
@@ -66,7 +66,8 @@ def _run(
     generator: np.random.Generator,
     fields: dict[str, Any],
 ) -> None:
-    inference, design, precision = problem.inference, problem.design, problem.prior.precision
+    (part,), precision = problem.parts, problem.prior.precision
+    inference, design = part.inference, part.design
     if not isinstance(problem.layout, Dense):
         raise ValueError("solver='sgd' and solver='adagrad' need weights='dense'")
     if len(problem.prior.mean) or (len(precision) and np.ptp(precision) > 0):

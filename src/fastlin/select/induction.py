@@ -22,6 +22,7 @@ from fastlin.engine import memory, passes
 from fastlin.optim.design import Design
 from fastlin.optim.inferences import Labels
 from fastlin.optim.layouts import Dense
+from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Prior, Problem
 from fastlin.optim.progress import Progress
 
@@ -53,8 +54,8 @@ class Induction:
     ) -> None:
         self.design, self.labels, self.precision = design, labels, precision
         self.fit_intercept, self.workers = fit_intercept, workers
-        self.layout = Dense(design, labels.width)
-        self.cuts = self.layout.column_cuts()
+        self.layout = Dense(design.n_features, labels.width)
+        self.cuts = list(run.cuts(design.column_indptr, labels.width))
         self.ones = np.ones(design.nnz, np.float32)
         self.active = np.empty(0, np.int64)
         self.theta = memory.zeros((labels.width * fit_intercept,))
@@ -64,14 +65,15 @@ class Induction:
         """Move θ to its optimum from where it is; returns the objective."""
         design, width = self.design.restricted(self.active), self.labels.width
         prior = Prior(np.full(len(self.active), self.precision), np.empty(0))
-        problem = Problem(Dense(design, width), self.labels, prior, self.fit_intercept, self.workers)
+        parts = Parts.single(design, self.labels)
+        problem = Problem(parts, Dense(design.n_features, width), prior, self.fit_intercept, self.workers)
         if problem.size:
             progress = Progress(tol, max_iter, self.labels.total_weight)
             solver(problem, self.theta, progress, generator)
-        scores = problem.scores(self.theta)
+        (part,) = parts
         self.loss = problem.loss(self.theta)
         self.residual = problem.residual
-        self._note_probabilities(scores)
+        self._note_probabilities(part.map(problem.scores(self.theta)))
         return self.loss + 0.5 * self.precision * float(np.square(self.weights).sum())
 
     @property
@@ -134,8 +136,9 @@ class Induction:
 
         def backward(low: int, high: int) -> None:
             span = slice(low, high)
-            self.layout.columns(self.design.column_values, self.residual, low, high, slopes[span].reshape(-1))
-            passes.dots(*self.design.columns(low, high, self.ones), low, high, self.losses, losses[span])
+            design, of_span = self.design, slopes[span].reshape(-1)
+            self.layout.columns(design, design.column_values, self.residual, low, high, of_span)
+            passes.dots(*design.columns(low, high, self.ones), low, high, self.losses, losses[span])
 
         self.workers.map(backward, self.cuts)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

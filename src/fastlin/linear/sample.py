@@ -1,0 +1,103 @@
+"""What a batch learner learns from: the rows of a weight above zero, with their labels, laid out in parts."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.data import Corpus, Segment
+from fastlin.linear.base import Readable, Whole
+from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
+from fastlin.optim.parts import Parts
+from fastlin.validation import Rows
+
+
+class Sample:
+    """Rows, labels and weights × class weights of a source, of which those of weight 0 are left out."""
+
+    def __init__(self, source: Corpus | Whole, class_weight: Any = None, nonnegative: bool = False) -> None:
+        self.source, self._nonnegative = source, nonnegative
+        self._factors = validation.class_factors(class_weight, source.classes, source.codes(), strict=True)
+        self._kept = self._of_weight()  # None: all
+        if self._kept is not None and not len(self._kept):
+            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")
+        codes = source.codes() if self._kept is None else source.codes()[self._kept]
+        present = np.bincount(codes, minlength=len(source.classes)) > 0
+        self.classes, self._places = source.classes[present], (np.cumsum(present) - 1).astype(np.int32)
+        if len(self.classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes)} class")
+
+    def codes(self) -> NDArray[np.int32]:
+        """The place of each row's label among the classes."""
+        codes = self.source.codes() if self._kept is None else self.source.codes()[self._kept]
+        return self._places[codes]
+
+    def take(self, members: NDArray[np.int64]) -> Readable:
+        """Some of the rows."""
+        rows = members if self._kept is None else self._kept[members]
+        return self.source.rows.take(rows) if isinstance(self.source, Whole) else self.source.subset(rows)
+
+    def fold(self, members: NDArray[np.int64]) -> "Sample":
+        """Some of the rows, which have all labels, to learn from."""
+        rows = members if self._kept is None else self._kept[members]
+        if len(np.unique(self.source.codes()[rows])) < len(self.classes):
+            raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
+        some = copy.copy(self)
+        some._kept, whole = None, self.source
+        if isinstance(whole, Whole):
+            weights = whole.weights[rows] if whole.weighted else whole.weights
+            some.source = Whole(whole.rows.take(rows), whole.classes, whole.labels[rows], weights)
+        else:
+            some.source = whole.subset(rows)
+        return some
+
+    @property
+    def n_features(self) -> int:
+        return self.source.shape[1]
+
+    @property
+    def readable(self) -> Readable:
+        """The rows, all of them."""
+        return self.source.rows if isinstance(self.source, Whole) else self.source
+
+    def lay_out(self, width: int) -> Parts:
+        """The rows in parts, for weights of so many columns."""
+
+        def labelled() -> Iterator[tuple[Rows, Labels]]:
+            return ((rows, Labels(codes, weights, width)) for rows, codes, weights in self._pieces())
+
+        if isinstance(self.source, Whole) or self.source.n_segments == 1:
+            ((rows, labels),) = labelled()
+            return Parts.single(Design.of(rows), labels)
+        return Parts.of(labelled, self.n_features, self.source.scratch())
+
+    def _pieces(self) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.float64]]]:
+        """Rows, codes and weights of each segment."""
+        for segment in self.source.segments():
+            rows = validation.check_values(segment.rows, nonnegative=self._nonnegative, start=segment.start)
+            codes, weights = segment.codes, self._weights(segment)
+            if len(self.classes) < len(self.source.classes):
+                codes = self._places[codes]
+            if len(weights) and not weights.all():
+                kept = np.flatnonzero(weights)
+                rows, codes, weights = rows.take(kept), codes[kept], weights[kept]
+            if len(codes):
+                yield rows, codes, weights
+
+    def _of_weight(self) -> NDArray[np.int64] | None:
+        """The rows whose weight is not zero; None where all are."""
+        if self._factors is None and not self.source.weighted:
+            return None
+        kept = np.concatenate([self._weights(segment) > 0 for segment in self.source.segments()])
+        return None if kept.all() else np.flatnonzero(kept)
+
+    def _weights(self, segment: Segment) -> NDArray[np.float64]:
+        """The weights of a segment's rows; of length 0 for all ones."""
+        if self._factors is None:
+            return segment.weights
+        own = self._factors[segment.codes]
+        return own * segment.weights if len(segment.weights) else own

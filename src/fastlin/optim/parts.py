@@ -1,0 +1,144 @@
+"""The rows of a batch learner, laid out, in parts: one for rows in memory, one for each segment of a corpus.
+
+An evaluation is one pass over the parts. What is summed over rows adds up part by part, in their order, so that the
+bits are the same wherever the parts lie. What lies in files is mapped for as long as a loop is at its part: one at a
+time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.data.scratch import Held, Scratch
+from fastlin.optim.design import Design, by_frequency, tally
+from fastlin.optim.inferences import Inference, Labels
+from fastlin.validation import Rows
+
+Segments = Callable[[], Iterable[tuple[Rows, Inference]]]
+OfRows = list[Held]  # for each part, numbers of its rows
+
+
+class Part:
+    """Some rows, and what they mean."""
+
+    def __init__(self, index: int, design: Design, inference: Inference, held: ExitStack) -> None:
+        self.index, self.design, self.inference, self._held = index, design, inference, held
+
+    @property
+    def labels(self) -> Labels:
+        """What the rows mean, where it is known to be labels."""
+        assert isinstance(self.inference, Labels)
+        return self.inference
+
+    def map(self, of_rows: OfRows) -> NDArray[Any]:
+        """The numbers of these rows, to be read and written."""
+        return self._held.enter_context(of_rows[self.index].map())
+
+
+class Parts:
+    """All rows; `features` are the columns of X that any of them has, most frequent first: those of every part."""
+
+    def __init__(self, features: NDArray[np.int64], scratch: Scratch) -> None:
+        self.features, self.scratch = features, scratch
+        self.sizes: list[int] = []  # in rows
+        self._open: list[Callable[[ExitStack], tuple[Design, Inference]]] = []
+
+    @classmethod
+    def single(cls, design: Design, inference: Inference) -> "Parts":
+        """One part, in memory."""
+        parts = cls(design.features, Scratch())
+        parts.sizes.append(design.n_rows)
+        parts._open.append(lambda _: (design, inference))
+        return parts
+
+    @classmethod
+    def of(cls, segments: Segments, n_columns: int, scratch: Scratch) -> "Parts":
+        """Lay segments of proved rows out; they are read twice."""
+        counts = np.zeros(n_columns, np.int64)
+        for rows, _ in segments():
+            tally(rows, counts)
+        parts = cls(by_frequency(counts), scratch)
+        for rows, inference in segments():
+            parts._keep(Design.of(rows, parts.features), inference)
+        return parts
+
+    def _keep(self, design: Design, inference: Inference) -> None:
+        """Take a part in, and write it down."""
+        matrix, meaning = self.copies(design.arrays), self.copies(inference.arrays)
+        features, n_rows, width = self.features, design.n_rows, inference.width
+        kind: Any = type(inference)
+
+        def opened(held: ExitStack) -> tuple[Design, Inference]:
+            arrays = [held.enter_context(array.map()) for array in matrix]
+            own = [held.enter_context(array.map()) for array in meaning]
+            return Design(features, n_rows, *arrays), kind(*own, width)
+
+        self.sizes.append(n_rows)
+        self._open.append(opened)
+
+    def copies(self, arrays: Iterable[NDArray[Any]]) -> list[Held]:
+        """Arrays written down."""
+        kept = []
+        for array in arrays:
+            kept.append(self.scratch.zeros(array.shape, array.dtype))
+            with kept[-1].map() as copy:
+                copy[:] = array
+        return kept
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __iter__(self) -> Iterator[Part]:
+        """Each in turn; what it has mapped is let go when the next is asked for."""
+        return self._each(range(len(self)))
+
+    def in_turn(self, generator: np.random.Generator) -> Iterator[Part]:
+        """Each in a random order."""
+        return self._each(generator.permutation(len(self)) if len(self) > 1 else range(1))
+
+    def _each(self, order: Iterable[int]) -> Iterator[Part]:
+        for index in order:
+            with ExitStack() as held:
+                yield Part(int(index), *self._open[index](held), held)
+
+    def room(self, width: int, dtype: Any = np.float64) -> OfRows:
+        """So many numbers for each row."""
+        return [self.scratch.zeros((size, width), dtype) for size in self.sizes]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.features)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.sizes)
+
+    @cached_property
+    def of_labels(self) -> bool:
+        """Whether rows have labels of their own, and do not compete in groups."""
+        return all(isinstance(part.inference, Labels) for part in self)
+
+    @cached_property
+    def n_instances(self) -> int:
+        """Rows, or groups of rows."""
+        return sum(part.inference.n_instances for part in self)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Σ w."""
+        return sum(part.inference.total_weight for part in self)
+
+    @cached_property
+    def largest(self) -> float:
+        """max |x|."""
+        return max(part.design.largest for part in self)
+
+    @cached_property
+    def weights(self) -> tuple[float, float]:
+        """The least and the largest w, and 1."""
+        all_of = [part.inference.weights for part in self]
+        return min(float(w.min(initial=1)) for w in all_of), max(float(w.max(initial=1)) for w in all_of)
