@@ -1,0 +1,105 @@
+"""The `fastlin` command: from files and pipes to models, labels and reports.
+
+`docs/command-line.md` is the reference. Nothing heavy is imported before a command is known to be well formed, so that
+help and mistakes are answered at once.
+"""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from fastlin import __version__
+from fastlin.cli.messages import UserError, close_output, did_you_mean, explained
+
+OK, MISTAKE, BUG, INTERRUPTED, BROKEN_PIPE = 0, 2, 3, 130, 141  # 1: a check that a command was asked for failed
+MISTAKES = (UserError, ValueError, TypeError, OSError, MemoryError, ImportError)
+
+COMMANDS = {
+    "train": "learn a model from labelled documents",
+    "predict": "label documents, a line for each",
+    "evaluate": "compare a model's labels with the right ones",
+    "inspect": "what a model holds, its strongest features, why a document got its label",
+    "convert": "turn files of any kind into shards or other files",
+    "tune": "choose C or alpha on documents that were held out",
+    "demo": "train every learner on the docstrings of this Python's standard library",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands behind `fastlin`; `sys.argv[1:]` when not given.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    name = f"fastlin {words[0]}" if words and words[0] in COMMANDS else "fastlin"
+    developer = "--traceback" in words
+    try:
+        code = _run(name, [word for word in words if word != "--traceback"])
+        sys.stdout.flush()
+    except SystemExit as leaving:  # argparse has printed a help
+        return int(leaving.code or OK)
+    except BrokenPipeError:  # nobody reads on: as good as done
+        close_output()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        print(f"\n{name}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except MISTAKES as error:
+        if developer:
+            raise
+        print(f"{name}: {explained(error)}", file=sys.stderr)
+        return MISTAKE
+    except Exception:
+        if developer:
+            raise
+        sys.excepthook(*sys.exc_info())
+        print(f"{name}: this is an error of fastlin's own", file=sys.stderr)
+        return BUG
+    return code
+
+
+def _run(name: str, words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_help())
+        return OK if words else MISTAKE
+    command, *rest = words
+    if command in ("-V", "--version"):
+        print(f"fastlin {__version__}")
+        return OK
+    if command not in COMMANDS:
+        kind = "option" if command.startswith("-") else "command"
+        hint = did_you_mean(command, [*COMMANDS, "--help", "--version"])
+        raise UserError(f"there is no {kind} {command!r}{hint}; fastlin --help lists them")
+    from fastlin.cli.options import parse
+
+    options = parse(command, rest)
+
+    def warn(message: Any, *_: Any) -> None:
+        print(f"{name}: warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = warn
+        return int(importlib.import_module(f"fastlin.cli.{command}").run(options))
+
+
+def _help() -> str:
+    commands = [f"  {command:<10}{text}" for command, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: fastlin COMMAND ...",
+            "",
+            "Linear models of text and other sparse data, from files and pipes.",
+            "",
+            *commands,
+            "",
+            "fastlin COMMAND --help explains a command; fastlin --version says which fastlin this is.",
+            "Exit codes: 0 done, 1 a check failed, 2 a mistake in the command or its input,",
+            "3 an error of fastlin's own, 130 Ctrl-C.",
+        ]
+    )

@@ -1,0 +1,24 @@
+"""`fastlin inspect`: what a model holds, and why a document got its label."""
+
+import argparse
+import json
+import sys
+
+from fastlin.cli import models
+from fastlin.inspect import explain, summary, top_features
+
+
+def run(options: argparse.Namespace) -> int:
+    model = models.load(options.model)
+    if options.text is not None:
+        text = sys.stdin.read() if options.text == "-" else options.text
+        found = [explain(model, text, label) for label in options.label or [None]]
+        print(json.dumps([one.as_dict() for one in found]) if options.json else "\n\n".join(map(str, found)))
+        return 0
+    facts, strongest = summary(model), top_features(model, options.top, options.label)
+    if options.json:
+        plain = [{"label": one.label, "features": dict(zip(one.names, one.weights, strict=True))} for one in strongest]
+        print(json.dumps({**facts.as_dict(), "strongest": plain}))
+    else:
+        print("\n\n".join(map(str, [facts, *strongest])))
+    return 0

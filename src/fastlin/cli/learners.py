@@ -1,0 +1,126 @@
+"""From the names of the command line to estimators and vectorisers, every parameter checked by its name."""
+
+import argparse
+import ast
+import inspect
+from typing import Any, NamedTuple
+
+import fastlin
+from fastlin.cli.messages import UserError, did_you_mean
+
+
+class Learner(NamedTuple):
+    """A class, and the parameters in which the command line departs from its defaults."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    path: tuple[str, tuple[float, ...]] | None = None  # what `tune` tries, from the strongest prior to the weakest
+    warm: bool = False  # whether a fit along the path starts from the last one
+
+
+ONLINE = {"max_iter": 10, "tol": None}
+AVERAGED = {**ONLINE, "average": True}
+ADAGRAD = {"loss": "log_loss", "learning_rate": "adagrad", "eta0": 1.0, "alpha": 1e-6}
+FTRL = {"loss": "log_loss", "learning_rate": "ftrl", "eta0": 1.0, "penalty": "l1", "alpha": 1e-6}
+MARGINS = (0.001, 0.01, 0.1, 1.0, 10.0)
+RATES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+
+LEARNERS = {
+    "logistic": Learner("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
+    "svm": Learner("LinearSVC", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
+    "nb": Learner("MultinomialNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "perceptron": Learner("Perceptron", AVERAGED),
+    "pa": Learner("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
+    "mira": Learner("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
+    "sgd": Learner("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", RATES)),
+    "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", RATES)),
+}
+WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
+
+
+def learner(options: argparse.Namespace) -> Any:
+    """The estimator that the options describe."""
+    chosen = LEARNERS[options.learner]
+    estimator = getattr(fastlin, chosen.estimator)
+    known = inspect.signature(estimator).parameters
+    parameters = dict(chosen.parameters)
+    named = {"C": options.C, "alpha": options.alpha, "max_iter": options.epochs, "loss": options.loss}
+    named["average"] = options.average
+    for name, value in named.items():
+        if value is not None:
+            if name not in known:
+                option = {"max_iter": "--epochs"}.get(name, f"--{name}")
+                raise UserError(f"{option}: {options.learner} ({chosen.estimator}) has no parameter {name}")
+            parameters[name] = value
+    fitting = {"random_state": options.seed, "n_jobs": options.jobs, "dtype": options.dtype}
+    parameters |= {name: value for name, value in fitting.items() if name in known}
+    for name, text in options.set:
+        if name not in known:
+            raise UserError(
+                f"--set {name}: {chosen.estimator} has no such parameter{did_you_mean(name, known)}; it has "
+                + ", ".join(known)
+            )
+        parameters[name] = literal(text)
+    return estimator(**parameters)
+
+
+def literal(text: str) -> Any:
+    """What Python would read, or else the text itself."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
+    """The steps from text to the learner's matrix."""
+    import numpy as np
+
+    counted = options.learner == "nb" if "learner" in options else False
+    weighing = options.weighing or ("counts" if counted else "tfidf")
+    words = {
+        "ngram_range": options.ngrams,
+        "analyzer": options.analyzer,
+        "lowercase": options.lowercase,
+        "stop_words": options.stop_words,
+        "negation": options.negation,
+        "n_jobs": options.jobs,
+        "dtype": np.dtype(options.dtype).type,
+    }
+    limits = {"min_df": options.min_df, "max_df": options.max_df, "max_features": options.max_features}
+    limits = {name: value for name, value in limits.items() if value is not None}
+    if options.sublinear and weighing != "tfidf":
+        raise UserError("--sublinear is a part of --tfidf")
+    if options.hash is not None:
+        return _hashing(options, words, limits, counted)
+    if options.names is not None:
+        raise UserError("--names belongs to --hash: a vocabulary has the names of all features")
+    if weighing == "tfidf":
+        return [("tfidf", fastlin.TfidfVectorizer(**words, **limits, sublinear_tf=options.sublinear))]
+    return [("counts", fastlin.CountVectorizer(**words, **limits, binary=weighing == "binary"))]
+
+
+def _hashing(
+    options: argparse.Namespace, words: dict[str, Any], limits: dict[str, Any], counted: bool
+) -> list[tuple[str, Any]]:
+    """Hashed features: counts in rows of length 1 if nothing is said of their weights."""
+    if limits:
+        name = next(iter(limits)).replace("_", "-")
+        raise UserError(f"--{name} needs a vocabulary, and --hash has none")
+    if not 1 <= options.hash <= 30:
+        raise UserError(f"--hash takes from 1 to 30 bits, got {options.hash}")
+    if options.sublinear and options.weighing is None:
+        raise UserError("--sublinear is a part of --tfidf: with --hash, ask for both")
+    hashing = fastlin.HashingVectorizer(
+        **words,
+        n_features=2**options.hash,
+        binary=options.weighing == "binary",
+        alternate_sign=not counted,
+        norm="l2" if options.weighing is None and not counted else None,
+        names=options.names or 0,
+    )
+    if options.weighing != "tfidf":
+        return [("hashing", hashing)]
+    return [("hashing", hashing), ("tfidf", fastlin.TfidfTransformer(sublinear_tf=options.sublinear))]

@@ -1,0 +1,37 @@
+"""What the command line says when it cannot do what it was told."""
+
+import os
+import sys
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """Something that whoever typed the command can put right."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint at the known word that is most like this one, or nothing."""
+    import difflib  # not worth its milliseconds when nothing is wrong
+
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def explained(error: BaseException) -> str:
+    """An error in one line, as one says it to a user."""
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({error})" if str(error) else "there is not enough memory"
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{os.fspath(error.filename)}: "
+        return f"{place}{error.strerror}"
+    return str(error) or type(error).__name__
+
+
+def close_output() -> None:
+    """Let what is still unwritten go nowhere: the interpreter flushes stdout once more when it ends."""
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+        os.close(sink)
+    except (OSError, ValueError):  # stdout is no file, as in a test
+        pass

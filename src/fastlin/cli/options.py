@@ -1,0 +1,274 @@
+"""The options of every command. Only argparse is needed here."""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from fastlin.cli.messages import UserError, did_you_mean
+
+LEARNERS = {
+    "logistic": "logistic regression, to the optimum (alias maxent); --C",
+    "svm": "linear support vector machine, to the optimum; --C",
+    "nb": "multinomial naive Bayes, on counts; --alpha",
+    "perceptron": "averaged perceptron; --epochs",
+    "pa": "averaged passive-aggressive; --C, --epochs",
+    "mira": "averaged MIRA; --C, --epochs",
+    "sgd": "stochastic gradient descent, Adagrad's steps; --loss, --alpha, --epochs",
+    "ftrl": "FTRL-proximal with L1 for sparse models; --alpha, --epochs",
+}
+ALIASES = {"maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm"}
+FORMATS = ("tsv", "csv", "jsonl", "lines", "svmlight", "vw", "parquet", "arrow")
+ANALYZERS = ("word", "char", "char_wb")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what was meant, and leaves what to do about a mistake to its caller."""
+
+    def __init__(self, command: str, description: str, **options: Any) -> None:
+        super().__init__(f"fastlin {command}", description=description, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; {self.prog} --help explains the options")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The options; a misspelt one is found first, for it makes nonsense of what stands around it."""
+        known = [name for action in self._actions for name in action.option_strings]
+        for word in words:
+            if word == "--":
+                break
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in known:
+                self.error(f"there is no option {name}{did_you_mean(name, known)}")
+        return self.parse_args(words)
+
+
+def choice(values: Sequence[str], aliases: dict[str, str] | None = None) -> Callable[[str], str]:
+    """The type of an option that takes one of some values."""
+
+    def check(text: str) -> str:
+        name = (aliases or {}).get(text, text)
+        if name in values:
+            return name
+        hint = did_you_mean(text, [*values, *(aliases or {})])
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(values)}{hint}")
+
+    return check
+
+
+def span(text: str) -> tuple[int, int]:
+    """N: 1 to N. M-N: M to N."""
+    match = re.fullmatch(r"(?:(\d+)\s*[-,:]\s*)?(\d+)", text)
+    low, high = (int(match[1] or 1), int(match[2])) if match else (0, 0)
+    if not 1 <= low <= high:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither N nor M-N with 1 <= M <= N")
+    return low, high
+
+
+def share(text: str) -> float:
+    """A whole number is a number of documents, one with a point a share of them."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of documents nor a share of them") from None
+
+
+def size(text: str) -> int:
+    """Bytes: 500M, 2G, 1.5GB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", text.upper())
+    if not match or not float(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size like 500M or 2G")
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " "))
+
+
+def number(text: str) -> float:
+    """A number: whole numbers stay whole."""
+    try:
+        return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers with commas between them."""
+    return [number(part) for part in text.split(",")]
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def common(parser: Parser) -> None:
+    """What every command knows."""
+    group = parser.add_argument_group("talking")
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary")
+    group.add_argument("-v", "--verbose", action="store_true", help="progress even where stderr is no terminal")
+
+
+def reading(parser: Parser, labelled: bool = True) -> None:
+    """How files are read."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--format", type=choice(FORMATS), help=f"{', '.join(FORMATS)}; by the name of the file if not given")
+    if labelled:
+        group.add_argument("--label", metavar="COLUMN", help="where the label is: a number from 0, or a name")
+    group.add_argument("--text", metavar="COLUMN", help="where the text is: a number from 0, or a name")
+    group.add_argument("--delimiter", metavar="CHARACTER", help="between the columns of tsv and csv")
+    group.add_argument("--header", action="store_true", help="the first line of tsv and csv names the columns")
+    group.add_argument(
+        "--on-error", type=choice(("raise", "skip")), default="raise", help="raise or skip malformed lines"
+    )
+
+
+def features(parser: Parser) -> None:
+    """How texts become features."""
+    group = parser.add_argument_group("features of texts")
+    group.add_argument("--ngrams", type=span, default=(1, 1), metavar="N", help="1 to N words or characters; M-N: M to N")
+    group.add_argument("--analyzer", type=choice(ANALYZERS), default="word", help=f"{', '.join(ANALYZERS)} (default word)")
+    group.add_argument("--hash", type=int, metavar="BITS", help="hash features into 2^BITS columns: no vocabulary")
+    group.add_argument("--names", type=int, metavar="N", help="with --hash: keep the names of N features, to inspect")
+    group.add_argument("--min-df", type=share, metavar="N", help="features that fewer documents have get no column")
+    group.add_argument("--max-df", type=share, metavar="N", help="nor do those that more documents have")
+    group.add_argument("--max-features", type=int, metavar="N", help="keep the N most frequent features")
+    group.add_argument("--lowercase", action=argparse.BooleanOptionalAction, default=True, help="in lower case (default)")
+    group.add_argument("--stop-words", type=choice(("english",)), help="english: leave out what is frequent in English")
+    weighing = group.add_mutually_exclusive_group()
+    weighing.add_argument("--tfidf", dest="weighing", action="store_const", const="tfidf", help="weigh by rarity (default)")
+    weighing.add_argument("--counts", dest="weighing", action="store_const", const="counts", help="counts (default of nb)")
+    weighing.add_argument("--binary", dest="weighing", action="store_const", const="binary", help="1 for what is there")
+    group.add_argument("--sublinear", action="store_true", help="1 + log of the count, rather than the count")
+    group.add_argument("--negation", action="store_true", help="words after a negator become NOT_word")
+
+
+def learning(parser: Parser, path: bool = False) -> None:
+    """Who learns, and how."""
+    group = parser.add_argument_group("learner")
+    group.add_argument(
+        "--learner", type=choice(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME",
+        help="; ".join(f"{name}: {text}" for name, text in LEARNERS.items()),
+    )  # fmt: skip
+    if path:
+        group.add_argument("--parameter", metavar="NAME", help="what is tuned; C or alpha, whichever the learner has")
+        group.add_argument("--path", type=numbers, metavar="A,B,…", help="its values")
+    group.add_argument("--C", type=number, metavar="X", help="how much errors cost: the prior's variance of logistic")
+    group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of nb, penalty of sgd and ftrl")
+    group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, at most")
+    group.add_argument("--loss", metavar="NAME", help="log_loss, hinge, squared_hinge, …: what the learner has")
+    group.add_argument("--average", action=argparse.BooleanOptionalAction, help="the mean of all weights met on the way")
+    group.add_argument(
+        "--set", type=assignment, action="append", default=[], metavar="NAME=VALUE",
+        help="any parameter of the learner's class, as in Python",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the rows (default 0)")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads; the model is the same. -1: one a processor")
+    group.add_argument("--dtype", type=choice(("float32", "float64")), default="float32", help="of values and weights")
+
+
+def saving(parser: Parser, required: bool) -> None:
+    """Where the model goes."""
+    group = parser.add_argument_group("model file")
+    group.add_argument("-m", "--model", required=required, metavar="FILE", help="where to save the model")
+    group.add_argument(
+        "--quantise", type=choice(("float32", "float16", "int8")), help="store the weights smaller, to serve them"
+    )
+    group.add_argument("--prune", type=float, default=0.0, metavar="X", help="leave out weights up to X")
+
+
+def sizes(parser: Parser) -> None:
+    """What does not fit into memory."""
+    group = parser.add_argument_group("files larger than memory")
+    group.add_argument("--out-of-core", action="store_true", help="even if they would fit")
+    group.add_argument("--memory", type=size, metavar="SIZE", help="what may be used (default: half of what is free)")
+
+
+def train(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
+    parser.add_argument("--dev", metavar="FILE", help="labelled documents to report the accuracy on")
+    saving(parser, required=True)
+    learning(parser)
+    features(parser)
+    reading(parser)
+    sizes(parser)
+    group = parser.add_argument_group("long fits")
+    group.add_argument("--checkpoint", metavar="FILE", help="write the state of the fit here now and then")
+    group.add_argument("--every", type=float, default=60.0, metavar="SECONDS", help="how often (default 60)")
+    group.add_argument("--resume", action="store_true", help="go on from the checkpoint, if it is there")
+
+
+def predict(parser: Parser) -> None:
+    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="documents; - is standard input")
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that train has saved")
+    group = parser.add_argument_group("what is printed")
+    figures = group.add_mutually_exclusive_group()
+    figures.add_argument("--proba", action="store_true", help="a probability behind each label")
+    figures.add_argument("--scores", action="store_true", help="a score behind each label")
+    group.add_argument("--top", type=int, default=1, metavar="N", help="the N best labels of each document; 0: all")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads")
+    reading(parser, labelled=False)
+
+
+def evaluate(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that train has saved")
+    parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads")
+    reading(parser)
+
+
+def inspect(parser: Parser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="strongest features a label (default 10)")
+    parser.add_argument("--label", action="append", metavar="LABEL", help="only this label's; may be given again")
+    parser.add_argument("--text", "--explain", metavar="TEXT", help="why this document gets its label; - reads it")
+    parser.add_argument("--verify", action="store_true", help="prove that the file is whole, and do nothing else")
+
+
+def convert(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what to read; - is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="a folder of shards, or a file")
+    parser.add_argument("--to", type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")), help="by the name if not given")
+    parser.add_argument("-m", "--model", metavar="FILE", help="take this model's features of texts")
+    parser.add_argument("--dtype", type=choice(("float32", "float64")), default="float32", help="of the values")
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads")
+    features(parser)
+    reading(parser)
+
+
+def tune(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
+    parser.add_argument("--dev", required=True, metavar="FILE", help="labelled documents that decide")
+    parser.add_argument(
+        "--metric", type=choice(("accuracy", "macro_f1", "log_loss")), default="accuracy", help="what decides"
+    )
+    saving(parser, required=False)
+    learning(parser, path=True)
+    features(parser)
+    reading(parser)
+
+
+def demo(parser: Parser) -> None:
+    """No options of its own."""
+
+
+DESCRIPTIONS: dict[str, tuple[Callable[[Parser], None], str]] = {
+    "train": (train, "Learn a model from labelled documents, label<TAB>text if nothing else is said."),
+    "predict": (predict, "Print the label of each document on a line of its own, as soon as it is known."),
+    "evaluate": (evaluate, "Accuracy, precision and recall by label, confusions, log loss and calibration."),
+    "inspect": (inspect, "Print what a model holds; nothing in the file is run."),
+    "convert": (convert, "Turn files of any kind into shards, which are read without parsing, or into other files."),
+    "tune": (tune, "Try values of C or alpha and keep the one that does best on other documents."),
+    "demo": (demo, "Train every learner on the docstrings of this Python's standard library."),
+}
+
+
+def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line."""
+    add, description = DESCRIPTIONS[command]
+    parser = Parser(command, description)
+    add(parser)
+    common(parser)
+    return parser.parse(words)

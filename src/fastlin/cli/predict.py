@@ -1,0 +1,62 @@
+"""`fastlin predict`: documents in, a line for each out."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.cli import models
+from fastlin.cli.documents import blocks
+from fastlin.cli.messages import UserError
+from fastlin.cli.progress import Progress
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.top < 0:
+        raise UserError(f"--top takes a number of labels, got {options.top}")
+    model = models.load(options.model, options.jobs)
+    with Progress(options).stage("predicting") as stage:
+        for block in blocks(options.files, options, stage, labelled=False):
+            sys.stdout.write("".join(f"{line}\n" for line in lines(model, block.documents, options)))
+            sys.stdout.flush()  # whoever reads the pipe waits for this block
+    return 0
+
+
+def lines(model: Any, documents: Any, options: argparse.Namespace) -> Iterator[str]:
+    """What is printed of each document."""
+    if options.top == 1 and not (options.proba or options.scores):
+        labels = model.predict(documents).tolist()
+        return (json.dumps({"label": label}) if options.json else str(label) for label in labels)
+    names = model.classes_.tolist()
+    figures = figures_of(model, documents, options.proba)
+    order = np.argsort(-figures, axis=1, kind="stable")[:, : options.top or None]
+    shown = options.proba or options.scores
+    return (
+        (as_json if options.json else as_text)([(names[k], figures[row, k]) for k in best], shown)
+        for row, best in enumerate(order.tolist())
+    )
+
+
+def as_text(labels: list[tuple[Any, float]], shown: bool) -> str:
+    return "\t".join(f"{label}\t{figure:.6g}" if shown else str(label) for label, figure in labels)
+
+
+def as_json(labels: list[tuple[Any, float]], shown: bool) -> str:
+    best = [{"label": label, "value": float(figure)} if shown else {"label": label} for label, figure in labels]
+    return json.dumps({**best[0], "labels": best} if len(best) > 1 else best[0])
+
+
+def figures_of(model: Any, documents: Any, probabilities: bool) -> NDArray[np.float64]:
+    """A probability, or a score, for each label of each document."""
+    if probabilities:
+        if not hasattr(model, "predict_proba"):
+            raise UserError("this model has no probabilities; --scores shows what it has")
+        return model.predict_proba(documents)
+    if hasattr(model, "decision_function"):
+        scores = model.decision_function(documents)
+        return scores if scores.ndim == 2 else np.column_stack([-scores, scores])
+    return model.predict_log_proba(documents)

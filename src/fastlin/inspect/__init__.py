@@ -1,0 +1,21 @@
+"""What is inside a model: its strongest features, why a document got its label, how often it is right."""
+
+from fastlin.inspect.explanation import Explanation, explain
+from fastlin.inspect.features import LabelFeatures, top_features
+from fastlin.inspect.report import Bin, LabelReport, Report, Tally, report
+from fastlin.inspect.summary import Part, Summary, summary
+
+__all__ = [
+    "Bin",
+    "Explanation",
+    "LabelFeatures",
+    "LabelReport",
+    "Part",
+    "Report",
+    "Summary",
+    "Tally",
+    "explain",
+    "report",
+    "summary",
+    "top_features",
+]

@@ -1,0 +1,101 @@
+"""What a model holds: its parts, what was chosen for them, and how large they are."""
+
+import inspect
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fastlin.inspect.weights import Weights, learner_of, transformers_of
+
+SHOWN = 12  # labels
+
+
+@dataclass(frozen=True)
+class Part:
+    """An estimator, and its parameters that are not the defaults."""
+
+    name: str
+    parameters: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The parts of a model, its labels and its weights."""
+
+    parts: tuple[Part, ...]  # as in the pipeline: the classifier last
+    labels: tuple[Any, ...]
+    features: int
+    weights: int
+    nonzero: int
+    dtype: str
+    bytes: int  # of the weights
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it in plain types."""
+        plain = asdict(self)
+        for part in plain["parts"]:
+            part["parameters"] = {
+                name: value if isinstance(value, str | int | float | bool | list | None) else str(value)
+                for name, value in part["parameters"].items()
+            }
+        return plain
+
+    def __str__(self) -> str:
+        labels = ", ".join(map(str, self.labels[:SHOWN])) + (", …" if len(self.labels) > SHOWN else "")
+        lines = [f"{'parts' if not place else '':<9} {part}" for place, part in enumerate(self.parts)]
+        lines += [
+            f"labels    {len(self.labels):,}: {labels}",
+            f"features  {self.features:,}",
+            f"weights   {self.weights:,} of {self.dtype}, {self.nonzero:,} of them not 0; {self.bytes / 1e6:,.1f} MB",
+        ]
+        return "\n".join(lines)
+
+
+def summary(model: Any) -> Summary:
+    """Describe a fitted classifier, or a pipeline that ends with one.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a pipeline that ends with one
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> from fastlin import CountVectorizer, MultinomialNB
+    >>> from fastlin.inspect import summary
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(CountVectorizer(ngram_range=(1, 2)), MultinomialNB(alpha=0.1))
+    >>> print(summary(model.fit(["a good film", "a bad film"], ["up", "down"])))
+    parts     CountVectorizer(ngram_range=(1, 2))
+              MultinomialNB(alpha=0.1)
+    labels    2: down, up
+    features  5
+    weights   10 of float64, 10 of them not 0; 0.0 MB
+    """
+    weights, learner = Weights(model), learner_of(model)
+    assert weights.classes is not None
+    held = weights.array
+    values = held.data if hasattr(held, "toarray") else np.asarray(held)
+    return Summary(
+        tuple(Part(type(step).__name__, _changed(step)) for step in (*transformers_of(model), learner)),
+        tuple(weights.classes.tolist()),
+        weights.n_features,
+        int(np.prod(held.shape)),
+        int(np.count_nonzero(values)),
+        str(values.dtype),
+        int(values.nbytes),
+    )
+
+
+def _changed(step: Any) -> dict[str, Any]:
+    """The parameters that differ from their defaults."""
+    defaults = {name: one.default for name, one in inspect.signature(type(step)).parameters.items()}
+    chosen = step.get_params(deep=False)
+    return {name: value for name, value in chosen.items() if repr(value) != repr(defaults.get(name))}
