@@ -79,7 +79,10 @@ def _run(name: str, words: list[str]) -> int:
 
     options = parse(command, rest)
 
-    def warn(message: Any, *_: Any) -> None:
+    def warn(
+        message: Warning | str, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None
+    ) -> None:
+        del category, filename, lineno, file, line  # where in the code is not what a user wants to know
         print(f"{name}: warning: {message}", file=sys.stderr)
 
     with warnings.catch_warnings():

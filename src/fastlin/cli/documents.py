@@ -26,7 +26,14 @@ def format_of(path: str, options: argparse.Namespace, labelled: bool) -> str:
         return options.format
     for suffix in (".gz", ".xz", ".zst"):
         path = path.removesuffix(suffix)
-    for name, kind in {".tsv": "tsv", ".csv": "csv", ".txt": "lines", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}.items():
+    for name, kind in {
+        ".tsv": "tsv",
+        ".csv": "csv",
+        ".txt": "lines",
+        ".svm": "svmlight",
+        ".svmlight": "svmlight",
+        ".libsvm": "svmlight",
+    }.items():
         if path.endswith(name):
             return kind
     return "tsv" if labelled else "lines"

@@ -76,8 +76,6 @@ def literal(text: str) -> Any:
 
 def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
     """The steps from text to the learner's matrix."""
-    import numpy as np
-
     counted = options.learner == "nb" if "learner" in options else False
     weighing = options.weighing or ("counts" if counted else "tfidf")
     words = {
@@ -87,18 +85,19 @@ def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
         "stop_words": options.stop_words,
         "negation": options.negation,
         "n_jobs": options.jobs,
-        "dtype": np.dtype(options.dtype).type,
+        "dtype": options.dtype,
     }
     limits = {"min_df": options.min_df, "max_df": options.max_df, "max_features": options.max_features}
     limits = {name: value for name, value in limits.items() if value is not None}
-    if options.sublinear and weighing != "tfidf":
-        raise UserError("--sublinear is a part of --tfidf")
+    if options.sublinear is not None and (weighing != "tfidf" or (options.hash is not None and not options.weighing)):
+        raise UserError("--sublinear is a part of --tfidf, which is not what was asked for")
     if options.hash is not None:
         return _hashing(options, words, limits, counted)
     if options.names is not None:
         raise UserError("--names belongs to --hash: a vocabulary has the names of all features")
     if weighing == "tfidf":
-        return [("tfidf", fastlin.TfidfVectorizer(**words, **limits, sublinear_tf=options.sublinear))]
+        sublinear = options.sublinear is not False
+        return [("tfidf", fastlin.TfidfVectorizer(**words, **limits, sublinear_tf=sublinear))]
     return [("counts", fastlin.CountVectorizer(**words, **limits, binary=weighing == "binary"))]
 
 
@@ -111,8 +110,6 @@ def _hashing(
         raise UserError(f"--{name} needs a vocabulary, and --hash has none")
     if not 1 <= options.hash <= 30:
         raise UserError(f"--hash takes from 1 to 30 bits, got {options.hash}")
-    if options.sublinear and options.weighing is None:
-        raise UserError("--sublinear is a part of --tfidf: with --hash, ask for both")
     hashing = fastlin.HashingVectorizer(
         **words,
         n_features=2**options.hash,
@@ -123,4 +120,4 @@ def _hashing(
     )
     if options.weighing != "tfidf":
         return [("hashing", hashing)]
-    return [("hashing", hashing), ("tfidf", fastlin.TfidfTransformer(sublinear_tf=options.sublinear))]
+    return [("hashing", hashing), ("tfidf", fastlin.TfidfTransformer(sublinear_tf=options.sublinear is not False))]

@@ -113,7 +113,9 @@ def common(parser: Parser) -> None:
 def reading(parser: Parser, labelled: bool = True) -> None:
     """How files are read."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--format", type=choice(FORMATS), help=f"{', '.join(FORMATS)}; by the name of the file if not given")
+    group.add_argument(
+        "--format", type=choice(FORMATS), help=f"{', '.join(FORMATS)}; by the name of the file if not given"
+    )
     if labelled:
         group.add_argument("--label", metavar="COLUMN", help="where the label is: a number from 0, or a name")
     group.add_argument("--text", metavar="COLUMN", help="where the text is: a number from 0, or a name")
@@ -127,20 +129,32 @@ def reading(parser: Parser, labelled: bool = True) -> None:
 def features(parser: Parser) -> None:
     """How texts become features."""
     group = parser.add_argument_group("features of texts")
-    group.add_argument("--ngrams", type=span, default=(1, 1), metavar="N", help="1 to N words or characters; M-N: M to N")
-    group.add_argument("--analyzer", type=choice(ANALYZERS), default="word", help=f"{', '.join(ANALYZERS)} (default word)")
+    group.add_argument(
+        "--ngrams", type=span, default=(1, 1), metavar="N", help="1 to N words or characters; M-N: M to N"
+    )
+    group.add_argument(
+        "--analyzer", type=choice(ANALYZERS), default="word", help=f"{', '.join(ANALYZERS)} (default word)"
+    )
     group.add_argument("--hash", type=int, metavar="BITS", help="hash features into 2^BITS columns: no vocabulary")
     group.add_argument("--names", type=int, metavar="N", help="with --hash: keep the names of N features, to inspect")
     group.add_argument("--min-df", type=share, metavar="N", help="features that fewer documents have get no column")
     group.add_argument("--max-df", type=share, metavar="N", help="nor do those that more documents have")
     group.add_argument("--max-features", type=int, metavar="N", help="keep the N most frequent features")
-    group.add_argument("--lowercase", action=argparse.BooleanOptionalAction, default=True, help="in lower case (default)")
+    group.add_argument(
+        "--lowercase", action=argparse.BooleanOptionalAction, default=True, help="in lower case (default)"
+    )
     group.add_argument("--stop-words", type=choice(("english",)), help="english: leave out what is frequent in English")
     weighing = group.add_mutually_exclusive_group()
-    weighing.add_argument("--tfidf", dest="weighing", action="store_const", const="tfidf", help="weigh by rarity (default)")
-    weighing.add_argument("--counts", dest="weighing", action="store_const", const="counts", help="counts (default of nb)")
+    weighing.add_argument(
+        "--tfidf", dest="weighing", action="store_const", const="tfidf", help="weigh by rarity (default)"
+    )
+    weighing.add_argument(
+        "--counts", dest="weighing", action="store_const", const="counts", help="counts (default of nb)"
+    )
     weighing.add_argument("--binary", dest="weighing", action="store_const", const="binary", help="1 for what is there")
-    group.add_argument("--sublinear", action="store_true", help="1 + log of the count, rather than the count")
+    group.add_argument(
+        "--sublinear", action=argparse.BooleanOptionalAction, help="weigh 1 + log of the count (default of --tfidf)"
+    )
     group.add_argument("--negation", action="store_true", help="words after a negator become NOT_word")
 
 
@@ -158,7 +172,9 @@ def learning(parser: Parser, path: bool = False) -> None:
     group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of nb, penalty of sgd and ftrl")
     group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, at most")
     group.add_argument("--loss", metavar="NAME", help="log_loss, hinge, squared_hinge, …: what the learner has")
-    group.add_argument("--average", action=argparse.BooleanOptionalAction, help="the mean of all weights met on the way")
+    group.add_argument(
+        "--average", action=argparse.BooleanOptionalAction, help="the mean of all weights met on the way"
+    )
     group.add_argument(
         "--set", type=assignment, action="append", default=[], metavar="NAME=VALUE",
         help="any parameter of the learner's class, as in Python",
@@ -230,7 +246,9 @@ def inspect(parser: Parser) -> None:
 def convert(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="what to read; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="a folder of shards, or a file")
-    parser.add_argument("--to", type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")), help="by the name if not given")
+    parser.add_argument(
+        "--to", type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")), help="by the name if not given"
+    )
     parser.add_argument("-m", "--model", metavar="FILE", help="take this model's features of texts")
     parser.add_argument("--dtype", type=choice(("float32", "float64")), default="float32", help="of the values")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")

@@ -1,7 +1,7 @@
 """How far a command is: a line on stderr that is rewritten, with the speed and the time left.
 
-On a terminal with `rich` (the extra `cli`) it is a bar in colours. Where stderr is no terminal nothing is shown, or with
---verbose a line when a stage ends.
+On a terminal with `rich` (the extra `cli`) it is a bar in colours. Where stderr is no terminal nothing is shown, or
+with --verbose a line when a stage ends.
 """
 
 import argparse

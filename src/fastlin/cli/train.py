@@ -45,7 +45,8 @@ def featurise(steps: list[tuple[str, Any]], data: Block, progress: Progress) -> 
 def fit(learner: Any, X: Any, y: Any, progress: Progress, **options: Any) -> None:
     """Train, and leave no trace of the progress in the learner."""
     before = learner.get_params(deep=False)
-    with progress.stage("learning", before.get("max_iter"), "epochs") as stage:
+    epochs = before["max_iter"] if before.get("tol", 0) is None else None  # None: it ends when it has converged
+    with progress.stage("learning", epochs, "epochs") as stage:
         if progress.shown:
             watch(learner, stage)
         try:

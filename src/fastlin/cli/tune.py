@@ -13,9 +13,11 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.train import featurise, fit, pipeline, save
 from fastlin.inspect import report
 
+Row = dict[str, float]
+
 
 def run(options: argparse.Namespace) -> int:
-    progress, chosen = Progress(options), learners.LEARNERS[options.learner]
+    progress = Progress(options)
     if options.model is not None:
         models.check_target(options.model)
     learner = learners.learner(options)
@@ -26,49 +28,60 @@ def run(options: argparse.Namespace) -> int:
     X, X_dev = featurise(steps, data, progress), held.documents
     for _, step in steps:
         X_dev = step.transform(X_dev)
-    if chosen.warm and name == "C":
-        learner.set_params(warm_start=True)
-    rows, best, best_score = [], None, 0.0
+    if learners.LEARNERS[options.learner].warm and name == "C":
+        learner.set_params(warm_start=True)  # each fit of the path begins where the last one ended
+    rows: list[Row] = []
+    best: Any = None
     for value in values:
         started = time.perf_counter()
-        learner.set_params(**{name: value})
-        fit(learner, X, data.labels, progress)
-        row = {name: value, "seconds": time.perf_counter() - started, **judge(learner, X_dev, held.labels)}
-        rows.append(row)
-        score = -row["log_loss"] if options.metric == "log_loss" else row[options.metric]
-        if best is None or score > best_score:
-            best, best_score = copy.copy(learner), score
-        show(row, len(rows) == 1, options)
-    winner = max(rows, key=lambda row: -row["log_loss"] if options.metric == "log_loss" else row[options.metric])
-    best.set_params(warm_start=False) if chosen.warm else None
-    facts = {"best": winner, "path": rows, **save(pipeline(steps, best), None, options)}
-    print(json.dumps(facts) if options.json else f"best: {name} = {winner[name]:g}")
+        fit(learner.set_params(**{name: value}), X, data.labels, progress)
+        rows.append({name: value, "seconds": time.perf_counter() - started, **judge(learner, X_dev, held.labels)})
+        if choose(rows, options.metric) is rows[-1]:
+            best = copy.copy(learner)  # the next fit replaces what was learnt, and changes none of it
+        show(rows, options)
+    if "warm_start" in best.get_params(deep=False):
+        best.set_params(warm_start=False)
+    chosen = choose(rows, options.metric)
+    facts = {"parameter": name, "best": chosen[name], "path": rows, **save(pipeline(steps, best), None, options)}
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        print(f"best: {name} = {chosen[name]:g}" + ("" if options.model is None else f", saved as {options.model}"))
     return 0
 
 
-def path_of(options, learner):
-    default = learners.LEARNERS[options.learner].path
-    known = learner.get_params(deep=False)
-    name = options.parameter or (default[0] if default else None)
+def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]]:
+    """Which parameter, and its values, from the strongest prior to the weakest."""
+    usual, values = learners.LEARNERS[options.learner].path or (None, ())
+    name, known = options.parameter or usual, learner.get_params(deep=False)
     if name is None:
-        raise UserError(f"{options.learner} has neither C nor alpha; name what to tune with --parameter and --path")
+        raise UserError(f"{options.learner} has neither C nor alpha: say what to tune with --parameter and --path")
     if name not in known:
-        raise UserError(f"--parameter {name}: no such parameter{did_you_mean(name, known)}")
-    values = options.path or (default[1] if default and default[0] == name else None)
-    if values is None:
-        raise UserError(f"--path says which values of {name} to try")
-    return name, sorted(values, reverse=name == "alpha")
+        raise UserError(f"--parameter: {options.learner} has no {name}{did_you_mean(name, known)}")
+    if options.path is None and name != usual:
+        raise UserError(f"--path must say which values of {name} to try")
+    return name, sorted(options.path or values, reverse=name == "alpha")
 
 
-def judge(learner: Any, X: Any, y: Any) -> dict[str, float]:
+def judge(learner: Any, X: Any, y: Any) -> Row:
+    """The figures of a fit on the documents that decide."""
     probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
     found = report(y, learner.predict(X), probabilities, learner.classes_)
-    return {"accuracy": found.accuracy, "macro_f1": found.macro_f1, "log_loss": found.log_loss}
+    figures = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
+    return figures if found.log_loss is None else {**figures, "log_loss": found.log_loss}
 
 
-def show(row, first, options):
+def choose(rows: list[Row], metric: str) -> Row:
+    """The best row; the first, which has the strongest prior, among equals."""
+    if metric not in rows[0]:
+        raise UserError(f"--metric {metric}: this learner has no probabilities")
+    return min(rows, key=lambda row: row[metric]) if metric == "log_loss" else max(rows, key=lambda row: row[metric])
+
+
+def show(rows: list[Row], options: argparse.Namespace) -> None:
+    """The last row of the table, and the head above the first."""
     if options.json or options.quiet:
         return
-    if first:
-        print("  ".join(f"{name:>10}" for name in row))
-    print("  ".join(f"{value:>10.4g}" if value is not None else f"{'':>10}" for value in row.values()), flush=True)
+    if len(rows) == 1:
+        print("  ".join(f"{name:>10}" for name in rows[0]))
+    print("  ".join(f"{value:>10.4g}" for value in rows[-1].values()), flush=True)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.inspect.weights import Names, Weights, rows_of
+from fastlin.inspect.weights import Names, Weights, rows_of, transformers_of
 
 SHOWN = 15
 
@@ -137,7 +137,7 @@ class Explainer:
 
     def _row(self, document: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Columns and values of what the classifier sees of a document."""
-        alone = hasattr(self._model, "steps") and (isinstance(document, str) or not hasattr(document, "shape"))
+        alone = bool(transformers_of(self._model)) and not hasattr(document, "shape")
         row = rows_of(self._model, [document] if alone else document)
         row = sp.csr_array(row if sp.issparse(row) else np.atleast_2d(np.asarray(row, dtype=float)))
         if row.shape[0] != 1:

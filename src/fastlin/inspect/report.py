@@ -173,10 +173,10 @@ class Tally:
         labels = tuple(self._of_label(label, true[label], guessed[label]) for label in self._labels({*true, *guessed}))
         place = {one.label: index for index, one in enumerate(labels)}
         pairs = sorted(self._pairs.items(), key=lambda item: (-item[1], place[item[0][0]], place[item[0][1]]))
-        count, confidence, right = self._bins
+        counts, confidence, right = self._bins
         calibration = tuple(
-            Bin(b / BINS, (b + 1) / BINS, int(count[b]), float(confidence[b] / count[b]), float(right[b] / count[b]))
-            for b in np.flatnonzero(count).tolist()
+            Bin(b / BINS, (b + 1) / BINS, int(counts[b]), float(confidence[b] / counts[b]), float(right[b] / counts[b]))
+            for b in np.flatnonzero(counts).tolist()
         )
         return Report(
             n,
@@ -211,7 +211,9 @@ class Tally:
     def _labels(self, seen: set[Any]) -> list[Any]:
         """The labels seen: those of the model in its order, then the others."""
         others = seen - self._place.keys()
-        return [label for label in self._classes if label in seen] + sorted(others, key=lambda one: (str(type(one)), one))
+        return [label for label in self._classes if label in seen] + sorted(
+            others, key=lambda one: (str(type(one)), one)
+        )
 
     def _of_label(self, label: Any, documents: int, predicted: int) -> LabelReport:
         right = self._pairs[label, label]

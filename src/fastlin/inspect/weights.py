@@ -15,8 +15,9 @@ def learner_of(model: Any) -> Any:
 
 
 def transformers_of(model: Any) -> list[Any]:
-    """What a pipeline does before its classifier."""
+    """What happens to documents before the classifier sees them; a lexicon brings a vectoriser of its own."""
     steps = [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
+    steps.append(getattr(learner_of(model), "vectorizer_", None))
     return [step for step in steps if step is not None and not isinstance(step, str)]  # "passthrough"
 
 
@@ -45,7 +46,7 @@ class Weights:
         intercept = getattr(learner, "class_log_prior_" if self.logarithms else "intercept_", 0.0)
         intercept = np.broadcast_to(np.asarray(intercept, dtype=float), self.array.shape[:1])
         self.intercept = np.array([-0.5, 0.5]) * intercept if self.shared else intercept
-        self._mean = self.array.mean(axis=0) if self.logarithms else None
+        self._mean: Any = self.array.mean(axis=0) if self.logarithms else 0.0
 
     @property
     def n_features(self) -> int:

@@ -1,0 +1,209 @@
+"""Strongest features and explanations: what they list is what the model computes with."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+
+from fastlin import (
+    CountVectorizer,
+    HashingVectorizer,
+    LexiconClassifier,
+    LinearSVC,
+    LogisticRegression,
+    MIRAClassifier,
+    MultinomialNB,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SGDClassifier,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
+from fastlin.inspect import explain, summary, top_features
+
+TEXTS = [
+    "a good film with a fine cast", "a bad film, boring and long", "the ball was in the goal", "a fine goal, good ball",
+    "not a good film", "the cast was bad", "a long match in the rain", "rain, and a boring match", "good cast, fine film",
+]  # fmt: skip
+THREE = ["up", "down", "sport", "sport", "down", "down", "sport", "sport", "up"]
+TWO = [label if label == "sport" else "film" for label in THREE]
+ONLINE = {"max_iter": 5, "tol": None, "random_state": 0}
+LEARNERS = {
+    "logistic": lambda: LogisticRegression(C=10),
+    "svm": lambda: LinearSVC(random_state=0),
+    "bayes": MultinomialNB,
+    "perceptron": lambda: Perceptron(average=True, **ONLINE),
+    "pa": lambda: PassiveAggressiveClassifier(**ONLINE),
+    "mira": lambda: MIRAClassifier(**ONLINE),
+    "sgd": lambda: SGDClassifier(loss="log_loss", dtype="float32", **ONLINE),
+}
+VECTORISERS = {
+    "counts": CountVectorizer,
+    "tfidf": lambda: TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
+    "hashing": lambda: HashingVectorizer(n_features=64, alternate_sign=False, names=1000),
+}
+
+
+def fitted(learner, vectoriser="counts", labels=THREE):
+    return make_pipeline(VECTORISERS[vectoriser](), LEARNERS[learner]()).fit(TEXTS, labels)
+
+
+def scores_of(model, text):
+    """A score a label, as the model gives them; two labels have half of its score each."""
+    learner, X = model[-1], model[:-1].transform([text])
+    if hasattr(learner, "predict_joint_log_proba"):
+        return learner.predict_joint_log_proba(X)[0]
+    scores = learner.decision_function(X)
+    return scores[0] if scores.ndim == 2 else np.array([-0.5, 0.5]) * scores[0]
+
+
+@pytest.mark.parametrize("labels", [THREE, TWO], ids=["three labels", "two"])
+@pytest.mark.parametrize("vectoriser", VECTORISERS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_what_features_add_is_the_score(learner, vectoriser, labels):
+    model = fitted(learner, vectoriser, labels)
+    for text in [*TEXTS, "", "nobody knows these words"]:
+        found, scores = explain(model, text), scores_of(model, text)
+        np.testing.assert_allclose(found.scores, scores, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found.intercept + found.contributions.sum(axis=0), scores, rtol=1e-5, atol=1e-5)
+        assert found.label == model.predict([text])[0]
+        assert found.lead == pytest.approx(np.diff(np.sort(scores)[-2:])[0], abs=1e-5)
+        parts = sum(part for _, _, part in found.strongest(1000))
+        own, other = (found.classes.index(label) for label in (found.label, found.against))
+        assert parts + found.intercept[own] - found.intercept[other] == pytest.approx(found.lead, abs=1e-9)
+
+
+def test_an_explanation_of_a_label_that_was_not_predicted():
+    model = fitted("logistic")
+    found = explain(model, "the match, the goal and a good film", "up")
+    assert (found.label, found.against) == ("up", "sport")
+    assert found.lead < 0
+    parts = {name: part for name, _, part in found.strongest()}
+    assert parts["goal"] < 0 < parts["film"]
+
+
+def test_the_features_of_an_explanation_are_those_of_the_document():
+    found = explain(fitted("logistic"), "good good rain, unheard of")
+    assert dict(zip(found.features, found.values, strict=True)) == {"good": 2.0, "rain": 1.0}
+
+
+@pytest.mark.parametrize("form", [lambda row: row, lambda row: row.toarray(), lambda row: row.toarray()[0].tolist()])
+def test_a_model_without_vectoriser_explains_rows(form):
+    X = sparse.random_array((30, 6), density=0.5, rng=np.random.default_rng(0), format="csr")
+    model = LogisticRegression().fit(X, np.arange(30) % 3)
+    found = explain(model, form(X[[4]]))
+    np.testing.assert_allclose(found.scores, model.decision_function(X[[4]])[0], rtol=1e-5)
+    assert set(found.features) == {f"x{column}" for column in X[[4]].indices}
+
+
+def test_a_document_that_no_label_can_produce_gets_the_prior():
+    model = make_pipeline(CountVectorizer(), MultinomialNB(alpha=0)).fit(["a word", "other", "other"], [0, 1, 1])
+    found = explain(model, "word other")
+    assert found.label == model.predict(["word other"])[0] == 1
+    assert found.lead == pytest.approx(np.log(2))
+    assert all(part == 0 for _, _, part in found.strongest())
+    assert np.isfinite([weight for one in top_features(model) for weight in one.weights if weight < np.inf]).all()
+
+
+def test_the_text_of_an_explanation_counts_what_it_leaves_out():
+    text = " ".join(f"word{i}" for i in range(40))
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit([text, "other"], ["a", "b"])
+    shown = str(explain(model, text))
+    assert "a rather than b: ahead by" in shown
+    assert "25 more features" in shown
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_strongest_features_are_the_largest_weights(learner):
+    model = fitted(learner)
+    names = model[0].get_feature_names_out()
+    weights = getattr(model[-1], "feature_log_prob_", None)
+    weights = model[-1].coef_ if weights is None else weights - weights.mean(axis=0)
+    for row, found in zip(weights, top_features(model, 4), strict=True):
+        assert len(found.names) == len(found.weights) <= 4
+        assert list(found.weights) == sorted(found.weights, reverse=True)
+        np.testing.assert_allclose(found.weights, np.sort(row[row > 0])[::-1][:4], rtol=1e-6)
+        for name, weight in zip(found.names, found.weights, strict=True):
+            assert row[names.tolist().index(name)] == pytest.approx(weight)
+
+
+def test_two_labels_share_the_weights():
+    model = fitted("svm", labels=TWO)
+    film, sport = top_features(model, 1000)
+    weights = dict(zip(model[0].get_feature_names_out(), model[-1].coef_[0], strict=True))
+    assert dict(zip(sport.names, sport.weights, strict=True)) == {n: w for n, w in weights.items() if w > 0}
+    assert dict(zip(film.names, film.weights, strict=True)) == {n: -w for n, w in weights.items() if w < 0}
+
+
+def test_only_the_labels_asked_for():
+    model = fitted("logistic")
+    assert [one.label for one in top_features(model, 1, ["up"])] == ["up"]
+    assert [one.names for one in top_features(model, 0)] == [(), (), ()]
+    with pytest.raises(ValueError, match=r"no label 'upp'; it has down, sport, up"):
+        top_features(model, 1, ["upp"])
+    with pytest.raises(ValueError, match="no label 'upp'"):
+        explain(model, "a film", "upp")
+
+
+def test_names_of_hashed_features():
+    counted = make_pipeline(HashingVectorizer(n_features=8, names=1000, norm=None), TfidfTransformer(), Perceptron())
+    counted.fit(TEXTS, THREE)
+    known = {" | ".join(names) for names in counted[0].names_.values()}
+    assert any(" | " in name for name in known)
+    found = {name for one in top_features(counted) for name in one.names}
+    assert found
+    assert found <= known
+    nameless = make_pipeline(HashingVectorizer(n_features=8), Perceptron()).fit(TEXTS, THREE)
+    assert {name for one in top_features(nameless) for name in one.names} <= {f"x{i}" for i in range(8)}
+
+
+def test_names_of_a_data_frames_columns():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"length": [1.0, 2, 3, 4], "age": [4.0, 1, 4, 1]})
+    model = LogisticRegression().fit(X, [0, 1, 0, 1])
+    assert top_features(model, 1)[0].names == ("age",)
+
+
+def test_sparse_weights():
+    model = make_pipeline(CountVectorizer(), SGDClassifier(penalty="l1", alpha=0.01, **ONLINE)).fit(TEXTS, THREE)
+    before = top_features(model), explain(model, TEXTS[0]).scores.tolist()
+    model[-1].sparsify()
+    after = top_features(model), explain(model, TEXTS[0]).scores.tolist()
+    assert before == after
+    assert summary(model).nonzero <= summary(model).weights
+
+
+def test_weights_by_hand():
+    lexicon = {"good": {"fine": 1, "good": 2}, "bad": ["bad"]}
+    model = LexiconClassifier(lexicon, vectorizer=CountVectorizer()).fit()
+    assert {one.label: one.names for one in top_features(model)} == {"bad": ("bad",), "good": ("good", "fine")}
+    found = explain(model, "bad, but good")
+    assert (found.label, found.against, found.lead) == ("good", "bad", 1.0)
+
+
+def test_a_summary_names_what_was_chosen():
+    model = fitted("sgd", "tfidf")
+    found = summary(model)
+    assert [part.name for part in found.parts] == ["TfidfVectorizer", "SGDClassifier"]
+    assert found.parts[0].parameters == {"ngram_range": (1, 2), "sublinear_tf": True}
+    assert found.labels == ("down", "sport", "up")
+    assert found.weights == 3 * found.features == 3 * len(model[0].vocabulary_)
+    assert found.nonzero == np.count_nonzero(model[-1].coef_)
+    assert found.dtype == "float32"
+    assert found.bytes == 4 * found.weights
+    assert "3: down, sport, up" in str(found)
+
+
+@pytest.mark.parametrize("model", [CountVectorizer(), LogisticRegression(), object()])
+def test_what_is_no_fitted_classifier_is_refused(model):
+    for look in (top_features, summary, lambda model: explain(model, "text")):
+        with pytest.raises(TypeError, match=r"is not a fitted linear classifier"):
+            look(model)
+
+
+def test_an_explanation_takes_one_document_of_the_models_width():
+    model = LogisticRegression().fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(ValueError, match="one document, got 2 rows"):
+        explain(model, np.eye(3)[:2])
+    with pytest.raises(ValueError, match="4 features, the model 3"):
+        explain(model, [1.0, 0, 0, 0])
