@@ -35,6 +35,7 @@ KERNELS = (
     "reader",
     "rows",
     "scaling",
+    "svmlight",
     "vectors",
     "weighting",
 )

@@ -15,6 +15,7 @@ from fastlin.engine import passes as passes
 from fastlin.engine import reader as reader
 from fastlin.engine import rows as rows
 from fastlin.engine import scaling as scaling
+from fastlin.engine import svmlight as svmlight
 from fastlin.engine import vectors as vectors
 from fastlin.engine import weighting as weighting
 

@@ -1,0 +1,168 @@
+"""Parquet and Arrow's files, by pyarrow: columns of labels and texts, or of labels, indices and values."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin.data.blocks import Block, Documents
+from fastlin.data.errors import ReadError
+from fastlin.data.sources import File
+from fastlin.validation import WIDEST
+
+ROWS = 8192  # of a batch of a Parquet file
+
+
+class Names(NamedTuple):
+    """Which columns are wanted."""
+
+    label: str | None
+    text: str | None  # None: indices and values
+    weight: str | None
+
+    @property
+    def columns(self) -> list[str]:
+        content = ["indices", "values"] if self.text is None else [self.text]
+        return [name for name in (self.label, *content, self.weight) if name is not None]
+
+
+def tables(
+    file: File, form: str, *, label: Any, text: Any, weight: Any, n_features: int | None, dtype: Any
+) -> Iterator[Block | Documents]:
+    """What a file holds, batch by batch."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError("reading Parquet and Arrow files needs pyarrow: pip install 'fastlin[arrow]'") from error
+    row, width = 1, n_features or 1
+    try:
+        for batch in _parquet(file) if form == "parquet" else _arrow(file):
+            sparse = text is ... and {"indices", "values"} <= set(batch.schema.names)
+            names = Names(
+                "label" if label is ... else label, None if sparse else "text" if text is ... else text, weight
+            )
+            part = _Part(batch, names, file.name, row)
+            row += batch.num_rows
+            if not batch.num_rows:
+                continue
+            if sparse:
+                block = part.rows(width, n_features, dtype)
+                width = block.X.shape[1]
+                yield block
+            else:
+                yield part.documents()
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise ReadError(file.name, 0, f"the {form} file is damaged or not whole: {error}"[:300]) from error
+
+
+def _parquet(file: File) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    if file.stream is not None and not (hasattr(file.stream, "seekable") and file.stream.seekable()):
+        raise ValueError(f"{file.name}: a Parquet file cannot be read from a pipe; name the file")
+    with pq.ParquetFile(file.stream or file.name) as table:
+        yield from table.iter_batches(ROWS)
+
+
+def _arrow(file: File) -> Iterator[Any]:
+    """A file, which begins with "ARROW1" and is also called Feather, or a stream."""
+    import pyarrow as pa
+
+    if file.stream is not None:
+        with pa.ipc.open_stream(file.stream) as reader:
+            yield from reader
+        return
+    with pa.OSFile(file.name) as stream:
+        magic = stream.read(6)
+        stream.seek(0)
+        if magic != b"ARROW1":
+            with pa.ipc.open_stream(stream) as reader:
+                yield from reader
+            return
+        with pa.ipc.open_file(stream) as reader:
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number)
+
+
+class _Part:
+    """A batch, and where its file has it."""
+
+    def __init__(self, batch: Any, names: Names, path: str, row: int) -> None:
+        self.batch, self.names, self.path, self.row = batch, names, path, row
+        missing = [name for name in names.columns if name not in batch.schema.names]
+        if missing:
+            there = ", ".join(map(repr, batch.schema.names))
+            raise ReadError(path, 0, f"there is no column {missing[0]!r} among {there}"[:300])
+        batch.validate(full=True)  # offsets and UTF-8
+
+    def documents(self) -> Documents:
+        texts = self.column(self.names.text)
+        if not all(isinstance(text, str) for text in texts):
+            raise ReadError(self.path, 0, f"the column {self.names.text!r} does not hold texts")
+        labels = None if self.names.label is None else [str(label) for label in self.column(self.names.label)]
+        return Documents(texts, labels, self.weights(), self.path, self.row)
+
+    def rows(self, width: int, n_features: int | None, dtype: Any) -> Block:
+        """Rows of lists of indices and of values."""
+        indptr, indices = self.lists("indices", "iu")
+        ends, values = self.lists("values", "iuf")
+        if not np.array_equal(indptr, ends):
+            row = int(np.argmax(indptr != ends)) - 1
+            raise self.error(row, "there are not as many values as indices")
+        limit = WIDEST if n_features is None else n_features
+        self.check(indptr, (indices < 0) | (indices >= limit), indices, f"is no index from 0 to {limit - 1}")
+        self.check(indptr, ~np.isfinite(values), values, "is not finite")
+        width = max(width, int(indices.max(initial=0)) + 1)
+        parts = values.astype(dtype, copy=False), indices.astype(np.int32), indptr
+        y = None if self.names.label is None else np.array(self.column(self.names.label))
+        X = sp.csr_array(parts, shape=(self.batch.num_rows, width))
+        return Block(X, y, self.weights(), None, self.path, self.row)
+
+    def weights(self) -> NDArray[np.float64] | None:
+        if self.names.weight is None:
+            return None
+        weights = self.column(self.names.weight)
+        try:
+            found = np.array(weights, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ReadError(self.path, 0, f"the column {self.names.weight!r} does not hold numbers") from error
+        wrong = ~((found >= 0) & (found < np.inf))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.error(row, f"the weight {found[row]} is not a finite number from 0 on")
+        return found
+
+    def column(self, name: Any) -> list[Any]:
+        """As Python's objects, all of them there."""
+        values = self.batch.column(name).to_pylist()
+        if None in values:
+            raise self.error(values.index(None), f"the column {name!r} has no value")
+        return values
+
+    def lists(self, name: str, kinds: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Where the lists of a column begin, and all that they hold."""
+        column = self.batch.column(name)
+        if column.null_count:
+            raise self.error(column.is_null().to_pylist().index(True), f"the column {name!r} has no value")
+        if not hasattr(column, "offsets"):
+            raise ReadError(self.path, 0, f"the column {name!r} does not hold lists, but {column.type}")
+        offsets = column.offsets.to_numpy().astype(np.int64)
+        inside = column.flatten()
+        if inside.null_count:
+            raise ReadError(self.path, 0, f"a list of the column {name!r} has a value that is missing")
+        values = inside.to_numpy(zero_copy_only=False)
+        if values.dtype.kind not in kinds:
+            raise ReadError(self.path, 0, f"the column {name!r} holds lists of {column.type.value_type}")
+        return offsets - offsets[0], values
+
+    def check(self, indptr: NDArray[np.int64], wrong: NDArray[np.bool_], values: NDArray[Any], what: str) -> None:
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise self.error(int(np.searchsorted(indptr, place, side="right")) - 1, f"{values[place]} {what}")
+
+    def error(self, row: int, what: str) -> ReadError:
+        return ReadError(self.path, self.row + row, what, "row")
