@@ -10,6 +10,10 @@ import numpy as np
 from fastlin.data import sources, svmlight
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.columnar import tables
+from fastlin.data.delimited import Csv, Fields, Tsv
+from fastlin.data.errors import Problems
+from fastlin.data.lines import Decoder, JsonLines, Lines, documents
+from fastlin.data.sources import File
 from fastlin.data.vw import Vw
 from fastlin.validation import WIDEST, one_of, whole_number
 
