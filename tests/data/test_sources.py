@@ -1,0 +1,211 @@
+"""Where bytes come from: files of every compression, folders, globs, pipes; and how they are cut into lines."""
+
+import bz2
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastlin.data import ReadError, read
+from fastlin.data.sources import File, pieces, whole_lines
+
+COMPRESS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+TEXT = "".join(f"label{i % 3}\ttext number {i} ü\n" for i in range(3000)).encode()
+
+
+def texts(source, form=None, **options):
+    return [text for found in read(source, form, **options) for text in found.texts]
+
+
+def lines(source, **options):
+    return texts(source, "lines", **options)
+
+
+EXPECTED = texts(io.BytesIO(TEXT), "tsv")
+
+
+class Pipe:
+    """Bytes that can be read once, in parts of any size."""
+
+    def __init__(self, data, part=1000):
+        self.data, self.part = io.BytesIO(data), part
+
+    def read(self, size=-1):
+        return self.data.read(min(size, self.part))
+
+
+# --- compression -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("members", [1, 3])
+def test_every_compression_by_name_and_by_its_first_bytes(suffix, members, tmp_path):
+    part = len(TEXT) // members + 1
+    data = b"".join(COMPRESS[suffix](TEXT[start : start + part]) for start in range(0, len(TEXT), part))
+    path = tmp_path / f"x.tsv{suffix}"
+    path.write_bytes(data)
+    assert texts(path) == EXPECTED
+    for source in (io.BytesIO(data), Pipe(data), Pipe(data, 70_000)):
+        assert texts(source, "tsv", block=5000) == EXPECTED
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_damaged_file_is_named(suffix, tmp_path):
+    data = COMPRESS[suffix](TEXT)
+    path = tmp_path / f"x.tsv{suffix}"
+    damaged = bytearray(data)
+    damaged[len(data) // 2] ^= 0x55
+    for wrong in (
+        b"",
+        data[:3],
+        data[: len(data) // 2],
+        data[:-1],
+        bytes(damaged),
+        b"no such thing",
+        data + b"garbage",
+    ):
+        path.write_bytes(wrong)
+        if suffix in (".bz2", ".xz") and wrong.endswith(b"garbage"):
+            continue  # Python's readers ignore it
+        with pytest.raises(ReadError, match=r"x\.tsv.*is damaged or not whole"):
+            texts(path)
+    path.write_bytes(COMPRESS[suffix](b""))
+    assert texts(path) == []
+
+
+def test_gzip_may_be_padded_with_zeros():
+    assert texts(io.BytesIO(gzip.compress(TEXT) + bytes(1000)), "tsv") == EXPECTED
+
+
+def test_a_text_that_begins_like_bzip2_is_a_text():
+    assert lines(io.BytesIO(b"BZh is not the sign of a file\n")) == ["BZh is not the sign of a file"]
+
+
+def test_without_the_package_for_zstd_the_error_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "x.tsv.zst").write_bytes(COMPRESS[".zst"](TEXT))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ImportError, match=r"fastlin\[zstd\]"):
+        texts(tmp_path / "x.tsv.zst")
+
+
+# --- which files -----------------------------------------------------------------------------------------------------
+
+
+def test_a_list_a_folder_and_a_glob_in_order(tmp_path):
+    for name in ("b", "a", "c"):
+        (tmp_path / f"{name}.txt").write_text(f"{name}1\n{name}2")
+    (tmp_path / ".hidden").write_text("no")
+    (tmp_path / "_SUCCESS").write_text("no")
+    (tmp_path / "sub.txt").mkdir()
+    expected = ["a1", "a2", "b1", "b2", "c1", "c2"]
+    assert lines(tmp_path) == texts(str(tmp_path)) == expected
+    assert texts(str(tmp_path / "*.txt")) == texts(f"{tmp_path}/[abc].t?t") == expected
+    assert texts([tmp_path / "c.txt", str(tmp_path / "a*")]) == ["c1", "c2", "a1", "a2"]
+    found = list(read(tmp_path))
+    assert [(each.path[-5:], each.line) for each in found if each.line == 1] == [
+        ("a.txt", 1), ("b.txt", 1), ("c.txt", 1)
+    ]  # fmt: skip
+
+
+def test_a_file_whose_name_looks_like_a_glob(tmp_path):
+    (tmp_path / "a[1].txt").write_text("x")
+    assert texts(str(tmp_path / "a[1].txt")) == ["x"]
+
+
+def test_standard_input(tmp_path):
+    code = "from fastlin.data import read; print([found.texts for found in read('-', 'tsv')])"
+    done = subprocess.run([sys.executable, "-c", code], input=gzip.compress(TEXT), capture_output=True, check=False)
+    assert done.stdout.decode().startswith("[['text number 0 ü'"), done.stderr
+
+
+def test_an_open_file_stays_open(tmp_path):
+    (tmp_path / "x.tsv").write_bytes(TEXT)
+    with open(tmp_path / "x.tsv", "rb") as file:
+        assert texts(file) == EXPECTED
+        assert not file.closed
+
+
+@pytest.mark.parametrize(
+    "source, error, message",
+    [
+        ("missing.tsv", FileNotFoundError, "there is no file 'missing.tsv'"),
+        ("missing*.tsv", FileNotFoundError, r"no file matches 'missing\*.tsv'"),
+        ([], ValueError, "empty list"),
+        (b"x.tsv", TypeError, "source must be a path"),
+        (3, TypeError, "source must be a path"),
+        (io.StringIO("a\tb"), TypeError, "open it with mode 'rb'"),
+    ],
+)
+def test_what_is_no_source_is_refused(source, error, message):
+    with pytest.raises(error, match=message):
+        list(read(source, "tsv"))
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds no file"):
+        read(tmp_path, "tsv")
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+SOUP = st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r", b"\r\n", b""]), max_size=30)
+
+
+@given(SOUP, st.integers(1, 5))
+def test_lines_end_as_in_python_however_the_parts_are_cut(bits, size):
+    text = b"".join(bits)
+    parts = [text[start : start + size] for start in range(0, len(text), size)]
+    cut = list(whole_lines(parts))
+    assert [line for part in cut for line in part.splitlines()] == text.splitlines()
+    assert all(part.endswith((b"\n", b"\r")) for part in cut)
+
+
+@given(SOUP, st.integers(1, 7))
+def test_pieces_know_the_number_of_their_first_line(bits, size):
+    text = b"".join(bits)
+    expected = text.splitlines()
+    for piece in pieces(File("x", io.BytesIO(text)), size):
+        own = piece.text.splitlines()
+        assert expected[piece.line - 1 : piece.line - 1 + len(own)] == own
+
+
+def test_a_line_of_100_megabytes():
+    size = 100_000_000
+    found = list(read(io.BytesIO(b"a\tb\nlong\t" + b"x" * size + b"\nc\td"), "tsv"))
+    assert [text[:1] for each in found for text in each.texts] == ["b", "x", "d"]
+    assert max(len(text) for each in found for text in each.texts) == size
+
+
+def test_byte_order_marks(tmp_path):
+    assert lines(io.BytesIO(b"\xef\xbb\xbfa\n\xef\xbb\xbfb")) == ["a", "\ufeffb"]
+    for mark in (b"\xff\xfe", b"\xfe\xff"):
+        with pytest.raises(ReadError, match="UTF-16"):
+            lines(io.BytesIO(mark + b"a\0"))
+
+
+def test_nul_bytes_and_other_separators_are_text():
+    assert lines(io.BytesIO("a\0b\x0bc\x0cd\x1ce\x85f\u2028g\n".encode())) == ["a\0b\x0bc\x0cd\x1ce\x85f\u2028g"]
+
+
+def test_empty_files_hold_nothing():
+    for form in ("tsv", "csv", "jsonl", "lines", "svmlight", "vw"):
+        assert list(read(io.BytesIO(b""), form)) == []
+
+
+def test_a_reader_can_be_read_again(tmp_path):
+    (tmp_path / "x.tsv").write_bytes(TEXT + b"malformed")
+    reader = read(tmp_path / "x.tsv", on_error="skip", block=1000)
+    for _ in range(2):
+        assert [text for found in reader for text in found.texts] == EXPECTED
+        assert reader.skipped.count == 1
