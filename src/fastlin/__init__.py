@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from fastlin import data as data
+    from fastlin import inspect as inspect
     from fastlin import losses as losses
     from fastlin import select as select
     from fastlin import text as text
@@ -58,6 +59,7 @@ __all__ = [
     "TfidfVectorizer",
     "__version__",
     "data",
+    "inspect",
     "losses",
     "select",
     "text",
@@ -88,7 +90,7 @@ _HOMES = {
     "TfidfVectorizer": "fastlin.text.weighted",
 }
 
-_ROOMS = ("data", "losses", "select", "text")
+_ROOMS = ("data", "inspect", "losses", "select", "text")
 
 _ALIASES = {"MaxEnt": "LogisticRegression"}
 

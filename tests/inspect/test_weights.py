@@ -23,7 +23,7 @@ from fastlin.inspect import explain, summary, top_features
 
 TEXTS = [
     "a good film with a fine cast", "a bad film, boring and long", "the ball was in the goal", "a fine goal, good ball",
-    "not a good film", "the cast was bad", "a long match in the rain", "rain, and a boring match", "good cast, fine film",
+    "not a good film", "the cast was bad", "a long match in rain", "rain, and a boring match", "good cast, fine film",
 ]  # fmt: skip
 THREE = ["up", "down", "sport", "sport", "down", "down", "sport", "sport", "up"]
 TWO = [label if label == "sport" else "film" for label in THREE]

@@ -5,6 +5,8 @@ import ast
 import inspect
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import fastlin
 from fastlin.cli.messages import UserError, did_you_mean
 
@@ -85,7 +87,7 @@ def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
         "stop_words": options.stop_words,
         "negation": options.negation,
         "n_jobs": options.jobs,
-        "dtype": options.dtype,
+        "dtype": np.dtype(options.dtype).type,
     }
     limits = {"min_df": options.min_df, "max_df": options.max_df, "max_features": options.max_features}
     limits = {name: value for name, value in limits.items() if value is not None}

@@ -32,3 +32,8 @@ def load(path: str, jobs: int | None = None) -> Any:
             if "n_jobs" in step.get_params(deep=False):
                 step.set_params(n_jobs=jobs)
     return model
+
+
+import fastlin
+if not hasattr(fastlin, "load"):
+    fastlin.load = load

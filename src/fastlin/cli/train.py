@@ -14,12 +14,13 @@ from fastlin.cli.progress import Progress, watch
 def run(options: argparse.Namespace) -> int:
     started, progress = time.perf_counter(), Progress(options)
     models.check_target(options.model)
+    told = checkpoints(options)
     learner = learners.learner(options)
     steps = [] if is_matrix(options.files, options) else learners.vectoriser(options)
     with progress.stage("reading") as stage:
         data = collect(options.files, options, stage)
     X = featurise(steps, data, progress)
-    fit(learner, X, data.labels, progress, **checkpoints(options))
+    fit(learner, X, data.labels, progress, **told)
     model = pipeline(steps, learner)
     held = None
     if options.dev:

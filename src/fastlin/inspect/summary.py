@@ -19,7 +19,12 @@ class Part:
     parameters: dict[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+        shown = (f"{name}={_shown(value)}" for name, value in self.parameters.items())
+        return f"{self.name}({', '.join(shown)})"
+
+
+def _shown(value: Any) -> str:
+    return value.__name__ if isinstance(value, type) else repr(value)
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Summary:
         plain = asdict(self)
         for part in plain["parts"]:
             part["parameters"] = {
-                name: value if isinstance(value, str | int | float | bool | list | None) else str(value)
+                name: value if isinstance(value, str | int | float | bool | None) else _shown(value)
                 for name, value in part["parameters"].items()
             }
         return plain
