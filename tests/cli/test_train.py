@@ -26,6 +26,7 @@ from fastlin import (
 from support import assert_same_bits
 
 F32 = {"dtype": "float32"}
+T32 = {"dtype": np.float32}  # what vectorisers call it
 EPOCHS = {"max_iter": 10, "tol": None, "random_state": 0, **F32}
 ADAGRAD = {"loss": "log_loss", "learning_rate": "adagrad", "eta0": 1.0, "alpha": 1e-6}
 LEARNERS = {
@@ -43,20 +44,20 @@ LEARNERS = {
     ),
 }
 TEXTS = {
-    "": TfidfVectorizer(sublinear_tf=True, **F32),
-    "--ngrams 2 --no-sublinear": TfidfVectorizer(ngram_range=(1, 2), **F32),
+    "": TfidfVectorizer(sublinear_tf=True, **T32),
+    "--ngrams 2 --no-sublinear": TfidfVectorizer(ngram_range=(1, 2), **T32),
     "--ngrams 2-4 --analyzer char_wb --no-lowercase": TfidfVectorizer(
-        ngram_range=(2, 4), analyzer="char_wb", lowercase=False, sublinear_tf=True, **F32
+        ngram_range=(2, 4), analyzer="char_wb", lowercase=False, sublinear_tf=True, **T32
     ),
-    "--counts --min-df 2 --max-df 0.5": CountVectorizer(min_df=2, max_df=0.5, **F32),
+    "--counts --min-df 2 --max-df 0.5": CountVectorizer(min_df=2, max_df=0.5, **T32),
     "--binary --max-features 20 --stop-words english": CountVectorizer(
-        binary=True, max_features=20, stop_words="english", **F32
+        binary=True, max_features=20, stop_words="english", **T32
     ),
-    "--tfidf --negation": TfidfVectorizer(negation=True, sublinear_tf=True, **F32),
-    "--hash 8": HashingVectorizer(n_features=256, **F32),
-    "--hash 8 --counts --names 10": HashingVectorizer(n_features=256, norm=None, names=10, **F32),
+    "--tfidf --negation": TfidfVectorizer(negation=True, sublinear_tf=True, **T32),
+    "--hash 8": HashingVectorizer(n_features=256, **T32),
+    "--hash 8 --counts --names 10": HashingVectorizer(n_features=256, norm=None, names=10, **T32),
     "--hash 8 --tfidf": make_pipeline(
-        HashingVectorizer(n_features=256, norm=None, **F32), TfidfTransformer(sublinear_tf=True)
+        HashingVectorizer(n_features=256, norm=None, **T32), TfidfTransformer(sublinear_tf=True)
     ),
 }
 
@@ -92,9 +93,9 @@ def test_features_are_those_of_the_vectoriser(shell, folder, tmp_path, options):
 @pytest.mark.parametrize(
     "options, vectoriser",
     [
-        ("", CountVectorizer(**F32)),
+        ("", CountVectorizer(**T32)),
         ("--tfidf", TEXTS[""]),
-        ("--hash 8", HashingVectorizer(n_features=256, norm=None, alternate_sign=False, **F32)),
+        ("--hash 8", HashingVectorizer(n_features=256, norm=None, alternate_sign=False, **T32)),
     ],
 )
 def test_naive_bayes_counts(shell, folder, tmp_path, options, vectoriser):
@@ -131,7 +132,7 @@ def test_progress_changes_no_bit(shell, folder, tmp_path):
         shell.right(*words, "-m", tmp_path / "quiet")
         done = shell(*words, "-m", tmp_path / "loud", "--verbose")
         assert done.code == 0
-        assert [line.partition(":")[0] for line in done.err.splitlines()] == ["reading", "features", "learning"]
+        assert [line.partition(":")[0] for line in done.err.splitlines()] == [f"reading {folder}/train.tsv", "features", "learning"]
         assert_same_bits(fastlin.load(tmp_path / "quiet")[-1], fastlin.load(tmp_path / "loud")[-1])
 
 

@@ -1,99 +1,181 @@
-"""Labelled and unlabelled documents from files and pipes, block by block."""
+"""Files, folders, globs and pipes as blocks of documents or rows, to be read as often as is needed."""
 
 import argparse
-import gzip
-import lzma
+import os
 import sys
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
 
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
+from fastlin.data import FORMATS, Block, Documents, Reader, read, sources
+
+TABLES = {*FORMATS["arrow"], *FORMATS["parquet"]}  # which pyarrow opens by itself
+PACKED = 4  # a compressed file holds about so many times its size
+ROOM = 6  # a text and its matrix take about so many times the size of the text
+SPOOLED = 1 << 26  # bytes of a pipe that are kept in memory
+PIECE = 1 << 20
 
 
-class Block(NamedTuple):
-    """Some documents: texts, or rows of a matrix; labels, if there are any."""
+class Data(NamedTuple):
+    """All that some files hold."""
 
-    documents: Any
+    documents: Any  # a list of texts or dicts, or a matrix
     labels: Any
+    weights: Any  # or None
 
 
-BLOCK = 1 << 20
+class Stream:
+    """A file that is opened when it is first read, and tells how much of it has been read."""
+
+    def __init__(self, name: str, file: Any, tell: Callable[[int], None]) -> None:
+        self.name, self._file, self._tell = name, file, tell
+        self._own = file is None
+
+    def read(self, size: int = -1) -> bytes:
+        """What there is, at most so much: nobody who writes into a pipe has to fill a block first."""
+        if self._file is None:
+            self._file = open(self.name, "rb")  # noqa: SIM115 - closed below, at its end
+        part: bytes = self._file.read1(size)
+        self._tell(len(part))
+        if not part and self._own:
+            self._file.close()
+        return part
 
 
-def format_of(path: str, options: argparse.Namespace, labelled: bool) -> str:
-    if options.format:
-        return options.format
-    for suffix in (".gz", ".xz", ".zst"):
-        path = path.removesuffix(suffix)
-    for name, kind in {
-        ".tsv": "tsv",
-        ".csv": "csv",
-        ".txt": "lines",
-        ".svm": "svmlight",
-        ".svmlight": "svmlight",
-        ".libsvm": "svmlight",
-    }.items():
-        if path.endswith(name):
-            return kind
-    return "tsv" if labelled else "lines"
+class Source:
+    """What a command reads; standard input can be read once, or is kept if it is wanted `again`."""
+
+    def __init__(
+        self, names: list[str], options: argparse.Namespace, *, labelled: bool = True, again: bool = False
+    ) -> None:
+        self._files = sources.files(names)
+        piped = any(file.stream is not None for file in self._files)
+        self.name = ", ".join("standard input" if name == "-" else name for name in names)
+        self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
+        self.reading = _reading(options)
+        self._reader: Reader | None = None
+        self._spool = _spooled() if piped and again else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._spool is not None:
+            self._spool.close()
+
+    @property
+    def bytes(self) -> int | None:
+        """As they lie on disk; None if nobody knows."""
+        known = [size for file in self._files if (size := self._size(file)) is not None]
+        return sum(known) if len(known) == len(self._files) else None
+
+    @property
+    def needs(self) -> int:
+        """The memory that texts and matrix would take, roughly."""
+        packed = [PACKED if os.path.splitext(file.name)[1] in sources.COMPRESSIONS else 1 for file in self._files]
+        return sum(ROOM * times * (self._size(file) or 0) for times, file in zip(packed, self._files, strict=True))
+
+    def open(self, stage: Stage) -> list[Any]:
+        """The files, from their beginnings, as `fastlin.data.read` takes them; a stage that moves as they are read."""
+        if self._spool is not None:
+            self._spool.seek(0)
+        done = 0
+
+        def tell(size: int) -> None:
+            nonlocal done
+            done += size
+            stage.update(done)
+
+        return [
+            file.name if file.suffix in TABLES or self.format in ("arrow", "parquet")
+            else Stream(file.name, file.stream and (self._spool or file.stream), tell)
+            for file in self._files
+        ]  # fmt: skip
+
+    def blocks(self, stage: Stage) -> Iterator[Block | Documents]:
+        """Read from the beginning, block by block."""
+        reader = self._reader = read(self.open(stage), self.format, **self.reading)
+        seen = 0
+        for block in reader:
+            seen += size_of(block)
+            stage.note = f"{seen:,} documents"
+            yield block
+        if reader.skipped.count:
+            print(f"{self.name}: {reader.skipped.count:,} malformed lines left out\n{reader.skipped}", file=sys.stderr)
+        if not seen:
+            raise UserError(f"{self.name}: there are no documents")
+
+    def collect(self, stage: Stage) -> Data:
+        """All of it in memory."""
+        blocks = list(self.blocks(stage))
+        weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
+        labels = [labels_of(block, self.name) for block in blocks]
+        if isinstance(blocks[0], Documents):
+            texts = [text for block in blocks for text in block.texts]
+            return Data(texts, [label for part in labels for label in part], weights)
+        width = max(block.X.shape[1] for block in blocks)
+        X = sp.vstack([as_wide(block.X, width) for block in blocks], format="csr")
+        return Data(X, np.concatenate(labels), weights)
+
+    def _size(self, file: sources.File) -> int | None:
+        if file.stream is None:
+            return os.path.getsize(file.name)
+        return None if self._spool is None else self._spool.seek(0, os.SEEK_END)
 
 
-def is_matrix(files: list[str], options: argparse.Namespace, labelled: bool = True) -> bool:
-    return format_of(files[0], options, labelled) in ("svmlight",)
+def size_of(block: Block | Documents) -> int:
+    """How many documents a block has."""
+    return len(block.texts) if isinstance(block, Documents) else int(block.X.shape[0])
 
 
-def opened(path: str) -> Any:
-    if path == "-":
-        return sys.stdin.buffer
-    if path.endswith(".gz"):
-        return gzip.open(path)
-    if path.endswith(".xz"):
-        return lzma.open(path)
-    return open(path, "rb")
+def labels_of(block: Block | Documents, name: str) -> Any:
+    """The labels of a block, which has to have some."""
+    labels = block.labels if isinstance(block, Documents) else block.y
+    if labels is None:
+        raise UserError(f"{name}: the documents have no labels")
+    return labels
 
 
-def blocks(files: list[str], options: argparse.Namespace, stage: Stage, labelled: bool = True) -> Iterator[Block]:
-    n = 0
-    for path in files:
-        kind = format_of(path, options, labelled)
-        name = "standard input" if path == "-" else path
-        with opened(path) as stream:
-            rest, number = b"", 0
-            while True:
-                data = stream.read1(BLOCK)
-                lines = (rest + data).split(b"\n")
-                rest = lines.pop()
-                if not data and rest:
-                    lines.append(rest)
-                texts, labels = [], []
-                for line in lines:
-                    number += 1
-                    try:
-                        text = line.decode("utf-8").removesuffix("\r")
-                        if kind != "lines":
-                            label, tab, text = text.partition("\t")
-                            if not tab:
-                                raise ValueError("expected label<TAB>text")
-                            labels.append(label)
-                    except ValueError as error:
-                        if options.on_error == "skip":
-                            continue
-                        raise UserError(f"{name}, line {number}: {error}") from None
-                    texts.append(text)
-                if texts:
-                    n += len(texts)
-                    stage.update(n)
-                    yield Block(texts, labels if labelled else None)
-                if not data:
-                    break
+def as_wide(X: Any, width: int) -> Any:
+    """Rows with so many columns: empty ones are added, and those beyond fall off."""
+    if X.shape[1] != width:
+        X = X.copy()
+        X.resize((X.shape[0], width))
+    return X
 
 
-def collect(files: list[str], options: argparse.Namespace, stage: Stage) -> Block:
-    texts, labels = [], []
-    for block in blocks(files, options, stage):
-        texts += block.documents
-        labels += block.labels
-    if not texts:
-        raise UserError(f"{', '.join(files)}: there are no documents")
-    return Block(texts, labels)
+def documents_of(block: Block | Documents, model: Any) -> Any:
+    """What a model is given of a block. As words that it never met, columns that it never met are nothing to it."""
+    wants_rows = not hasattr(model, "steps")
+    if isinstance(block, Documents):
+        if wants_rows:
+            raise UserError(f"{block.path} holds texts, and this model takes rows of numbers: it has no vectoriser")
+        return block.texts
+    if not wants_rows:
+        raise UserError(f"{block.path} holds rows of numbers, and this model takes texts")
+    return as_wide(block.X, model.n_features_in_)
+
+
+def _reading(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `fastlin.data.read`."""
+    chosen: dict[str, Any] = {"on_error": options.on_error}
+    for name in ("label", "text", "weight"):
+        if (value := getattr(options, name, None)) is not None:
+            chosen[name] = None if value == "none" else int(value) if value.isdecimal() else value
+    for name in ("delimiter", "header", "encoding"):
+        if (value := getattr(options, name)) is not None:
+            chosen[name] = value
+    return chosen
+
+
+def _spooled() -> Any:
+    """Standard input, in memory or, if it is long, in a file without a name."""
+    spool = tempfile.SpooledTemporaryFile(SPOOLED, prefix="fastlin-")  # noqa: SIM115 - closed with its source
+    while part := sys.stdin.buffer.read(PIECE):
+        spool.write(part)
+    return spool

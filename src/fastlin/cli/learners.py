@@ -37,6 +37,10 @@ LEARNERS = {
     "sgd": Learner("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", RATES)),
     "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", RATES)),
 }
+TEXT_OPTIONS = {
+    "ngrams": (1, 1), "analyzer": "word", "hash": None, "names": None, "min_df": None, "max_df": None,
+    "max_features": None, "lowercase": True, "stop_words": None, "weighing": None, "sublinear": None, "negation": False,
+}  # fmt: skip
 WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
 
 
@@ -123,3 +127,23 @@ def _hashing(
     if options.weighing != "tfidf":
         return [("hashing", hashing)]
     return [("hashing", hashing), ("tfidf", fastlin.TfidfTransformer(sublinear_tf=options.sublinear is not False))]
+
+
+def suited(steps: list[tuple[str, Any]], document: Any, options: argparse.Namespace) -> list[tuple[str, Any]]:
+    """The steps for documents like this one: features that have names already are not taken apart as texts are."""
+    if not isinstance(document, dict):
+        return steps
+    refuse_features(options, but=("hash",))
+    dtype = np.dtype(options.dtype).type
+    if options.hash is None:
+        return [("features", fastlin.DictVectorizer(dtype=dtype))]
+    counted = LEARNERS[options.learner].estimator == "MultinomialNB" if "learner" in options else False
+    return [("features", fastlin.FeatureHasher(2**options.hash, dtype=dtype, alternate_sign=not counted))]
+
+
+def refuse_features(options: argparse.Namespace, but: tuple[str, ...] = ()) -> None:
+    """Options that say what to make of texts, where there are no texts."""
+    for name, default in TEXT_OPTIONS.items():
+        if name not in but and getattr(options, name) != default:
+            option = {"weighing": options.weighing}.get(name, name).replace("_", "-")
+            raise UserError(f"--{option} is for texts: these documents are features already")

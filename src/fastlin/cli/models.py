@@ -1,10 +1,14 @@
-"""Models between files and commands."""
+"""Model files as the commands read and write them."""
 
+import argparse
 import os
-import pickle
 from typing import Any
 
+import fastlin
+from fastlin.cli.documents import Source, documents_of, labels_of
 from fastlin.cli.messages import UserError
+from fastlin.cli.progress import Progress
+from fastlin.inspect import Report, Tally
 
 
 def check_target(path: str) -> None:
@@ -14,26 +18,59 @@ def check_target(path: str) -> None:
         raise UserError(f"{path} is a folder; name a file")
     if not os.path.isdir(folder):
         raise UserError(f"{path} cannot be written: there is no folder {folder}")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise UserError(f"{path} cannot be written: permission denied")
 
 
-def save(model: Any, path: str, **options: Any) -> dict[str, Any]:
-    with open(path, "wb") as stream:
-        pickle.dump(model, stream)
-    return {"bytes": os.path.getsize(path)}
-
-
-def load(path: str, jobs: int | None = None) -> Any:
-    with open(path, "rb") as stream:
-        model = pickle.load(stream)  # noqa: S301
-    if jobs is not None:
-        for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
-            if "n_jobs" in step.get_params(deep=False):
-                step.set_params(n_jobs=jobs)
+def load(path: str, jobs: int | None = None, verify: bool = True) -> Any:
+    """A model, which works on so many threads."""
+    model = fastlin.load(path, verify=verify)
+    for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
+        if jobs is not None and "n_jobs" in step.get_params(deep=False):
+            step.set_params(n_jobs=jobs)
     return model
 
 
-import fastlin
-if not hasattr(fastlin, "load"):
-    fastlin.load = load
+def transformers(path: str) -> list[tuple[str, Any]]:
+    """The steps before the learner of a model that was saved, or a vectoriser that was saved by itself."""
+    model = fastlin.load(path)
+    steps = [*model.steps] if hasattr(model, "steps") else [("vectoriser", model)]
+    steps = [(name, step) for name, step in steps if hasattr(step, "transform")]
+    if not steps:
+        raise UserError(f"{path} holds no vectoriser")
+    return steps
+
+
+def pipeline(steps: list[tuple[str, Any]]) -> Any:
+    """Steps as one estimator."""
+    if len(steps) == 1:
+        return steps[0][1]
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline(steps)
+
+
+def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
+    """Save a model and say what the file holds; with --dev, how often it is right, before and after quantisation."""
+    facts: dict[str, Any] = {}
+    dev, smaller = getattr(options, "dev", None), options.quantise is not None or options.prune
+    if dev:
+        facts["dev_accuracy"] = evaluate(model, [dev], options, progress).accuracy
+    if options.model is None:
+        return facts
+    saved = fastlin.save(model, options.model, dtype=options.quantise, prune=options.prune)
+    facts = {"model": options.model, **facts, **saved}
+    if dev and smaller:
+        facts["dev_accuracy_saved"] = evaluate(load(options.model), [dev], options, progress).accuracy
+    return facts
+
+
+def evaluate(model: Any, files: list[str], options: argparse.Namespace, progress: Progress) -> Report:
+    """The report of a model on labelled files, of which a block at a time is in memory."""
+    tally = Tally(model.classes_)
+    with Source(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
+        for block in source.blocks(stage):
+            documents = documents_of(block, model)
+            probabilities = model.predict_proba(documents) if hasattr(model, "predict_proba") else None
+            tally.add(labels_of(block, source.name), model.predict(documents), probabilities)
+    return tally.report()

@@ -112,15 +112,19 @@ def common(parser: Parser) -> None:
 
 def reading(parser: Parser, labelled: bool = True) -> None:
     """How files are read."""
-    group = parser.add_argument_group("reading")
+    group = parser.add_argument_group("reading; a COLUMN is a number from 0, or a name")
     group.add_argument(
         "--format", type=choice(FORMATS), help=f"{', '.join(FORMATS)}; by the name of the file if not given"
     )
+    group.add_argument("--label", metavar="COLUMN", help="where the label is; none: there are no labels")
+    group.add_argument("--text", metavar="COLUMN", help="where the text is")
     if labelled:
-        group.add_argument("--label", metavar="COLUMN", help="where the label is: a number from 0, or a name")
-    group.add_argument("--text", metavar="COLUMN", help="where the text is: a number from 0, or a name")
+        group.add_argument("--weight", metavar="COLUMN", help="where the weight of a document is")
     group.add_argument("--delimiter", metavar="CHARACTER", help="between the columns of tsv and csv")
-    group.add_argument("--header", action="store_true", help="the first line of tsv and csv names the columns")
+    group.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, help="whether the first line of tsv and csv names the columns"
+    )
+    group.add_argument("--encoding", metavar="NAME", help="of texts (default utf-8)")
     group.add_argument(
         "--on-error", type=choice(("raise", "skip")), default="raise", help="raise or skip malformed lines"
     )
@@ -156,6 +160,7 @@ def features(parser: Parser) -> None:
         "--sublinear", action=argparse.BooleanOptionalAction, help="weigh 1 + log of the count (default of --tfidf)"
     )
     group.add_argument("--negation", action="store_true", help="words after a negator become NOT_word")
+    group.add_argument("--vectoriser", metavar="FILE", help="take the features of this model, which are learnt already")
 
 
 def learning(parser: Parser, path: bool = False) -> None:
@@ -224,6 +229,7 @@ def predict(parser: Parser) -> None:
     figures.add_argument("--scores", action="store_true", help="a score behind each label")
     group.add_argument("--top", type=int, default=1, metavar="N", help="the N best labels of each document; 0: all")
     group.add_argument("--jobs", type=int, metavar="N", help="threads")
+    group.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
     reading(parser, labelled=False)
 
 
@@ -249,7 +255,7 @@ def convert(parser: Parser) -> None:
     parser.add_argument(
         "--to", type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")), help="by the name if not given"
     )
-    parser.add_argument("-m", "--model", metavar="FILE", help="take this model's features of texts")
+    parser.add_argument("--save-vectoriser", metavar="FILE", help="save what makes features of texts, to use it again")
     parser.add_argument("--dtype", type=choice(("float32", "float64")), default="float32", help="of the values")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")
     features(parser)
@@ -266,6 +272,7 @@ def tune(parser: Parser) -> None:
     learning(parser, path=True)
     features(parser)
     reading(parser)
+    sizes(parser)
 
 
 def demo(parser: Parser) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.cli import models
-from fastlin.cli.documents import blocks
+from fastlin.cli.documents import Source, documents_of
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
 
@@ -18,11 +18,13 @@ from fastlin.cli.progress import Progress
 def run(options: argparse.Namespace) -> int:
     if options.top < 0:
         raise UserError(f"--top takes a number of labels, got {options.top}")
-    model = models.load(options.model, options.jobs)
-    with Progress(options).stage("predicting") as stage:
-        for block in blocks(options.files, options, stage, labelled=False):
-            sys.stdout.write("".join(f"{line}\n" for line in lines(model, block.documents, options)))
-            sys.stdout.flush()  # whoever reads the pipe waits for this block
+    model = models.load(options.model, options.jobs, verify=not options.no_verify)
+    with Source(options.files, options, labelled=False) as source:
+        with Progress(options).stage("predicting", source.bytes, "bytes") as stage:
+            for block in source.blocks(stage):
+                found = lines(model, documents_of(block, model), options)
+                sys.stdout.write("".join(f"{line}\n" for line in found))
+                sys.stdout.flush()  # whoever reads the pipe waits for these lines
     return 0
 
 

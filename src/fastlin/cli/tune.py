@@ -7,11 +7,10 @@ import time
 from typing import Any
 
 from fastlin.cli import learners, models
-from fastlin.cli.documents import collect, is_matrix
 from fastlin.cli.messages import UserError, did_you_mean
+from fastlin.cli.preparing import prepare
 from fastlin.cli.progress import Progress
-from fastlin.cli.train import featurise, fit, pipeline, save
-from fastlin.inspect import report
+from fastlin.cli.train import fit
 
 Row = dict[str, float]
 
@@ -22,27 +21,25 @@ def run(options: argparse.Namespace) -> int:
         models.check_target(options.model)
     learner = learners.learner(options)
     name, values = path_of(options, learner)
-    steps = [] if is_matrix(options.files, options) else learners.vectoriser(options)
-    with progress.stage("reading") as stage:
-        data, held = collect(options.files, options, stage), collect([options.dev], options, stage)
-    X, X_dev = featurise(steps, data, progress), held.documents
-    for _, step in steps:
-        X_dev = step.transform(X_dev)
+    data = prepare(options, progress)
     if learners.LEARNERS[options.learner].warm and name == "C":
         learner.set_params(warm_start=True)  # each fit of the path begins where the last one ended
     rows: list[Row] = []
     best: Any = None
     for value in values:
         started = time.perf_counter()
-        fit(learner.set_params(**{name: value}), X, data.labels, progress)
-        rows.append({name: value, "seconds": time.perf_counter() - started, **judge(learner, X_dev, held.labels)})
+        fit(learner.set_params(**{name: value}), data, progress)
+        seconds = time.perf_counter() - started
+        model = models.pipeline([*data.steps, ("learner", learner)])
+        rows.append({name: value, "seconds": seconds, **judge(model, options, progress)})
         if choose(rows, options.metric) is rows[-1]:
             best = copy.copy(learner)  # the next fit replaces what was learnt, and changes none of it
         show(rows, options)
     if "warm_start" in best.get_params(deep=False):
         best.set_params(warm_start=False)
     chosen = choose(rows, options.metric)
-    facts = {"parameter": name, "best": chosen[name], "path": rows, **save(pipeline(steps, best), None, options)}
+    facts = {"parameter": name, "best": chosen[name], "path": rows}
+    facts |= models.save(models.pipeline([*data.steps, ("learner", best)]), options, progress)
     if options.json:
         print(json.dumps(facts))
     elif not options.quiet:
@@ -63,10 +60,9 @@ def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]
     return name, sorted(options.path or values, reverse=name == "alpha")
 
 
-def judge(learner: Any, X: Any, y: Any) -> Row:
+def judge(model: Any, options: argparse.Namespace, progress: Progress) -> Row:
     """The figures of a fit on the documents that decide."""
-    probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
-    found = report(y, learner.predict(X), probabilities, learner.classes_)
+    found = models.evaluate(model, [options.dev], options, progress)
     figures = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
     return figures if found.log_loss is None else {**figures, "log_loss": found.log_loss}
 

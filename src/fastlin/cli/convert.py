@@ -1,0 +1,122 @@
+"""`fastlin convert`: files of any kind in, shards or other files out."""
+
+import argparse
+import contextlib
+import gzip
+import json
+import lzma
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+import fastlin
+from fastlin import Corpus
+from fastlin.cli import learners, models
+from fastlin.cli.documents import Source, labels_of
+from fastlin.cli.messages import UserError
+from fastlin.cli.preparing import is_stored, on_disk
+from fastlin.cli.progress import Progress
+from fastlin.data import Documents, dump_svmlight
+
+SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".tsv": "tsv", ".jsonl": "jsonl"}
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def run(options: argparse.Namespace) -> int:
+    progress, to = Progress(options), options.to or _by_name(options.output)
+    facts: dict[str, Any]
+    if to in ("tsv", "jsonl"):
+        facts = texts(options, to, progress)
+    else:
+        corpus = rows(options, progress)
+        facts = {"rows": corpus.shape[0], "features": corpus.shape[1], "labels": corpus.classes.tolist()}
+        if to == "svmlight":
+            svmlight(corpus, options, progress)
+        else:
+            corpus.write(options.output, to, dtype=options.dtype)
+    if options.json:
+        print(json.dumps({"output": options.output, "format": to, **facts}))
+    elif not options.quiet and options.output != "-":
+        sizes = ", ".join(f"{value:,} {name}" for name, value in facts.items() if name != "labels")
+        print(f"{options.output}: {to or 'shards'}, {sizes}")
+    return 0
+
+
+def rows(options: argparse.Namespace, progress: Progress) -> Corpus:
+    """The rows of what is read, in temporary files unless they are stored already."""
+    if is_stored(options.files):
+        return Corpus(options.files[0])
+    ready = models.transformers(options.vectoriser) if options.vectoriser else None
+    steps = ready or learners.vectoriser(options)
+    with Source(options.files, options, again=True) as source:
+        made = on_disk(source, steps, ready is not None, options, progress)
+    if options.save_vectoriser:
+        if not made.steps:
+            raise UserError("--save-vectoriser: rows of numbers have no vectoriser")
+        fastlin.save(models.pipeline(made.steps), options.save_vectoriser)
+    return made.X
+
+
+def svmlight(corpus: Corpus, options: argparse.Namespace, progress: Progress) -> None:
+    """Rows as svmlight has them. Its labels are numbers: those that are not are counted from 0 in their order."""
+    classes = np.arange(len(corpus.classes))
+    with contextlib.suppress(ValueError):
+        classes = corpus.classes.astype(float)
+    with written(options.output) as file, progress.stage("writing", len(corpus), "rows") as stage:
+        for start, block, codes, weights in corpus.segments():
+            dump_svmlight(block.matrix(), classes[codes], file, sample_weight=weights if len(weights) else None)
+            stage.update(start + len(block))
+
+
+def texts(options: argparse.Namespace, to: str, progress: Progress) -> dict[str, Any]:
+    """Labels and texts, a line each."""
+    n = 0
+    with Source(options.files, options) as source, written(options.output) as file:
+        with progress.stage("converting", source.bytes, "bytes") as stage:
+            for block in source.blocks(stage):
+                if not isinstance(block, Documents):
+                    raise UserError(f"{block.path} holds rows of numbers: they go into shards or svmlight")
+                pairs = zip(labels_of(block, source.name), block.texts, strict=True)
+                file.write("".join(LINES[to](label, text) for label, text in pairs).encode())
+                n += len(block.texts)
+    return {"documents": n}
+
+
+def _tsv(label: str, text: Any) -> str:
+    """White space within a document is one kind of it in TSV: the line is the document's."""
+    if not isinstance(text, str):
+        raise UserError("documents that are features have no line of TSV; jsonl holds them")
+    return f"{' '.join(label.split())}\t{' '.join(text.splitlines())}\n"
+
+
+def _jsonl(label: str, text: Any) -> str:
+    return json.dumps({"label": label, "text": text}, ensure_ascii=False) + "\n"
+
+
+LINES = {"tsv": _tsv, "jsonl": _jsonl}
+
+
+@contextlib.contextmanager
+def written(path: str) -> Iterator[BinaryIO]:
+    """A file that takes its place when it is whole; - is standard output."""
+    if path == "-":
+        yield sys.stdout.buffer
+        return
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with OPENERS.get(os.path.splitext(path)[1], open)(part, "wb") as file:
+            yield file
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)
+
+
+def _by_name(path: str) -> str | None:
+    """What the name of the output says; None: shards of the kind that is best here."""
+    for packed in OPENERS:
+        path = path.removesuffix(packed)
+    return SUFFIXES.get(os.path.splitext(path)[1])

@@ -1,0 +1,100 @@
+"""What a learner is given: a matrix in memory, or a corpus on disk where that would not fit."""
+
+import argparse
+import os
+from typing import Any, NamedTuple
+
+from fastlin import Corpus
+from fastlin.cli import learners, memory, models
+from fastlin.cli.documents import Data, Source
+from fastlin.cli.messages import UserError
+from fastlin.cli.progress import Progress, Stage
+from fastlin.data import Documents
+
+Steps = list[tuple[str, Any]]
+
+
+class Prepared(NamedTuple):
+    """Rows and labels, and the fitted steps that made the rows of documents."""
+
+    X: Any  # a matrix or a Corpus
+    labels: Any  # of a matrix
+    weights: Any
+    steps: Steps
+
+    def fit(self, learner: Any, **options: Any) -> None:
+        if isinstance(self.X, Corpus):
+            learner.fit(self.X, **options)
+        else:
+            learner.fit(self.X, self.labels, sample_weight=self.weights, **options)
+
+
+def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
+    """Read what the command names."""
+    ready = models.transformers(options.vectoriser) if options.vectoriser else None
+    steps = ready or learners.vectoriser(options)  # mistakes are found before anything is read
+    if is_stored(options.files):
+        return Prepared(Corpus(options.files[0]), None, None, ready or [])
+    with Source(options.files, options, again=True) as source:
+        if options.out_of_core or source.needs > (options.memory or memory.available() // 2):
+            return on_disk(source, steps, ready is not None, options, progress)
+        with progress.stage(f"reading {source.name}", source.bytes, "bytes") as stage:
+            data = source.collect(stage)
+    return in_memory(data, steps, ready is not None, options, progress)
+
+
+def is_stored(files: list[str]) -> bool:
+    """Whether the files are the folder of a stored corpus."""
+    return len(files) == 1 and os.path.isdir(files[0]) and os.path.exists(os.path.join(files[0], "corpus.json"))
+
+
+def in_memory(
+    data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress
+) -> Prepared:
+    if not isinstance(data.documents, list):
+        learners.refuse_features(options)
+        return Prepared(data.documents.astype(options.dtype), data.labels, data.weights, [])
+    steps = steps if ready else learners.suited(steps, data.documents[0], options)
+    X = data.documents
+    with progress.stage("features", len(X)) as stage:
+        for _, step in steps:
+            X = step.transform(X) if ready else step.fit_transform(X)
+            stage.update(X.shape[0], f"{X.shape[1]:,} features")
+    return Prepared(X, data.labels, data.weights, steps)
+
+
+def on_disk(
+    source: Source, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress, **target: Any
+) -> Prepared:
+    """Convert the files to a corpus; they are read twice where a vectoriser has to learn first."""
+    first = next(source.blocks(Stage("", None, "")))
+    if not isinstance(first, Documents):
+        learners.refuse_features(options)
+        steps = []
+    elif not ready:
+        steps = learners.suited(steps, first.texts[0], options)
+        with progress.stage("features", source.bytes, "bytes") as stage:
+            learn(steps, source, stage)
+    with progress.stage("converting", source.bytes, "bytes") as stage:
+        corpus = Corpus(
+            source.open(stage),
+            format=source.format,
+            dtype=options.dtype,
+            vectorizer=models.pipeline(steps) if steps else None,
+            **source.reading,
+            **target,
+        )
+    if not len(corpus.classes):
+        raise UserError(f"{source.name}: the documents have no labels")
+    return Prepared(corpus, None, None, steps)
+
+
+def learn(steps: Steps, source: Source, stage: Stage) -> None:
+    """Fit the steps to the documents, of which a block at a time is in memory."""
+    (_, vectoriser), *rest = steps
+    if not rest:
+        vectoriser.fit(text for block in source.blocks(stage) for text in block.texts)
+        return
+    for block in source.blocks(stage):
+        vectoriser.partial_fit(block.texts)
+        rest[0][1].partial_fit(vectoriser.transform(block.texts))
