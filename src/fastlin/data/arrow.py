@@ -19,7 +19,7 @@ from fastlin.data.files import CorpusError, Stamp, digest_of, map_file
 from fastlin.data.manifest import Manifest, ShardFacts
 from fastlin.data.segments import Segment
 from fastlin.data.shards import NO_CODES, NO_GROUPS, NO_WEIGHTS, Part, Store
-from fastlin.data.tables import write_table
+from fastlin.data.strings import write_table
 from fastlin.data.target import Target
 from fastlin.validation import one_of
 

@@ -14,7 +14,7 @@ from fastlin.data.files import map_array, write_array
 from fastlin.data.manifest import Manifest, ShardFacts, TableFacts
 from fastlin.data.segments import group_starts, segment_bounds
 from fastlin.data.shards import COLUMNS
-from fastlin.data.tables import write_table
+from fastlin.data.strings import write_table
 from fastlin.data.target import Target
 from fastlin.validation import Rows
 

@@ -12,7 +12,7 @@ from fastlin.data.files import CorpusError
 from fastlin.data.manifest import NAME, read_manifest
 from fastlin.data.segments import Segment, group_starts, segment_bounds
 from fastlin.data.shards import NO_GROUPS, NpyShard, Part, Shard
-from fastlin.data.tables import read_table
+from fastlin.data.strings import read_table
 from fastlin.engine import check
 from fastlin.validation import Rows
 
