@@ -90,7 +90,7 @@ class Online:
     `theta` is [columns, V + 1]; its last column is the intercept, the weight of the feature that is always 1 and that
     no penalty touches. `closest` is the smallest distance to a decision: a test whose data come closer than rounding
     may take another turn than the engine and proves nothing. `largest` is the largest weight or step on the way,
-    against which rounding errors are measured.
+    against which rounding errors are measured. `narrowest` is what `closest` is, for the predictions before each step.
     """
 
     def __init__(
@@ -120,9 +120,10 @@ class Online:
         self.fit_intercept, self.average_from = fit_intercept, int(average)
         self.theta = np.zeros((self.columns, n_features + 1))
         self.squares = np.zeros_like(self.theta)
+        self.z = np.zeros_like(self.theta)
         self.total, self.averaged_steps = np.zeros_like(self.theta), 0
-        self.t, self.updates, self.losses = 0, 0, []
-        self.closest, self.largest = np.inf, 0.0
+        self.t, self.updates, self.losses, self.accuracies = 0, 0, [], []
+        self.closest, self.narrowest, self.largest = np.inf, np.inf, 0.0
 
     # what a user sees
 
@@ -142,7 +143,16 @@ class Online:
         return self.with_constant(X) @ self.model.T
 
     def predict(self, X):
-        scores = self.scores(X)
+        return self.decide(self.scores(X))
+
+    def progressive_scores(self, rows):
+        scores, sizes = rows @ self.theta.T, (np.abs(rows) @ np.abs(self.theta.T)).max(axis=1)
+        ranked = np.sort(np.abs(scores) if self.columns == 1 else scores, axis=1)
+        gaps = ranked[:, -1] - (0 if self.columns == 1 else ranked[:, -2])
+        self.narrowest = min([self.narrowest, *(gaps[sizes > 0] / sizes[sizes > 0])])
+        return scores
+
+    def decide(self, scores):
         return (scores[:, 0] > 0).astype(int) if self.columns == 1 else scores.argmax(axis=1)
 
     # the loops
@@ -152,9 +162,10 @@ class Online:
         rows = self.with_constant(X)
         weights = np.ones(len(rows)) if weights is None else weights
         order = [i for i in order if weights[i] > 0]
-        losses = []
+        losses, right = [], 0
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
+            right += np.sum(self.decide(self.progressive_scores(rows[batch])) == np.asarray(y)[batch])
             step = self.margin_step if self.rule in MARGIN_RULES else self.gradient_step
             losses += step(rows, y, weights, batch)
             self.largest = max(self.largest, np.abs(self.theta).max())
@@ -162,6 +173,7 @@ class Online:
                 self.total += self.theta
                 self.averaged_steps += 1
         self.losses.append(float(np.mean(losses)) if losses else 0.0)
+        self.accuracies.append(right / len(order) if order else 1.0)
         return self
 
     def fit(self, X, y, orders, tol=None, n_iter_no_change=5, weights=None):
@@ -192,10 +204,10 @@ class Online:
             gradient += weights[i] * np.outer(slope, rows[i]) / len(batch)
             size += np.abs(weights[i] * np.outer(slope, rows[i]) / len(batch))
             losses.append(value)
-        if self.learning_rate == "adagrad":
+        if self.learning_rate in ("adagrad", "ftrl"):
             cancelled = (size > 0) & (np.abs(gradient) < 1e-9 * size)  # rounding alone would then set the step
             self.closest = 0.0 if cancelled.any() else self.closest
-            self.adagrad(gradient)
+            getattr(self, self.learning_rate)(gradient)
             return losses
         eta = self.eta()
         self.largest = max(self.largest, eta * size.max())
@@ -221,6 +233,21 @@ class Online:
         l2, l1 = np.full_like(h, self.eta0 * self.l2), np.full_like(h, self.eta0 * self.l1)
         l2[:, -1] = l1[:, -1] = 0
         self.theta = soft_threshold((h * self.theta - self.eta0 * gradient) / (h + l2), l1 / h)
+
+    def start(self, theta):
+        """Begin at these weights, none of them 0; FTRL's z is what gives them."""
+        l1, l2 = (np.r_[np.full(theta.shape[1] - 1, penalty), 0] for penalty in (self.l1, self.l2))
+        self.theta, self.z = theta, -theta * (1 / self.eta0 + l2) - np.sign(theta) * l1
+
+    def ftrl(self, gradient):
+        """McMahan et al. (2013), algorithm 1 with beta = 1."""
+        root, self.squares = np.sqrt(self.squares), self.squares + gradient**2
+        self.z += gradient - (np.sqrt(self.squares) - root) / self.eta0 * self.theta
+        l1, l2 = np.full_like(self.z, self.l1), np.full_like(self.z, self.l2)
+        l1[:, -1] = l2[:, -1] = 0
+        if np.any((self.z != 0) & (np.abs(np.abs(self.z) - l1) < 1e-9 * l1)):  # rounding alone would set it to 0
+            self.closest = 0.0
+        self.theta = -soft_threshold(self.z, l1) / ((1 + np.sqrt(self.squares)) / self.eta0 + l2)
 
     def margin_step(self, rows, y, weights, batch):
         """The smallest change of theta that mends the margin of one instance (Crammer et al. 2006)."""

@@ -39,6 +39,11 @@ ONLINE_OPTIONS = {
     "pegasos": ("sgd", {"loss": "hinge", "learning_rate": "pegasos", "alpha": 0.1, "project": True}),
     "adagrad": ("sgd", {"learning_rate": "adagrad", "eta0": 0.5, "alpha": 0.01}),
     "adagrad, L1": ("sgd", {"learning_rate": "adagrad", "eta0": 0.5, "penalty": "l1", "alpha": 0.01}),
+    "FTRL": ("sgd", {"learning_rate": "ftrl", "eta0": 0.5, "penalty": "elasticnet", "alpha": 0.1}),
+    "averaged FTRL, hinge": (
+        "sgd",
+        {"loss": "hinge", "learning_rate": "ftrl", "eta0": 0.5, "penalty": "l1", "alpha": 0.1, "average": True},
+    ),
     "mini-batches": ("sgd", {"batch_size": 4, "learning_rate": "inverse", "eta0": 0.5}),
 }
 

@@ -34,7 +34,8 @@ def small_segments(monkeypatch):
 def assert_same_run(one, other):
     """The same bits, and the same epochs on the way there."""
     assert_same_bits(one, other)
-    assert one.n_iter_ == other.n_iter_ and one.converged_ == other.converged_ and one.t_ == other.t_
+    for name in ("n_iter_", "converged_", "t_"):
+        assert getattr(one, name) == getattr(other, name)
     for a, b in zip(one.history_, other.history_, strict=True):
         assert {**a, "seconds": 0} == {**b, "seconds": 0}
 

@@ -262,7 +262,7 @@ def test_a_fit_starts_from_the_given_weights(name, n_labels):
     coef, intercept = rng.normal(size=(columns, X.shape[1])), rng.normal(size=columns)
     model = make_option(name, max_iter=1)
     twin = twin_of(model, n_labels, X.shape[1])
-    twin.theta[:] = np.column_stack([coef, intercept])
+    twin.start(np.column_stack([coef, intercept]))
     model.fit(X, y, coef_init=coef, intercept_init=intercept)
     assert_same_model(model, twin.epoch(X, y, range(len(y))), rtol=1e-8)
 

@@ -17,6 +17,7 @@ SCHEDULES = {  # no round penalties: on counts, whole steps would end at a thres
     "inverse": {"eta0": 0.05, "alpha": 0.47},
     "pegasos": {"alpha": 0.47},
     "adagrad": {"eta0": 0.3, "alpha": 0.05},
+    "ftrl": {"eta0": 0.3, "alpha": 0.07},
 }
 averages = st.sampled_from([False, True, 7])
 batches = st.sampled_from([1, 1, 2, 5])
@@ -29,7 +30,7 @@ def decided(twin):
 
 
 def check_epochs(estimator, X, y, n_labels, weights=None):
-    """fit = the twin's epochs, and history_ holds the twin's progressive losses where all rows weigh the same."""
+    """fit = the twin's epochs, and history_ holds the twin's progressive accuracies, and losses where all rows weigh the same."""
     order = range(X.shape[0])
     twin = twin_of(estimator, n_labels, X.shape[1])
     twin.fit(X, y, [order] * estimator.max_iter, weights=weights)
@@ -39,6 +40,9 @@ def check_epochs(estimator, X, y, n_labels, weights=None):
     if weights is None:
         found = [record["loss"] for record in estimator.history_]
         np.testing.assert_allclose(found, twin.losses, rtol=1e-8, atol=1e-9)
+    if twin.narrowest > 1e-8:
+        found = [record["progressive_accuracy"] for record in estimator.history_]
+        np.testing.assert_allclose(found, twin.accuracies, rtol=1e-12)
 
 
 def check_cuts(estimator, X, y, n_labels, slices, reads, weights=None):
@@ -59,7 +63,7 @@ def check_cuts(estimator, X, y, n_labels, slices, reads, weights=None):
 @st.composite
 def sgd(draw, schedule, penalty):
     options = {**SCHEDULES[schedule], "learning_rate": schedule, "penalty": penalty}
-    if penalty in (None, "l2"):
+    if penalty in (None, "l2") or schedule == "ftrl":
         options["average"] = draw(averages)
     if schedule == "pegasos" and penalty == "l2":
         options["project"] = draw(st.booleans())

@@ -13,7 +13,8 @@
             S·W − total cancels where the mean of A is far above A itself: there, too, a new generation starts.
 
 Adagrad has a scale for each weight, so its debts are counted in steps (`touched`), with ρ = h/(h + η₀λ₂):
-after n steps θ = sgn θ·max(0, ρⁿ|θ| − τ(1 − ρⁿ)/(1 − ρ)), τ = η₀λ₁/h.
+after n steps θ = sgn θ·max(0, ρⁿ|θ| − τ(1 − ρⁿ)/(1 − ρ)), τ = η₀λ₁/h. FTRL's weights rest unchanged: they owe the
+average only.
 """
 
 from libc.math cimport sqrt
@@ -21,16 +22,18 @@ from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.csr cimport prefetch, prefetch_range, real
 from fastlin.engine.mathx cimport exponential, logarithm
-from fastlin.engine.steps cimport Clock, Generation, Rule, soft
+from fastlin.engine.steps cimport FTRL, Clock, Generation, Rule, soft
 
 cdef struct Lazy:
     Py_ssize_t K
     double* total            # [V, K]; NULL where nothing is averaged
     double* squares          # [V, K] Σg²; Adagrad
-    double* pending          # [V, K] the gradient of a mini-batch; Adagrad
+    double* z                # [V, K]; FTRL
+    double* root             # [V, K] √Σg²; FTRL
+    double* pending          # [V, K] the gradient of a mini-batch; Adagrad and FTRL
     double* debt             # [V]; L1
     int32_t* generation      # [V]; scaled steps
-    int64_t* touched         # [V]; Adagrad
+    int64_t* touched         # [V]; Adagrad, and FTRL that is averaged or takes mini-batches
     const Generation* past
 
 
@@ -95,7 +98,8 @@ cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy
     cdef int64_t rested = clock.steps - lazy.touched[j]
     cdef double steps = <double>rested
     cdef double averaged = <double>(rested if rested < clock.averaged else clock.averaged)
-    cdef double l1 = rule.eta0 * rule.l1, l2 = rule.eta0 * rule.l2
+    cdef bint decays = rule.step != FTRL
+    cdef double l1 = rule.eta0 * rule.l1 * decays, l2 = rule.eta0 * rule.l2 * decays
     cdef real* w = W + j * K
     cdef const double* squares = lazy.squares + j * K
     cdef double* total = lazy.total + j * K if lazy.total != NULL else NULL
@@ -148,6 +152,7 @@ cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* la
                 prefetch(lazy.generation + j)
             if lazy.touched != NULL:
                 prefetch(lazy.touched + j)
+            if lazy.squares != NULL:
                 prefetch_range(lazy.squares + j * lazy.K, lazy.squares + (j + 1) * lazy.K)
             if lazy.total != NULL:
                 prefetch_range(lazy.total + j * lazy.K, lazy.total + (j + 1) * lazy.K)

@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.averaging cimport Lazy
-from fastlin.engine.csr cimport add_row, move_row, real
-from fastlin.engine.steps cimport Clock, Generation, Rule, adagrad_bias, adagrad_step
+from fastlin.engine.csr cimport add_row, move_row, prefetch, prefetch_range, real
+from fastlin.engine.steps cimport Clock, Generation, Rule, adagrad_bias, adagrad_step, ftrl_bias, ftrl_step
 
 cdef enum Status:
     DONE = 0             # the epoch or the budget is used up
@@ -14,6 +14,7 @@ cdef enum Status:
 cdef enum:
     NOTHING = -2         # `rival` of a row without a gradient
     EVERY_LABEL = -1     # … of a row whose gradient touches all labels
+    FTRL_AHEAD = 8       # non-zeros between fetching what FTRL keeps and using it
 
 cdef struct Rows:
     const int64_t* indptr
@@ -25,6 +26,7 @@ cdef struct Rows:
 
 cdef struct Batch:
     Py_ssize_t size
+    int64_t mistakes         # rows whose label was not predicted
     int64_t* row
     int64_t* rival
     double* direction        # [batch, lanes]
@@ -36,6 +38,8 @@ cdef struct Bias:
     double* value            # [lanes]
     double* squares          # [lanes]; Adagrad
     double* total            # [lanes]; average
+    double* z                # [lanes]; FTRL
+    double* root             # [lanes]; FTRL
 
 
 cdef inline void start_generation(Clock* clock, Generation* past) noexcept nogil:
@@ -146,3 +150,97 @@ cdef inline void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy*
                     lazy.pending[j * K + k] = 0
             if lazy.total != NULL and clock.averaged > 0:
                 add_weights(lazy.total + j * K, w, K)
+
+
+cdef inline void fetch_ftrl(const Lazy* lazy, const Rows* rows, int64_t i) noexcept nogil:
+    """Fetch what a step on row i begins with."""
+    cdef int64_t p, j, K = lazy.K, end = rows.indptr[i] + FTRL_AHEAD
+    for p in range(rows.indptr[i], end if end < rows.indptr[i + 1] else rows.indptr[i + 1]):
+        j = rows.indices[p]
+        prefetch_range(lazy.z + j * K, lazy.z + (j + 1) * K)
+        prefetch_range(lazy.root + j * K, lazy.root + (j + 1) * K)
+
+
+cdef inline void ftrl_row(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
+                          real* W, Py_ssize_t K) noexcept nogil:
+    """The step of a single row: at all labels, or at the right one and its rival."""
+    cdef int64_t i = batch.row[0], rival = batch.rival[0], y = rows.labels[i], p, j, soon, end = rows.indptr[i + 1]
+    cdef const real* values = <const real*>rows.values
+    cdef double* direction = batch.direction
+    cdef double other = -direction[0]
+    for p in range(rows.indptr[i], end):
+        soon = p + FTRL_AHEAD if p + FTRL_AHEAD < end else p
+        soon = rows.indices[soon] * K
+        j = rows.indices[p] * K
+        if rival == EVERY_LABEL:
+            prefetch_range(lazy.z + soon, lazy.z + soon + K)
+            prefetch_range(lazy.root + soon, lazy.root + soon + K)
+            ftrl_step(rule, W + j, lazy.z + j, lazy.root + j, direction, values[p], K)
+        else:
+            prefetch(lazy.z + soon + y)
+            prefetch(lazy.root + soon + y)
+            prefetch(lazy.z + soon + rival)
+            prefetch(lazy.root + soon + rival)
+            ftrl_step(rule, W + j + y, lazy.z + j + y, lazy.root + j + y, direction, values[p], 1)
+            ftrl_step(rule, W + j + rival, lazy.z + j + rival, lazy.root + j + rival, &other, values[p], 1)
+        if lazy.total != NULL:
+            lazy.touched[rows.indices[p]] = clock.steps
+            if clock.averaged > 0:
+                add_weights(lazy.total + j, W + j, K)
+
+
+cdef inline void ftrl_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
+                            real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias) noexcept nogil:
+    """One step; of several rows on the sum of their gradients. `touched` is used as in `adagrad_batch`."""
+    cdef Py_ssize_t b, k
+    cdef int64_t i, p, j, rival
+    cdef double* direction
+    cdef double* sums = batch.spare
+    cdef double* pending
+    cdef double x
+    for k in range(K):
+        sums[k] = 0
+    for b in range(batch.size):
+        direction = batch.direction + b * lanes
+        rival = batch.rival[b]
+        if rival >= 0:
+            sums[rows.labels[batch.row[b]]] += direction[0]
+            sums[rival] -= direction[0]
+        elif rival == EVERY_LABEL:
+            for k in range(K):
+                sums[k] += direction[k]
+    for k in range(K if rule.fit_intercept else 0):
+        if sums[k] != 0:                                  # the lanes without a label keep their −∞
+            ftrl_bias(rule, bias.value + k, bias.z + k, bias.root + k, sums[k])
+    if batch.size == 1:
+        if batch.rival[0] != NOTHING:
+            ftrl_row(rule, clock, lazy, rows, batch, W, K)
+        return
+    for b in range(batch.size):
+        direction = batch.direction + b * lanes
+        i = batch.row[b]
+        rival = batch.rival[b]
+        if rival == NOTHING:
+            continue
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            x = (<const real*>rows.values)[p]
+            pending = lazy.pending + rows.indices[p] * K
+            if rival == EVERY_LABEL:
+                for k in range(K):
+                    pending[k] += direction[k] * x
+            else:
+                pending[rows.labels[i]] += direction[0] * x
+                pending[rival] -= direction[0] * x
+    for b in range(batch.size):
+        i = batch.row[b]
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            j = rows.indices[p]
+            if batch.rival[b] == NOTHING or lazy.touched[j] == clock.steps:
+                continue
+            lazy.touched[j] = clock.steps
+            j *= K
+            ftrl_step(rule, W + j, lazy.z + j, lazy.root + j, lazy.pending + j, 1.0, K)
+            for k in range(K):
+                lazy.pending[j + k] = 0
+            if lazy.total != NULL and clock.averaged > 0:
+                add_weights(lazy.total + j, W + j, K)

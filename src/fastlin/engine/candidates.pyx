@@ -22,7 +22,7 @@ from fastlin.engine.averaging cimport Lazy, settle_row
 from fastlin.engine.batch cimport (
     DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step)
 from fastlin.engine.csr cimport add_row, prefetch_range, real, score_row
-from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
+from fastlin.engine.losses cimport LOG_LOSS, beaten, find_rival, log_loss, margin_loss
 from fastlin.engine.steps cimport (
     ADAGRAD, GRADIENT, Clock, Generation, Rule, aggressive_step, rate, shrinkage)
 
@@ -61,6 +61,7 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, int64_
     cdef double margin = s[gold] - s[rival], value, slope
     if not fabs(margin) < LARGEST_SCORE:
         return HUGE_VAL
+    batch.mistakes += beaten(rival, gold, margin)
     if rule.loss == LOG_LOSS:
         for b in range(batch.size):
             batch.rival[b] = EVERY_LABEL
@@ -133,6 +134,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             batch.scores[b] = clock.scale * raw[0]
         loss = 0
         size = 0
+        batch.mistakes = 0
         if batch.size > 1:
             size = infer(rule, rows, values, starts[g], gold[g], weight, step, batch, &loss)
         changed = size > 0
@@ -142,6 +144,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             return position
         clock.reach = reach
         clock.loss += loss
+        clock.mistakes += batch.mistakes
         clock.t += 1
 
         # step
@@ -183,6 +186,8 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     lazy.total = &total[0, 0] if total.shape[0] else NULL
     lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
     lazy.pending = &pending[0, 0] if pending.shape[0] else NULL
+    lazy.z = NULL
+    lazy.root = NULL
     lazy.debt = NULL
     lazy.generation = &generation[0] if generation.shape[0] else NULL
     lazy.touched = &touched[0] if touched.shape[0] else NULL

@@ -34,6 +34,11 @@ cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) n
     return rival
 
 
+cdef inline bint beaten(Py_ssize_t rival, Py_ssize_t y, double margin) noexcept nogil:
+    """Whether the rival of y is predicted: ties go to the lowest label. `margin` is s_y − s_r."""
+    return margin < 0 or (margin == 0 and rival < y)
+
+
 cdef inline double margin_loss(int loss, double margin, double* slope) noexcept nogil:
     """Value and −d/d margin of a loss of the margin s_y − s_r (of ys for one column)."""
     cdef double shortfall

@@ -20,6 +20,8 @@ def run(
     bias: NDArray[np.float64],
     total: NDArray[np.float64],
     squares: NDArray[np.float64],
+    z: NDArray[np.float64],
+    root: NDArray[np.float64],
     pending: NDArray[np.float64],
     debt: NDArray[np.float64],
     generation: NDArray[np.int32],

@@ -16,22 +16,24 @@ from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.averaging cimport Lazy, settle, settle_row
 from fastlin.engine.batch cimport (
-    DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step,
-    start_generation)
+    DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step, fetch_ftrl,
+    ftrl_batch, start_generation)
 from fastlin.engine.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
-from fastlin.engine.losses cimport LOG_LOSS, find_rival, log_loss, margin_loss
+from fastlin.engine.losses cimport LOG_LOSS, beaten, find_rival, log_loss, margin_loss
 from fastlin.engine.steps cimport (
-    ADAGRAD, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage)
+    ADAGRAD, FTRL, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage)
 
 cdef double LARGEST_SCORE = 1e150
 cdef double LARGEST_GRADIENT = 1e140  # whose square Adagrad sums
+cdef double LARGEST_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
+cdef double UNSURE = 0.69             # a row of smaller log loss has p > ½, and is predicted right
 
 
 cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
                   Py_ssize_t K, Py_ssize_t lanes, double step, double* loss) noexcept nogil:
     """Fill direction[b] from the scores; returns a bound of |direction|, infinite where the scores left the numbers.
 
-    `step` is −η/B for gradients (1/B for Adagrad, which has its own rates), unused by the margin steps.
+    `step` is −η/B for gradients (1/B for Adagrad and FTRL, which have their own rates), unused by the margin steps.
     """
     cdef int64_t i = batch.row[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
@@ -45,23 +47,27 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
         step *= weight
         value = log_loss(s, lanes // 8 * 8, y, step, direction)
         loss[0] += weight * value
+        if value > UNSURE:
+            rival = find_rival(s, K, y)
+            batch.mistakes += beaten(rival, y, s[y] - s[rival])
         return fabs(step) if value < LARGEST_SCORE else HUGE_VAL    # no probability's gradient is larger than 1
 
     if K > 1:
         rival = find_rival(s, K, y)
         margin = s[y] - s[rival]
     else:
-        rival = EVERY_LABEL
+        rival = 1 - y
         sign = 1.0 if y == 1 else -1.0
         margin = sign * s[0]
     if not fabs(margin) < LARGEST_SCORE:
         return HUGE_VAL
+    batch.mistakes += beaten(rival, y, margin)
     value = margin_loss(<int>rule.loss, margin, &slope)
     loss[0] += weight * value
     if slope == 0:
         batch.rival[b] = NOTHING
         return 0.0
-    if rule.step == GRADIENT or rule.step == ADAGRAD:
+    if rule.step == GRADIENT or rule.step == ADAGRAD or rule.step == FTRL:
         slope *= -weight * step
     else:
         norm = squared_norm(values, m) + rule.fit_intercept
@@ -117,8 +123,11 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
                       const Rows* rows, const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
                       Batch* batch, real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias, double* residual,
                       int* status) noexcept nogil:
-    cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD
-    cdef bint owing = lazy.debt != NULL or (adagrad and (rule.l1 > 0 or rule.l2 > 0 or lazy.total != NULL))
+    cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD, ftrl = rule.step == FTRL
+    cdef bint own_rates = adagrad or ftrl
+    cdef bint owing = lazy.debt != NULL or (own_rates and lazy.total != NULL) or (
+        adagrad and (rule.l1 > 0 or rule.l2 > 0))
+    cdef double steepest = LARGEST_FTRL_GRADIENT if ftrl else LARGEST_GRADIENT
     cdef const real* values = <const real*>rows.values
     cdef real* raw = <real*>batch.change
     cdef Py_ssize_t first, b, k, next_row
@@ -131,6 +140,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             return position
         first = position
         batch.size = 0
+        batch.mistakes = 0
         while position < end and batch.size < rule.batch_size:
             i = order[position]
             position += 1
@@ -142,7 +152,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             break
         t = clock.t + batch.size
         eta = rate(rule, t)
-        step = 1.0 if adagrad else -eta
+        step = 1.0 if own_rates else -eta
         shrink = shrinkage(rule, t, eta) if scaled else 1.0
         inverse = 1.0 / (clock.scale * shrink) if shrink > 0 else 1.0
 
@@ -167,6 +177,8 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             next_row = batch.row[b + 1] if b + 1 < batch.size else (order[position] if position < end else i)
             ahead = rows.indptr[next_row]
             m_ahead = rows.indptr[next_row + 1] - ahead if next_row != i else 0
+            if ftrl and rule.loss == LOG_LOSS:
+                fetch_ftrl(lazy, rows, i)
             score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
             if K == 1:
                 batch.scores[0] = clock.scale * raw[0] + bias.value[0]
@@ -174,12 +186,13 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
                 for k in range(lanes // 8 * 8):
                     batch.scores[k] = clock.scale * raw[k] + bias.value[k]
             size = infer(rule, rows, values + start, batch, b, K, lanes, step / batch.size, &loss)
-            reach += (rule.eta0 if adagrad else size * inverse) * rows.largest
-            if not reach < rule.reach or (adagrad and not size * rows.largest * batch.size < LARGEST_GRADIENT):
+            reach += (rule.eta0 if own_rates else size * inverse) * rows.largest
+            if not reach < rule.reach or (own_rates and not size * rows.largest * batch.size < steepest):
                 status[0] = OVERFLOW
                 return first
         clock.reach = reach
         clock.loss += loss
+        clock.mistakes += batch.mistakes
         clock.t = t
 
         # step
@@ -195,9 +208,11 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             clock.averaged += 1
         if adagrad:
             adagrad_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
+        elif ftrl:
+            ftrl_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
         for b in range(batch.size):
             clock.updates += batch.rival[b] != NOTHING
-            if adagrad:
+            if own_rates:
                 continue
             if rule.project:
                 clock.norm += norm_growth(clock, rows, batch, b, W, K, lanes)
@@ -207,7 +222,7 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             size = clock.scale * sqrt(clock.norm if clock.norm > 0 else 0.0)
             if size > radius:
                 clock.scale *= radius / size
-        if rule.l1 > 0 and not adagrad:
+        if rule.l1 > 0 and not own_rates:
             clock.debt += eta * rule.l1 / clock.scale
         if clock.averaged > 0:
             for k in range(lanes):
@@ -221,8 +236,8 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
         const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
         const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
         int64_t budget,
-        real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] pending,
-        double[::1] debt, int32_t[::1] generation, int64_t[::1] touched, double[:, ::1] residual,
+        real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] z,
+        double[:, ::1] root, double[:, ::1] pending, double[::1] debt, int32_t[::1] generation, int64_t[::1] touched, double[:, ::1] residual,
         int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
     """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
 
@@ -241,6 +256,8 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     lazy.K = K
     lazy.total = &total[0, 0] if total.shape[0] else NULL
     lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
+    lazy.z = &z[0, 0] if z.shape[0] else NULL
+    lazy.root = &root[0, 0] if root.shape[0] else NULL
     lazy.pending = &pending[0, 0] if pending.shape[0] else NULL
     lazy.debt = &debt[0] if debt.shape[0] else NULL
     lazy.generation = &generation[0] if generation.shape[0] else NULL
@@ -261,6 +278,8 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     intercept.value = &bias[0, 0]
     intercept.squares = &bias[1, 0]
     intercept.total = &bias[2, 0]
+    intercept.z = &bias[3, 0]
+    intercept.root = &bias[4, 0]
     with nogil:
         position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end, budget,
                          &batch, &W[0, 0], K, lanes, &intercept,
@@ -285,6 +304,8 @@ def settle_all(const Rule[::1] rule, const Clock[::1] clock, const Generation[::
     lazy.K = K
     lazy.total = &total[0, 0] if total.shape[0] else NULL
     lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
+    lazy.z = NULL
+    lazy.root = NULL
     lazy.pending = NULL
     lazy.debt = &debt[0] if debt.shape[0] else NULL
     lazy.generation = &generation[0] if generation.shape[0] else NULL

@@ -1,4 +1,4 @@
-"""The steps: how far an instance moves the weights. Schedules, PA, MIRA, Adagrad.
+"""The steps: how far an instance moves the weights. Schedules, PA, MIRA, Adagrad, FTRL.
 
 `Rule` is what a user chose ("adaptive" lowers its eta0); `Clock` is the scalar state of a run; `Generation` is what a
 scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.state`.
@@ -15,6 +15,7 @@ cdef enum Step:
     PASSIVE_AGGRESSIVE_SQUARED = 2
     MIRA = 3
     ADAGRAD = 4
+    FTRL = 5
 
 cdef enum Schedule:
     CONSTANT = 0
@@ -46,7 +47,8 @@ cdef struct Clock:
     int64_t steps
     int64_t averaged         # steps in the average
     int64_t generation
-    int64_t updates          # since the caller last set it to 0, like loss
+    int64_t updates          # since the caller last set it to 0, like mistakes and loss
+    int64_t mistakes         # rows for which another label was predicted before their step
     double loss
     double scale             # A: θ = A·W for features of this generation
     double mass              # Σ A_t over the averaged steps of this generation
@@ -169,3 +171,29 @@ cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, 
     for k in range(K):
         squares[k] += g[k] * g[k]
         value[k] -= rule.eta0 * g[k] / (1e-10 + sqrt(squares[k]))
+
+
+cdef inline double ftrl_weight(const Rule* rule, double z, double root, double l1, double l2) noexcept nogil:
+    """θ = 0 where |z| ≤ λ₁, else −(z − sgn(z)λ₁)/((1 + √n)/α + λ₂); numerator and denominator times α."""
+    return -soft(z, l1) * rule.eta0 / (1.0 + root + rule.eta0 * l2)
+
+
+cdef inline void ftrl_step(const Rule* rule, real* w, double* z, double* root, const double* g, double x,
+                           Py_ssize_t K) noexcept nogil:
+    """σ = (√(n + g²) − √n)/α;  z ← z + g − σθ;  n ← n + g²; `root` is √n, which saves a square root a weight."""
+    cdef Py_ssize_t k
+    cdef double gradient, grown, inverse = 1.0 / rule.eta0
+    for k in range(K):
+        gradient = g[k] * x
+        grown = sqrt(root[k] * root[k] + gradient * gradient)
+        z[k] += gradient - (grown - root[k]) * inverse * w[k]
+        root[k] = grown
+        w[k] = <real>ftrl_weight(rule, z[k], grown, rule.l1, rule.l2)
+
+
+cdef inline void ftrl_bias(const Rule* rule, double* value, double* z, double* root, double g) noexcept nogil:
+    """The same for one intercept, unpenalised."""
+    cdef double grown = sqrt(root[0] * root[0] + g * g)
+    z[0] += g - (grown - root[0]) / rule.eta0 * value[0]
+    root[0] = grown
+    value[0] = ftrl_weight(rule, z[0], grown, 0.0, 0.0)

@@ -25,9 +25,9 @@ from fastlin.linear.base import (
 )
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
-from fastlin.optim.epochs import Stopping, count_only, train
+from fastlin.optim.epochs import Data, Source, Stopping, count_only, train
 from fastlin.optim.state import OnlineState
-from fastlin.optim.streams import source
+from fastlin.optim.streams import Stream
 from fastlin.validation import Rows
 
 
@@ -122,7 +122,7 @@ class OnlineClassifier(SparseClassifier, ABC):
             members, chosen = shares(codes, self.validation_fraction, generator)
             held = rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen]
         every = np.arange(len(classes), dtype=np.int32)
-        data = source(rows, codes, weights, members, every, dtype, options.sampling, generator)
+        data = _source(rows, codes, weights, members, every, options, generator)
         if not data.counted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         check_rate(options.rule, 0, data.counted())
@@ -182,7 +182,7 @@ class OnlineClassifier(SparseClassifier, ABC):
         dtype = self._dtype(rows) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        data = source(rows, codes, weights, None, places(known, seen), dtype, options.sampling, generator)
+        data = _source(rows, codes, weights, None, places(known, seen), options, generator)
         check_rate(options.rule, 0 if first else self.t_ - 1, data.counted())
 
         if first:
@@ -359,3 +359,23 @@ class OnlineClassifier(SparseClassifier, ABC):
         if self._sparse is None:
             return dense_scorer(self._state.coef(), self.intercept_, self.n_jobs)
         return sparse_scorer(self._sparse.coef, self._sparse.intercept)
+
+
+def _source(
+    rows: Readable,
+    codes: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    members: NDArray[np.int64] | None,
+    places: NDArray[np.int32],
+    options: Options,
+    generator: np.random.Generator,
+) -> Source:
+    """The data of epochs: `places` are the labels' among the model's, `weights` one a row, or of a corpus one a label.
+
+    Without `members`, all rows are learnt from.
+    """
+    if isinstance(rows, Corpus):
+        batch_size = int(options.rule["batch_size"][0])
+        return Stream(rows, places, weights, members, options.sampling, generator, options.dtype, batch_size)
+    members = np.arange(len(rows)) if members is None else members
+    return Data(rows, places[codes], weights, members, options.sampling, generator)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.engine import online
 from fastlin.optim.epochs import Stopping
-from fastlin.optim.state import GRADIENT, PEGASOS, rule_of
+from fastlin.optim.state import FTRL, GRADIENT, PEGASOS, rule_of
 from fastlin.validation import LIMITS, real_number, whole_number
 
 
@@ -21,6 +21,7 @@ class Options:
     rule: NDArray[Any]
     stopping: Stopping
     sampling: str
+    dtype: np.dtype[Any]
 
 
 def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> Options:
@@ -35,12 +36,12 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     validation.as_callback(model.callback)
     validation.as_jobs(model.n_jobs)
     rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
-    if average and rule["l1"] > 0:
+    if average and rule["l1"] > 0 and rule["step"] != FTRL:
         raise ValueError(
-            "average together with an L1 penalty has no exact lazy form; use penalty='l2', or average=False"
+            "average together with an L1 penalty has no exact lazy form; use penalty='l2', learning_rate='ftrl' or average=False"
         )
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
-    return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling)
+    return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling, dtype)
 
 
 def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:

@@ -67,7 +67,8 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         Epochs run.
     history_ : list of dict
         One record an epoch: epoch, seconds, loss (the mean over the rows, each before its step), objective (their sum),
-        updates, and validation_score where there is validation data.
+        updates, progressive_accuracy (of predictions made before each row's step), and validation_score where there is
+        validation data.
     objective_ : float
         The last record's objective.
     converged_ : bool

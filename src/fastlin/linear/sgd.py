@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from fastlin.linear.base import probabilities
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
-from fastlin.optim.state import ADAGRAD, GRADIENT, SCHEDULES
+from fastlin.optim.state import ADAGRAD, FTRL, FTRL_RATE, GRADIENT, SCHEDULES
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("hinge", "log_loss", "squared_hinge", "perceptron")
@@ -44,7 +44,7 @@ class SGDClassifier(OnlineClassifier):
     loss : {"hinge", "log_loss", "squared_hinge", "perceptron"}
         For more than two labels: Crammer and Singer's hinge and its square, the softmax's log loss.
     penalty : {"l2", "l1", "elasticnet", None}
-        Which norms of θ the objective has; L1 excludes `average`.
+        Which norms of θ the objective has; L1 excludes `average`, but with "ftrl".
     alpha : float
         λ, the strength of the penalty.
     l1_ratio : float
@@ -67,9 +67,10 @@ class SGDClassifier(OnlineClassifier):
         The seed of the orders.
     learning_rate : str
         η at instance t: "optimal" 1/(λ(t₀ + t − 1)), "constant" η₀, "invscaling" η₀/t^power_t, "adaptive" η₀ divided
-        by 5 when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight.
+        by 5 when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight. "ftrl":
+        the weights are FTRL-Proximal's (McMahan et al. 2013), with η₀/(1 + √Σg²) for each, λ₁ and λ₂ for the whole run.
     eta0 : float
-        η₀; for "adagrad" 1.0 works without tuning.
+        η₀; for "adagrad" and "ftrl" 1.0 works without tuning.
     power_t : float
         The exponent of "invscaling".
     project : bool
@@ -105,7 +106,8 @@ class SGDClassifier(OnlineClassifier):
         Epochs run.
     history_ : list of dict
         One record an epoch: epoch, seconds, loss (the mean over the rows, each before its step), objective (their sum),
-        updates, and validation_score where there is validation data.
+        updates, progressive_accuracy (of predictions made before each row's step), and validation_score where there is
+        validation data.
     objective_ : float
         The last record's objective.
     converged_ : bool
@@ -190,6 +192,7 @@ class SGDClassifier(OnlineClassifier):
         alpha, offset = fields["alpha"], 0.0
         if self.learning_rate in ("optimal", "pegasos") and alpha == 0:
             raise ValueError(f"learning_rate={self.learning_rate!r} divides by alpha, which is 0; choose another rate")
+        least = FTRL_RATE if self.learning_rate == "ftrl" else -math.inf
         if self.learning_rate == "optimal":
             offset = 1 / (math.sqrt(1 / math.sqrt(alpha)) * alpha)
         if self.project and self.learning_rate != "pegasos":
@@ -199,10 +202,10 @@ class SGDClassifier(OnlineClassifier):
         return {
             **fields,
             "loss": CODES[self.loss],
-            "step": ADAGRAD if self.learning_rate == "adagrad" else GRADIENT,
+            "step": {"adagrad": ADAGRAD, "ftrl": FTRL}.get(self.learning_rate, GRADIENT),
             "schedule": SCHEDULES[self.learning_rate],
             "offset": offset,
-            "eta0": real_number("eta0", self.eta0, above=0, at_most=1e100),
+            "eta0": real_number("eta0", self.eta0, above=0, at_least=least, at_most=1e100),
             "power": real_number("power_t", self.power_t, at_least=0, at_most=100),
             "project": bool(self.project),
             "batch_size": whole_number("batch_size", self.batch_size, 1),

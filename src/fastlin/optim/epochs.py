@@ -46,7 +46,7 @@ class Source(Protocol):
     def parts(self) -> Iterator["Data"]:
         """All rows as they are stored, in the parts that the residuals have."""
 
-    def visit(self, batch_size: int, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+    def visit(self, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
         """Call `visit` until every row has had its turn once."""
 
 
@@ -75,7 +75,7 @@ class Data:
     def parts(self) -> Iterator["Data"]:
         yield self
 
-    def visit(self, batch_size: int, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+    def visit(self, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
         visit(self, self.order(), residuals[0])
 
     def order(self) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ class Data:
         return lambda position: online.run(
             state.rule, state.clock, state.past,
             rows.indptr, rows.indices, rows.values, rows.largest, self.labels, self.weights, order, position, BUDGET,
-            state.weights, state.bias, state.total, state.squares, state.pending,
+            state.weights, state.bias, state.total, state.squares, state.z, state.root, state.pending,
             state.debt, state.generation, state.touched, residual,
             batch_rows, numbers, change,
         )  # fmt: skip
@@ -131,12 +131,14 @@ def train(
     best, stale, started = -np.inf, 0, time.perf_counter()
     try:
         for epoch in range(1, stopping.max_iter + 1):
+            learnt = int(state.clock["t"][0])
             _one_epoch(state, data, residuals)
             record: dict[str, Any] = {
                 "epoch": epoch,
                 "loss": float(state.clock["loss"][0]) / len(data),
                 "objective": float(state.clock["loss"][0]),
                 "updates": int(state.clock["updates"][0]),
+                "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / max(1, int(state.clock["t"][0]) - learnt),
             }
             gain, tolerance = -record["loss"], stopping.tol
             if evaluate or report:
@@ -163,7 +165,7 @@ def train(
 
 
 def _one_epoch(state: OnlineState, data: Source, residuals: list[NDArray[np.float64]]) -> None:
-    """Learn from everything once, in the data's order; `clock` has the epoch's loss and updates."""
+    """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes."""
 
     def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
         position, advance = 0, part.kernel(state, order, residual)
@@ -177,9 +179,9 @@ def _one_epoch(state: OnlineState, data: Source, residuals: list[NDArray[np.floa
                     "features, or lower the learning rate"
                 )
 
-    state.clock["loss"], state.clock["updates"] = 0, 0
+    state.clock["loss"], state.clock["updates"], state.clock["mistakes"] = 0, 0, 0
     state.changed()
-    data.visit(int(state.rule["batch_size"][0]), residuals, visit)
+    data.visit(residuals, visit)
 
 
 def _flush(state: OnlineState, data: Source, residuals: list[NDArray[np.float64]], n_jobs: int | None) -> None:
@@ -205,4 +207,5 @@ def count_only(state: OnlineState, data: Source) -> dict[str, Any]:
     clock["steps"] += len(ends)
     clock["averaged"] += np.count_nonzero(ends >= start) if start else 0
     state.changed()
-    return {"epoch": 1, "loss": 0.0, "objective": 0.0, "updates": 0, "seconds": 0.0}
+    record = {"loss": 0.0, "objective": 0.0, "updates": 0, "progressive_accuracy": 1.0}
+    return {"epoch": 1, **record, "seconds": 0.0}

@@ -17,17 +17,18 @@ RULE = np.dtype(
     + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "cancellation", "reach")]
 )
 CLOCK = np.dtype(
-    [(name, np.int64) for name in ("t", "steps", "averaged", "generation", "updates")]
+    [(name, np.int64) for name in ("t", "steps", "averaged", "generation", "updates", "mistakes")]
     + [(name, np.float64) for name in ("loss", "scale", "mass", "debt", "norm", "reach")]
 )
 GENERATION = np.dtype([(name, np.float64) for name in ("scale", "mass", "debt")])
 
-GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD = range(5)
+GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD, FTRL = range(6)
 CONSTANT, OPTIMAL, INVSCALING, INVERSE, PEGASOS = range(5)
 SCHEDULES = {
     "constant": CONSTANT,
     "adaptive": CONSTANT,
     "adagrad": CONSTANT,
+    "ftrl": CONSTANT,
     "optimal": OPTIMAL,
     "invscaling": INVSCALING,
     "inverse": INVERSE,
@@ -38,12 +39,15 @@ SCHEDULES = {
 # 5/(ηλ) steps.
 CANCELLATION = 32.0
 REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
+FTRL_REACH, FTRL_RATE = 1e120, 1e-50  # the largest weight and the least η₀: θ√Σg²/η₀ stays a number
 
 # Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
 _ARRAYS: dict[str, tuple[str, Any]] = {
     "weights": ("VK", None),
     "total": ("VK", np.float64),
     "squares": ("VK", np.float64),
+    "z": ("VK", np.float64),
+    "root": ("VK", np.float64),
     "pending": ("VK", np.float64),
     "debt": ("V", np.float64),
     "generation": ("V", np.int32),
@@ -55,16 +59,17 @@ _EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name
 def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
     """A Rule with these fields; the others are 0, or what every run of weights of this type has."""
     rule = np.zeros(1, RULE)
-    common = {"batch_size": 1, "cancellation": CANCELLATION, "reach": REACH[dtype]}
+    reach = min(REACH[dtype], FTRL_REACH) if fields.get("step") == FTRL else REACH[dtype]
+    common = {"batch_size": 1, "cancellation": CANCELLATION, "reach": reach}
     for field, value in (common | fields).items():
         rule[field] = value
     return rule
 
 
 def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The intercepts, their Σg² and their average's total, as wide as the kernel likes: see `online.run`."""
+    """The intercepts, their Σg², their average's total, z and √Σg² of FTRL: as wide as the kernel likes, see `run`."""
     n_columns = numbers.shape[1]
-    bias = np.zeros((3, n_columns if n_columns == 1 else -(-n_columns // 8) * 8))
+    bias = np.zeros((5, n_columns if n_columns == 1 else -(-n_columns // 8) * 8))
     bias[0, n_columns:] = -np.inf
     bias[:, :n_columns] = numbers
     return bias
@@ -79,16 +84,18 @@ class OnlineState:
     weights: NDArray[Any]  # [V, K]
     total: NDArray[np.float64]  # [V, K], of the average
     squares: NDArray[np.float64]  # [V, K], Adagrad's Σg²
+    z: NDArray[np.float64]  # [V, K], FTRL's
+    root: NDArray[np.float64]  # [V, K], FTRL's √Σg²
     pending: NDArray[np.float64]  # [V, K], the gradient of a mini-batch; all 0 between calls
     debt: NDArray[np.float64]  # [V], L1
     generation: NDArray[np.int32]  # [V], of the scale
-    touched: NDArray[np.int64]  # [V], Adagrad's last step
+    touched: NDArray[np.int64]  # [V], the last step of a feature under Adagrad, or FTRL
 
     def __init__(self, rule: NDArray[Any], n_features: int, n_columns: int, dtype: np.dtype[Any]) -> None:
         self.clock = np.zeros(1, CLOCK)
         self.clock["scale"] = 1.0
         self.past = np.zeros(64, GENERATION)
-        self.bias = _bias(np.zeros((3, n_columns)))
+        self.bias = _bias(np.zeros((5, n_columns)))
         self.weights = zeros((n_features, n_columns), dtype)
         for name, (shape, kind) in _ARRAYS.items():
             if name != "weights":
@@ -105,20 +112,26 @@ class OnlineState:
             if rule["average_from"] != self.rule["average_from"]:
                 self.clock["averaged"], self.bias[2] = 0, 0
                 self.total = np.zeros((0, 0))
+            rated = all(rule[name] == self.rule[name] for name in ("step", "eta0", "l1", "l2"))
             self.rule = rule
             self._measure_norm()
             self._allocate()
+            if not rated:
+                self._follow()
 
     def _allocate(self) -> None:
         """The arrays that the rule needs and the state does not have yet."""
-        rule, adagrad = self.rule[0], self.rule[0]["step"] == ADAGRAD
+        rule, adagrad, ftrl = self.rule[0], self.rule[0]["step"] == ADAGRAD, self.rule[0]["step"] == FTRL
+        scheduled, batches = not (adagrad or ftrl), rule["batch_size"] > 1
         needed = {
             "total": rule["average_from"] > 0,
             "squares": adagrad,
-            "pending": adagrad and rule["batch_size"] > 1,
-            "debt": rule["l1"] > 0 and not adagrad,
-            "generation": (rule["l2"] > 0 or rule["project"]) and not adagrad,
-            "touched": adagrad,
+            "z": ftrl,
+            "root": ftrl,
+            "pending": not scheduled and batches,
+            "debt": rule["l1"] > 0 and scheduled,
+            "generation": (rule["l2"] > 0 or rule["project"]) and scheduled,
+            "touched": adagrad or (ftrl and (batches or rule["average_from"] > 0)),
         }
         for name, wanted in needed.items():
             if wanted and not len(getattr(self, name)):
@@ -126,8 +139,8 @@ class OnlineState:
                 setattr(self, name, zeros(self.weights.shape[: len(shape)], kind))
                 if name == "touched" and self.clock["steps"][0]:
                     self.touched[:] = self.clock["steps"]
-                if name == "squares":
-                    self.bias[1] = 0
+                if name in ("squares", "z", "root"):
+                    self.bias[{"squares": 1, "z": 3, "root": 4}[name]] = 0
             elif not wanted:
                 setattr(self, name, np.zeros((0,) * len(_ARRAYS[name][0]), _ARRAYS[name][1]))
 
@@ -138,8 +151,21 @@ class OnlineState:
             self._measure_norm()
         if intercept is not None:
             self.bias[0, : len(intercept)] = intercept
+        if coef is not None or intercept is not None:
+            self._follow()
         largest = max(np.abs(self.weights).max(initial=0), np.abs(self._intercepts[0]).max(initial=0))
         self.clock["reach"] = largest
+
+    def _follow(self) -> None:
+        """Let FTRL's z be such that the weights are what they are; where they are 0, as near to what it was as λ₁ lets."""
+        if self.rule["step"] != FTRL:
+            return
+        eta0, l1, l2 = (float(self.rule[name][0]) for name in ("eta0", "l1", "l2"))
+        value, _, _, bias_z, bias_root = self._intercepts
+        every = (self.weights, self.z, self.root, l1, l2), (value, bias_z, bias_root, 0.0, 0.0)
+        for weights, z, root, lasso, ridge in every:
+            size = np.abs(weights, dtype=np.float64) * (1 + root + eta0 * ridge) / eta0 + lasso
+            z[:] = np.where(weights == 0, np.clip(z, -lasso, lasso), -np.copysign(size, weights))
 
     def _measure_norm(self) -> None:
         """‖W‖², which the kernel keeps from here on while it projects."""
@@ -193,20 +219,23 @@ class OnlineState:
         self.past = np.concatenate([self.past, np.zeros_like(self.past)])
 
     def with_columns(self, sources: NDArray[np.int64], factors: NDArray[np.float64]) -> "OnlineState":
-        """A copy whose column k is factors[k] times column sources[k] of this one; Σg² is copied, not scaled."""
+        """A copy whose column k is factors[k] times column sources[k] of this one; Σg² are copied, not scaled."""
         self.settle()
         copy = OnlineState(self.rule, len(self.weights), len(sources), self.weights.dtype)
         copy.clock, copy.past = self.clock.copy(), self.past.copy()
         new = sources < 0
         sources = np.where(new, 0, sources)
-        for name in ("weights", "total"):
+        for name in ("weights", "total", "z"):
             if len(getattr(self, name)):
                 np.multiply(getattr(self, name)[:, sources], factors, out=getattr(copy, name), casting="same_kind")
-        if len(self.squares):
-            np.multiply(self.squares[:, sources], ~new, out=copy.squares)
+        for name in ("squares", "root"):
+            if len(getattr(self, name)):
+                np.multiply(getattr(self, name)[:, sources], ~new, out=getattr(copy, name))
         if len(self.touched):
             copy.touched[:] = self.touched
-        copy.bias = _bias(self._intercepts[:, sources] * np.stack([factors, ~new, factors]))
+        copy.bias = _bias(self._intercepts[:, sources] * np.stack([factors, ~new, factors, factors, ~new]))
+        if not np.isin(factors, (0, 1)).all():
+            copy._follow()
         copy._measure_norm()
         return copy
 
@@ -250,8 +279,11 @@ class OnlineState:
         masses = max(clock["mass"], state.past["mass"].max())
         if not 0 < clock["scale"] <= 1 or (state.past["scale"] > 1).any() or masses > clock["averaged"]:
             raise ValueError("scales and masses in state['clock'] and state['past'] do not belong to the same run")
+        roots = np.concatenate([state.root.ravel(), state._intercepts[4]])
         if max(np.abs(state.weights).max(), np.abs(state._intercepts[0]).max()) > limit or (state.squares < 0).any():
             raise ValueError("state['weights'], state['bias'] or state['squares'] holds an impossible value")
+        if (roots < 0).any() or (state.rule["step"][0] == FTRL and not FTRL_RATE <= state.rule["eta0"][0] <= 1e100):
+            raise ValueError("state['root'], state['bias'] or state['rule'] holds an impossible value for FTRL")
         generation = int(clock["generation"])
         if len(state.past) < generation + 2 or (state.generation > generation).any() or (state.generation < 0).any():
             raise ValueError("state['generation'] does not fit state['past']")

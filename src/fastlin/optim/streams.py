@@ -27,6 +27,7 @@ class Stream:
     sampling: str
     generator: np.random.Generator
     dtype: np.dtype[Any]  # of the weights
+    batch_size: int
 
     def __len__(self) -> int:
         return len(self.corpus) if self.members is None else len(self.members)
@@ -56,46 +57,26 @@ class Stream:
         sizes = np.diff(self.corpus.bounds) if width else np.zeros(self.corpus.n_segments, np.int64)
         return [np.zeros((size, width)) for size in sizes]
 
-    def visit(self, batch_size: int, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+    def visit(self, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
         """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
         n, rest = self.corpus.n_segments, Rest([], 0)
         for index in self.generator.permutation(n) if self.sampling != "order" else range(n):
             part = self.part(index)
             order = part.order() if len(part) else part.members
             if rest.pieces:
-                cut = _count_off(part, order, batch_size - rest.counted)
+                cut = _count_off(part, order, self.batch_size - rest.counted)
                 rest = rest.with_piece(part, order[:cut], residuals[index])
                 order = order[cut:]
-                if rest.counted == batch_size:
+                if rest.counted == self.batch_size:
                     rest.visit(visit)
                     rest = Rest([], 0)
-            cut = _whole_batches(part, order, batch_size)
+            cut = _whole_batches(part, order, self.batch_size)
             if cut:
                 visit(part, order[:cut], residuals[index])
             if cut < len(order):
                 rest = rest.with_piece(part, order[cut:], residuals[index])
         if rest.pieces:
             rest.visit(visit)
-
-
-def source(
-    rows: Rows | Corpus,
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    members: NDArray[np.int64] | None,
-    places: NDArray[np.int32],
-    dtype: np.dtype[Any],
-    sampling: str,
-    generator: np.random.Generator,
-) -> Data | Stream:
-    """The data of epochs: `places` are the labels' among the model's, `weights` one a row, or of a corpus one a label.
-
-    Without `members`, all rows are learnt from.
-    """
-    if isinstance(rows, Corpus):
-        return Stream(rows, places, weights, members, sampling, generator, dtype)
-    members = np.arange(len(rows)) if members is None else members
-    return Data(rows, places[codes], weights, members, sampling, generator)
 
 
 class Piece(NamedTuple):
