@@ -56,6 +56,16 @@ def test_a_corpus_of_one_segment_is_its_rows_in_memory(name):
 
 @pytest.mark.usefixtures("small_segments")
 @every_option
+def test_a_stored_corpus_is_one_in_memory(name, tmp_path):
+    X, y = named_text()
+    held = Corpus(X, y, sample_weight=np.arange(len(y)) % 3)
+    stored = held.write(tmp_path / "corpus")
+    options = {"shuffle": True, "random_state": 3}
+    assert_same_run(make_option(name, **options).fit(stored), make_option(name, **options).fit(held))
+
+
+@pytest.mark.usefixtures("small_segments")
+@every_option
 def test_in_the_order_of_the_rows_segments_leave_no_trace(name):
     X, y = named_text()
     corpus = Corpus(X, y)
@@ -157,6 +167,16 @@ def test_a_corpus_to_validate_on(name):
     assert_same_run(make_option(name, **options).fit(X[:60], y[:60], X_val=held), expected)
     with pytest.raises(ValueError, match="y_val must be None"):
         make_option(name).fit(learnt, X_val=held, y_val=y[60:])
+
+
+@pytest.mark.usefixtures("small_segments")
+@every_option
+def test_a_fraction_of_a_corpus_to_validate_on(name):
+    X, y = named_text(n_rows=90)
+    options = {"early_stopping": True, "validation_fraction": 0.3, "max_iter": 200, "tol": 0.01, "random_state": 2}
+    model = make_option(name, **options).fit(Corpus(X, y))
+    assert_same_run(model, make_option(name, **options).fit(X, y))
+    assert model.t_ - 1 == 63 * model.n_iter_
 
 
 @pytest.mark.usefixtures("small_segments")

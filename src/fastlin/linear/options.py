@@ -38,7 +38,8 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
     if average and rule["l1"] > 0 and rule["step"] != FTRL:
         raise ValueError(
-            "average together with an L1 penalty has no exact lazy form; use penalty='l2', learning_rate='ftrl' or average=False"
+            "average together with an L1 penalty has no exact lazy form; use penalty='l2', average=False, or "
+            "learning_rate='ftrl'"
         )
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
     return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling, dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
+from fastlin.data.scratch import Held, Scratch
 from fastlin.engine import online
 from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
@@ -40,13 +41,13 @@ class Source(Protocol):
     def counted(self) -> int:
         """How many of them have a weight."""
 
-    def residuals(self, width: int) -> list[NDArray[np.float64]]:
+    def residuals(self, width: int) -> list[Held]:
         """Zeros for all rows, [n, width] for each part; of length 0 for a width of 0."""
 
     def parts(self) -> Iterator["Data"]:
         """All rows as they are stored, in the parts that the residuals have."""
 
-    def visit(self, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
         """Call `visit` until every row has had its turn once."""
 
 
@@ -69,14 +70,15 @@ class Data:
     def counted(self) -> int:
         return int(np.count_nonzero(self.weights[self.members])) if len(self.weights) else len(self.members)
 
-    def residuals(self, width: int) -> list[NDArray[np.float64]]:
-        return [np.zeros((len(self.rows) if width else 0, width))]
+    def residuals(self, width: int) -> list[Held]:
+        return [Scratch().zeros((len(self.rows) if width else 0, width))]
 
     def parts(self) -> Iterator["Data"]:
         yield self
 
-    def visit(self, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
-        visit(self, self.order(), residuals[0])
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
+        with residuals[0].map() as residual:
+            visit(self, self.order(), residual)
 
     def order(self) -> NDArray[np.int64]:
         """The rows of one epoch."""
@@ -164,7 +166,7 @@ def train(
         _flush(state, data, residuals, n_jobs)
 
 
-def _one_epoch(state: OnlineState, data: Source, residuals: list[NDArray[np.float64]]) -> None:
+def _one_epoch(state: OnlineState, data: Source, residuals: list[Held]) -> None:
     """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes."""
 
     def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
@@ -184,15 +186,16 @@ def _one_epoch(state: OnlineState, data: Source, residuals: list[NDArray[np.floa
     data.visit(residuals, visit)
 
 
-def _flush(state: OnlineState, data: Source, residuals: list[NDArray[np.float64]], n_jobs: int | None) -> None:
+def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int | None) -> None:
     """Take the residuals of the average into its total: one backward pass, which an interrupt does not cut in two."""
     if not len(state.total):
         return
 
     def finish() -> None:
-        for part, residual in zip(data.parts(), residuals, strict=True):
-            run.backward(part.rows, residual, state.total, n_jobs)
-            residual[:] = 0
+        for part, held in zip(data.parts(), residuals, strict=True):
+            with held.map() as residual:
+                run.backward(part.rows, residual, state.total, n_jobs)
+                residual[:] = 0
         state.changed()
 
     run.uninterrupted(finish)

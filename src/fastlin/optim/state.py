@@ -157,7 +157,7 @@ class OnlineState:
         self.clock["reach"] = largest
 
     def _follow(self) -> None:
-        """Let FTRL's z be such that the weights are what they are; where they are 0, as near to what it was as λ₁ lets."""
+        """Let FTRL's z be such that the weights are what they are; where they are 0, as near what it was as λ₁ lets."""
         if self.rule["step"] != FTRL:
             return
         eta0, l1, l2 = (float(self.rule[name][0]) for name in ("eta0", "l1", "l2"))

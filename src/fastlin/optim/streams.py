@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data import Corpus
+from fastlin.data.scratch import Held
 from fastlin.optim.epochs import Data, Visit
 from fastlin.validation import Rows, check_values
 
@@ -33,9 +34,13 @@ class Stream:
         return len(self.corpus) if self.members is None else len(self.members)
 
     def counted(self) -> int:
-        if not self.corpus.weighted and not len(self.factors):
-            return len(self)
-        return sum(part.counted() for part in self.parts())
+        members = slice(None) if self.members is None else self.members
+        counts = np.ones(len(self.corpus), bool)[members]
+        if self.corpus.weighted:
+            counts &= self.corpus.weights()[members] > 0
+        if len(self.factors):
+            counts &= self.factors[self.corpus.codes()[members]] > 0
+        return int(np.count_nonzero(counts))
 
     def part(self, index: int) -> Data:
         """One segment."""
@@ -53,11 +58,11 @@ class Stream:
     def parts(self) -> Iterator[Data]:
         return (self.part(index) for index in range(self.corpus.n_segments))
 
-    def residuals(self, width: int) -> list[NDArray[np.float64]]:
-        sizes = np.diff(self.corpus.bounds) if width else np.zeros(self.corpus.n_segments, np.int64)
-        return [np.zeros((size, width)) for size in sizes]
+    def residuals(self, width: int) -> list[Held]:
+        scratch = self.corpus.scratch()
+        return [scratch.zeros((int(size) if width else 0, width)) for size in np.diff(self.corpus.bounds)]
 
-    def visit(self, residuals: list[NDArray[np.float64]], visit: Visit) -> None:
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
         """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
         n, rest = self.corpus.n_segments, Rest([], 0)
         for index in self.generator.permutation(n) if self.sampling != "order" else range(n):
@@ -72,7 +77,8 @@ class Stream:
                     rest = Rest([], 0)
             cut = _whole_batches(part, order, self.batch_size)
             if cut:
-                visit(part, order[:cut], residuals[index])
+                with residuals[index].map() as residual:
+                    visit(part, order[:cut], residual)
             if cut < len(order):
                 rest = rest.with_piece(part, order[cut:], residuals[index])
         if rest.pieces:
@@ -85,7 +91,15 @@ class Piece(NamedTuple):
     data: Data  # a copy of each row
     order: NDArray[np.int64]  # among the copies
     rows: NDArray[np.int64]  # where they lie in the segment
-    residual: NDArray[np.float64]  # of the segment
+    residual: Held  # of the segment
+
+    def residuals(self) -> NDArray[np.float64]:
+        with self.residual.map() as residual:
+            return residual[self.rows[: len(residual)]]
+
+    def keep(self, residuals: NDArray[np.float64]) -> None:
+        with self.residual.map() as residual:
+            residual[self.rows[: len(residual)]] = residuals
 
 
 class Rest(NamedTuple):
@@ -94,7 +108,7 @@ class Rest(NamedTuple):
     pieces: list[Piece]
     counted: int  # rows with a weight
 
-    def with_piece(self, part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> "Rest":
+    def with_piece(self, part: Data, order: NDArray[np.int64], residual: Held) -> "Rest":
         rows, places = np.unique(order, return_inverse=True)  # sampling may draw a row twice
         return Rest([*self.pieces, Piece(part.take(rows), places, rows, residual)], self.counted + _count(part, order))
 
@@ -102,13 +116,12 @@ class Rest(NamedTuple):
         """One step on all of them; their residuals go back to their segments."""
         starts = np.cumsum([0] + [len(piece.rows) for piece in self.pieces])
         order = np.concatenate([start + piece.order for start, piece in zip(starts, self.pieces, strict=False)])
-        residual = np.concatenate([piece.residual[piece.rows[: len(piece.residual)]] for piece in self.pieces])
+        residual = np.concatenate([piece.residuals() for piece in self.pieces])
         try:
             visit(_joined([piece.data for piece in self.pieces]), order, residual)
         finally:
             for start, piece in zip(starts, self.pieces, strict=False):
-                if len(piece.residual):
-                    piece.residual[piece.rows] = residual[start : start + len(piece.rows)]
+                piece.keep(residual[start : start + len(piece.rows)])
 
 
 def _count(part: Data, order: NDArray[np.int64]) -> int:
