@@ -52,6 +52,10 @@ class Rows:
         """A copy of some of the rows."""
         return self._like(self.matrix()[rows])
 
+    def first(self, n_columns: int) -> "Rows":
+        """A copy without the columns after the first so many."""
+        return replace(self._like(self.matrix()[:, :n_columns]), n_columns=n_columns)
+
     def without_zeros(self) -> "Rows":
         """A copy without explicit zeros."""
         matrix = sp.csr_array(

@@ -30,7 +30,7 @@ def decided(twin):
 
 
 def check_epochs(estimator, X, y, n_labels, weights=None):
-    """fit = the twin's epochs; history_ has its progressive accuracies and, where all rows weigh the same, its losses."""
+    """fit = the twin's epochs; history_ has its progressive accuracies and, where rows weigh the same, its losses."""
     order = range(X.shape[0])
     twin = twin_of(estimator, n_labels, X.shape[1])
     twin.fit(X, y, [order] * estimator.max_iter, weights=weights)

@@ -20,7 +20,8 @@ cdef struct Rows:
     const int64_t* indptr
     const int32_t* indices
     const void* values
-    const int32_t* labels
+    const int32_t* labels    # the column of each row's
+    const int32_t* rank      # the number of each column's label; NULL where columns are in the labels' order
     const double* weights    # NULL: all 1
     double largest           # max |x|, at least 1
 

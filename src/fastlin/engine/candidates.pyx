@@ -61,7 +61,7 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, int64_
     cdef double margin = s[gold] - s[rival], value, slope
     if not fabs(margin) < LARGEST_SCORE:
         return HUGE_VAL
-    batch.mistakes += beaten(rival, gold, margin)
+    batch.mistakes += beaten(rival, gold, margin, NULL)
     if rule.loss == LOG_LOSS:
         for b in range(batch.size):
             batch.rival[b] = EVERY_LABEL

@@ -12,6 +12,7 @@ usual binary loss: the same formulas with s_r − s_y = −z, and log(1 + e^{−
 """
 
 from libc.math cimport HUGE_VAL
+from libc.stdint cimport int32_t
 
 from fastlin.engine.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
 
@@ -34,9 +35,19 @@ cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) n
     return rival
 
 
-cdef inline bint beaten(Py_ssize_t rival, Py_ssize_t y, double margin) noexcept nogil:
+cdef inline Py_ssize_t lowest_rival(const double* s, Py_ssize_t K, Py_ssize_t y, const int32_t* rank) noexcept nogil:
+    """The same where column k holds the label number rank[k]; NULL: the label number k."""
+    cdef Py_ssize_t k, rival = find_rival(s, K, y)
+    if rank != NULL:
+        for k in range(rival + 1, K):
+            if s[k] == s[rival] and k != y and rank[k] < rank[rival]:
+                rival = k
+    return rival
+
+
+cdef inline bint beaten(Py_ssize_t rival, Py_ssize_t y, double margin, const int32_t* rank) noexcept nogil:
     """Whether the rival of y is predicted: ties go to the lowest label. `margin` is s_y − s_r."""
-    return margin < 0 or (margin == 0 and rival < y)
+    return margin < 0 or (margin == 0 and (rival < y if rank == NULL else rank[rival] < rank[y]))
 
 
 cdef inline double margin_loss(int loss, double margin, double* slope) noexcept nogil:

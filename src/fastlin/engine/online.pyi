@@ -16,6 +16,7 @@ def run(
     order: NDArray[np.int64],
     position: int,
     budget: int,
+    rank: NDArray[np.int32],
     W: NDArray[Any],  # float32 or float64
     bias: NDArray[np.float64],
     total: NDArray[np.float64],

@@ -19,7 +19,7 @@ from fastlin.engine.batch cimport (
     DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step, fetch_ftrl,
     ftrl_batch, start_generation)
 from fastlin.engine.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
-from fastlin.engine.losses cimport LOG_LOSS, beaten, find_rival, log_loss, margin_loss
+from fastlin.engine.losses cimport LOG_LOSS, beaten, log_loss, lowest_rival, margin_loss
 from fastlin.engine.steps cimport (
     ADAGRAD, FTRL, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage)
 
@@ -48,12 +48,12 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
         value = log_loss(s, lanes // 8 * 8, y, step, direction)
         loss[0] += weight * value
         if value > UNSURE:
-            rival = find_rival(s, K, y)
-            batch.mistakes += beaten(rival, y, s[y] - s[rival])
+            rival = lowest_rival(s, K, y, rows.rank)
+            batch.mistakes += beaten(rival, y, s[y] - s[rival], rows.rank)
         return fabs(step) if value < LARGEST_SCORE else HUGE_VAL    # no probability's gradient is larger than 1
 
     if K > 1:
-        rival = find_rival(s, K, y)
+        rival = lowest_rival(s, K, y, rows.rank)
         margin = s[y] - s[rival]
     else:
         rival = 1 - y
@@ -61,7 +61,7 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
         margin = sign * s[0]
     if not fabs(margin) < LARGEST_SCORE:
         return HUGE_VAL
-    batch.mistakes += beaten(rival, y, margin)
+    batch.mistakes += beaten(rival, y, margin, rows.rank)
     value = margin_loss(<int>rule.loss, margin, &slope)
     loss[0] += weight * value
     if slope == 0:
@@ -235,15 +235,17 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
 def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
         const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
         const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
-        int64_t budget,
+        int64_t budget, const int32_t[::1] rank,
         real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] z,
-        double[:, ::1] root, double[:, ::1] pending, double[::1] debt, int32_t[::1] generation, int64_t[::1] touched, double[:, ::1] residual,
+        double[:, ::1] root, double[:, ::1] pending, double[::1] debt, int32_t[::1] generation, int64_t[::1] touched,
+        double[:, ::1] residual,
         int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
     """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
 
     Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for
     more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over labels need no
-    remainder.
+    remainder. So are those of columns that no label has yet. Row i's label has the column labels[i]; where columns are
+    not in the labels' order, rank says which label each has.
     """
     cdef Py_ssize_t K = W.shape[1], lanes = bias.shape[1], end = order.shape[0]
     cdef int status = DONE
@@ -267,6 +269,7 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     rows.indices = &indices[0] if indices.shape[0] else NULL
     rows.values = &values[0] if values.shape[0] else NULL
     rows.labels = &labels[0]
+    rows.rank = &rank[0] if rank.shape[0] else NULL
     rows.weights = &weights[0] if weights.shape[0] else NULL
     rows.largest = largest if largest > 1 else 1.0
     batch.row = &batch_rows[0, 0]

@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _get_feature_names
 
 from fastlin import store, validation
 from fastlin.data import Corpus
 from fastlin.linear.base import (
+    Infer,
     Readable,
     Scorer,
     SparseClassifier,
@@ -58,6 +60,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     average: bool | int
     dtype: Any
     callback: Any
+    grow_features: bool
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -172,6 +175,8 @@ class OnlineClassifier(SparseClassifier, ABC):
         dtype = validation.as_dtype(self.dtype)
         dtype = dtype if first else self._state.weights.dtype
         (rows, codes), seen = model._checked(X, y, sample_weight, dtype, reset=first)
+        if self.grow_features:
+            model._learn_names(X)
         if isinstance(self.class_weight, str):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
             raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
@@ -188,7 +193,7 @@ class OnlineClassifier(SparseClassifier, ABC):
         if first:
             state = OnlineState(options.rule, width_of(rows), columns(len(known)), dtype)
         else:
-            state = self._state
+            state = self._state.with_features(width_of(rows))
             if len(known) != len(self.classes_):
                 state = state.with_columns(*sources(self.classes_, known))
             state.adopt(options.rule)
@@ -216,7 +221,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     def coef_(self, value: Any) -> None:
         self._check_fitted()
         state = self.densify()._state
-        state.restart(initial_coef(value, state.weights), self.intercept_)
+        state.restart(initial_coef(value, state.coef()), self.intercept_)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
@@ -228,7 +233,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     def intercept_(self, value: Any) -> None:
         self._check_fitted()
         state = self.densify()._state
-        state.restart(state.coef().T, initial_intercept(value, state.weights))
+        state.restart(state.coef().T, initial_intercept(value, state.coef()))
 
     @property
     def t_(self) -> int:
@@ -273,8 +278,8 @@ class OnlineClassifier(SparseClassifier, ABC):
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
         state = OnlineState.restore(arrays)
         classes = store.restore_labels(arrays)
-        if state.weights.shape[1] != columns(len(classes)):
-            raise ValueError(f"state has {state.weights.shape[1]} columns, which does not fit {len(classes)} labels")
+        if len(state.order) != columns(len(classes)):
+            raise ValueError(f"state has {len(state.order)} columns, which does not fit {len(classes)} labels")
         return self._install(state, classes, store.restore_generator(arrays))._record([], converged=True)
 
     # Parts
@@ -292,6 +297,26 @@ class OnlineClassifier(SparseClassifier, ABC):
         self._check_width(X, rows, reset)
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         return (rows if dtype is None else rows.astype(dtype), codes), classes
+
+    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
+        """With `grow_features` a matrix may have more features than are known, or fewer: the first are the same."""
+        if reset or not self.grow_features:
+            super()._check_width(X, rows, reset)
+            return
+        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
+        if known is None or names is None:
+            return
+        for place, (one, other) in enumerate(zip(known, names, strict=False)):
+            if one != other:
+                raise ValueError(
+                    f"new features follow those that are known: feature {place} of X is {other!r}, but was {one!r}"
+                )
+
+    def _learn_names(self, X: Any) -> None:
+        """Names of features beyond those known."""
+        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
+        if known is not None and names is not None and len(names) > len(known):
+            self.feature_names_in_ = names
 
     def _dtype(self, rows: Readable) -> np.dtype[Any]:
         """The type of new weights."""
@@ -357,8 +382,8 @@ class OnlineClassifier(SparseClassifier, ABC):
 
     def _scorer(self) -> Scorer:
         if self._sparse is None:
-            return dense_scorer(self._state.coef(), self.intercept_, self.n_jobs)
-        return sparse_scorer(self._sparse.coef, self._sparse.intercept)
+            return grown_scorer(self._state, self.n_jobs)
+        return known_only(sparse_scorer(self._sparse.coef, self._sparse.intercept), self._sparse.coef.shape[1])
 
 
 def _source(
@@ -379,3 +404,25 @@ def _source(
         return Stream(rows, places, weights, members, options.sampling, generator, options.dtype, batch_size)
     members = np.arange(len(rows)) if members is None else members
     return Data(rows, places[codes], weights, members, options.sampling, generator)
+
+
+def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
+    """For weights whose columns may be more than the labels, and in another order."""
+    scorer, order = dense_scorer(state.columns(), state.lanes(), n_jobs), state.order
+    if len(order) < scorer.width or len(state.rank()):
+        every = scorer
+
+        def forward(rows: Rows, infer: Infer) -> None:
+            every.forward(rows, lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop))
+
+        scorer = Scorer(len(order), forward)
+    return known_only(scorer, len(state.weights))
+
+
+def known_only(scorer: Scorer, n_features: int) -> Scorer:
+    """Of wider rows, the features that are known."""
+
+    def forward(rows: Rows, infer: Infer) -> None:
+        scorer.forward(rows.first(n_features) if rows.n_columns > n_features else rows, infer)
+
+    return Scorer(scorer.width, forward)

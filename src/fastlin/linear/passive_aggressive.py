@@ -54,6 +54,9 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         Of the weights; None follows X.
     callback : callable or None
         `callback(model, record)` after every epoch; a true answer ends the fit.
+    grow_features : bool
+        Later matrices may have more features than those before, or fewer: `partial_fit` learns weights for new ones,
+        predictions leave them out.
 
     Attributes
     ----------
@@ -108,6 +111,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         average: bool | int = False,
         dtype: Any = None,
         callback: Any = None,
+        grow_features: bool = False,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -126,6 +130,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         self.average = average
         self.dtype = dtype
         self.callback = callback
+        self.grow_features = grow_features
 
     def _rule(self) -> dict[str, Any]:
         return {

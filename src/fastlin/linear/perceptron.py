@@ -56,6 +56,9 @@ class Perceptron(OnlineClassifier):
         Of the weights; None follows X.
     callback : callable or None
         `callback(model, record)` after every epoch; a true answer ends the fit.
+    grow_features : bool
+        Later matrices may have more features than those before, or fewer: `partial_fit` learns weights for new ones,
+        predictions leave them out.
 
     Attributes
     ----------
@@ -115,6 +118,7 @@ class Perceptron(OnlineClassifier):
         average: bool | int = False,
         dtype: Any = None,
         callback: Any = None,
+        grow_features: bool = False,
     ) -> None:
         self.penalty = penalty
         self.alpha = alpha
@@ -135,6 +139,7 @@ class Perceptron(OnlineClassifier):
         self.average = average
         self.dtype = dtype
         self.callback = callback
+        self.grow_features = grow_features
 
     def _rule(self) -> dict[str, Any]:
         return {

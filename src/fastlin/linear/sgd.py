@@ -93,6 +93,9 @@ class SGDClassifier(OnlineClassifier):
         Of the weights; None follows X.
     callback : callable or None
         `callback(model, record)` after every epoch; a true answer ends the fit.
+    grow_features : bool
+        Later matrices may have more features than those before, or fewer: `partial_fit` learns weights for new ones,
+        predictions leave them out.
 
     Attributes
     ----------
@@ -158,6 +161,7 @@ class SGDClassifier(OnlineClassifier):
         average: bool | int = False,
         dtype: Any = None,
         callback: Any = None,
+        grow_features: bool = False,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -184,6 +188,7 @@ class SGDClassifier(OnlineClassifier):
         self.average = average
         self.dtype = dtype
         self.callback = callback
+        self.grow_features = grow_features
 
     def _rule(self) -> dict[str, Any]:
         one_of("loss", self.loss, LOSSES)

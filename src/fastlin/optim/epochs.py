@@ -96,14 +96,15 @@ class Data:
 
     def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
         """A bounded piece of an epoch, with memory of its own."""
-        rows, lanes = self.rows, state.bias.shape[1]
+        rows, lanes, rank = self.rows, state.bias.shape[1], state.rank()
+        labels = state.order[self.labels].astype(np.int32) if len(rank) else self.labels
         size = min(int(state.rule["batch_size"][0]), len(order))
         batch_rows = np.empty((2, size), np.int64)
         numbers = np.zeros((2 + size, lanes))
         change = np.zeros(lanes, state.weights.dtype)
         return lambda position: online.run(
             state.rule, state.clock, state.past,
-            rows.indptr, rows.indices, rows.values, rows.largest, self.labels, self.weights, order, position, BUDGET,
+            rows.indptr, rows.indices, rows.values, rows.largest, labels, self.weights, order, position, BUDGET, rank,
             state.weights, state.bias, state.total, state.squares, state.z, state.root, state.pending,
             state.debt, state.generation, state.touched, residual,
             batch_rows, numbers, change,

@@ -53,7 +53,7 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
     "generation": ("V", np.int32),
     "touched": ("V", np.int64),
 }
-_EXPORTED = ("rule", "clock", "past", "bias", *(name for name in _ARRAYS if name != "pending"))
+_EXPORTED = ("rule", "clock", "past", "order", "bias", *(name for name in _ARRAYS if name != "pending"))
 
 
 def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
@@ -66,10 +66,10 @@ def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
     return rule
 
 
-def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bias(numbers: NDArray[np.float64], room: int) -> NDArray[np.float64]:
     """The intercepts, their Σg², their average's total, z and √Σg² of FTRL: as wide as the kernel likes, see `run`."""
     n_columns = numbers.shape[1]
-    bias = np.zeros((5, n_columns if n_columns == 1 else -(-n_columns // 8) * 8))
+    bias = np.zeros((5, room if room == 1 else -(-room // 8) * 8))
     bias[0, n_columns:] = -np.inf
     bias[:, :n_columns] = numbers
     return bias
@@ -78,7 +78,8 @@ def _bias(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 class OnlineState:
     """Everything one online run knows, in arrays that the kernel changes in place.
 
-    Arrays that the rule does not need have length 0.
+    Arrays that the rule does not need have length 0. The weights of label k are column order[k]: labels take columns as
+    they come, and there may be room for more, in columns of zeros whose intercept is −∞.
     """
 
     weights: NDArray[Any]  # [V, K]
@@ -91,18 +92,23 @@ class OnlineState:
     generation: NDArray[np.int32]  # [V], of the scale
     touched: NDArray[np.int64]  # [V], the last step of a feature under Adagrad, or FTRL
 
-    def __init__(self, rule: NDArray[Any], n_features: int, n_columns: int, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, rule: NDArray[Any], n_features: int, n_columns: int, dtype: np.dtype[Any], room: int | None = None
+    ) -> None:
+        room = n_columns if room is None else room
         self.clock = np.zeros(1, CLOCK)
         self.clock["scale"] = 1.0
         self.past = np.zeros(64, GENERATION)
-        self.bias = _bias(np.zeros((5, n_columns)))
-        self.weights = zeros((n_features, n_columns), dtype)
+        self.order = np.arange(n_columns)
+        self.bias = _bias(np.zeros((5, n_columns)), room)
+        self.weights = zeros((n_features, room), dtype)
         for name, (shape, kind) in _ARRAYS.items():
             if name != "weights":
                 setattr(self, name, np.zeros((0,) * len(shape), kind))
         self.rule = rule
         self._lock = threading.Lock()
         self._coef: NDArray[Any] | None = None
+        self._longer: dict[str, NDArray[Any]] = {}  # with rows for features to come
         self._allocate()
 
     def adopt(self, rule: NDArray[Any]) -> None:
@@ -147,10 +153,10 @@ class OnlineState:
     def start_from(self, coef: NDArray[Any] | None, intercept: NDArray[Any] | None) -> None:
         """Begin at given weights (columns first, as coef_)."""
         if coef is not None:
-            self.weights[:] = coef.T
+            self.weights[:, self.order] = coef.T
             self._measure_norm()
         if intercept is not None:
-            self.bias[0, : len(intercept)] = intercept
+            self.bias[0, self.order] = intercept
         if coef is not None or intercept is not None:
             self._follow()
         largest = max(np.abs(self.weights).max(initial=0), np.abs(self._intercepts[0]).max(initial=0))
@@ -161,7 +167,7 @@ class OnlineState:
         if self.rule["step"] != FTRL:
             return
         eta0, l1, l2 = (float(self.rule[name][0]) for name in ("eta0", "l1", "l2"))
-        value, _, _, bias_z, bias_root = self._intercepts
+        value, _, _, bias_z, bias_root = self.bias[:, : len(self.order)]
         every = (self.weights, self.z, self.root, l1, l2), (value, bias_z, bias_root, 0.0, 0.0)
         for weights, z, root, lasso, ridge in every:
             size = np.abs(weights, dtype=np.float64) * (1 + root + eta0 * ridge) / eta0 + lasso
@@ -193,8 +199,8 @@ class OnlineState:
             clock["norm"] *= clock["scale"] ** 2
             clock["scale"], clock["mass"], clock["debt"], clock["generation"] = 1, 0, 0, 0
 
-    def coef(self) -> NDArray[Any]:
-        """The weights as [V, K]: the average, where there is one; else a view of the settled weights."""
+    def columns(self) -> NDArray[Any]:
+        """The weights of every column: the average, where there is one; else the settled weights themselves."""
         with self._lock:
             if self._coef is None:
                 self._settle()
@@ -202,13 +208,28 @@ class OnlineState:
                 self._coef = (self.total / n).astype(self.weights.dtype, copy=False) if n else self.weights
             return self._coef
 
+    def coef(self) -> NDArray[Any]:
+        """The weights as [V, K], one column a label: a view where they lie so."""
+        columns = self.columns()
+        return columns[:, self.order] if len(self.rank()) else columns[:, : len(self.order)]
+
+    def lanes(self) -> NDArray[np.float64]:
+        """The intercept of every column."""
+        averaged, room = int(self.clock["averaged"][0]), self.weights.shape[1]
+        return self.bias[2, :room] / averaged if averaged else self.bias[0, :room].copy()
+
     def intercept(self) -> NDArray[np.float64]:
-        averaged = int(self.clock["averaged"][0])
-        return self._intercepts[2] / averaged if averaged else self._intercepts[0].copy()
+        return self.lanes()[self.order]
+
+    def rank(self) -> NDArray[np.int32]:
+        """Which label each column has; of length 0 where label k has column k."""
+        if (self.order == np.arange(len(self.order))).all():
+            return np.empty(0, np.int32)
+        return np.argsort(self.order).astype(np.int32)
 
     @property
     def _intercepts(self) -> NDArray[np.float64]:
-        return self.bias[:, : self.weights.shape[1]]
+        return self.bias[:, : len(self.order)]
 
     def changed(self) -> None:
         """Say that the kernel has run: what was computed from the weights is out of date."""
@@ -219,25 +240,74 @@ class OnlineState:
         self.past = np.concatenate([self.past, np.zeros_like(self.past)])
 
     def with_columns(self, sources: NDArray[np.int64], factors: NDArray[np.float64]) -> "OnlineState":
-        """A copy whose column k is factors[k] times column sources[k] of this one; Σg² are copied, not scaled."""
+        """A state whose label k has factors[k] times the weights of label sources[k] here; −1: none.
+
+        Σg² are copied, not scaled. Of this state and the new one only one may go on.
+        """
+        if len(self.order) > 1:
+            return self._with_labels(sources)
         self.settle()
-        copy = OnlineState(self.rule, len(self.weights), len(sources), self.weights.dtype)
-        copy.clock, copy.past = self.clock.copy(), self.past.copy()
-        new = sources < 0
-        sources = np.where(new, 0, sources)
-        for name in ("weights", "total", "z"):
-            if len(getattr(self, name)):
-                np.multiply(getattr(self, name)[:, sources], factors, out=getattr(copy, name), casting="same_kind")
-        for name in ("squares", "root"):
-            if len(getattr(self, name)):
-                np.multiply(getattr(self, name)[:, sources], ~new, out=getattr(copy, name))
+        other = OnlineState(self.rule, len(self.weights), len(sources), self.weights.dtype)
+        other.clock, other.past = self.clock.copy(), self.past.copy()
+        known = sources >= 0
+        for name, (shape, _) in _ARRAYS.items():
+            if shape == "VK" and len(getattr(self, name)):
+                scale = known if name in ("squares", "root") else factors
+                np.multiply(getattr(self, name), scale, out=getattr(other, name), casting="same_kind")
         if len(self.touched):
-            copy.touched[:] = self.touched
-        copy.bias = _bias(self._intercepts[:, sources] * np.stack([factors, ~new, factors, factors, ~new]))
-        if not np.isin(factors, (0, 1)).all():
-            copy._follow()
-        copy._measure_norm()
-        return copy
+            other.touched[:] = self.touched
+        other.bias = _bias(self._intercepts * np.stack([factors, known, factors, factors, known]), len(sources))
+        other._follow()
+        other._measure_norm()
+        return other
+
+    def _with_labels(self, sources: NDArray[np.int64]) -> "OnlineState":
+        """New labels take the next columns; where there is none, room is made for a quarter more than needed."""
+        other, n, room = self._shared(), len(sources), self.weights.shape[1]
+        other.order = np.empty(n, np.int64)
+        other.order[sources >= 0] = self.order[sources[sources >= 0]]
+        other.order[sources < 0] = np.arange(len(self.order), n)
+        if n > room:
+            room = n + n // 4
+            for name, (shape, _) in _ARRAYS.items():
+                array = getattr(self, name)
+                if shape == "VK" and len(array):
+                    wider = zeros((len(array), room), array.dtype)
+                    wider[:, : array.shape[1]] = array
+                    setattr(other, name, wider)
+        other.bias = _bias(np.hstack([self._intercepts, np.zeros((5, n - len(self.order)))]), room)
+        return other
+
+    def with_features(self, n_features: int) -> "OnlineState":
+        """A state of at least so many features, the new ones without weights; capacity doubles where there is none.
+
+        Of this state and the new one only one may go on.
+        """
+        if n_features <= len(self.weights):
+            return self
+        other = self._shared()
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            if not len(array):
+                continue
+            longer = self._longer.get(name, array)
+            if (
+                len(longer) < n_features
+                or longer.shape[1:] != array.shape[1:]
+                or longer.ctypes.data != array.ctypes.data
+            ):
+                longer = zeros((max(n_features, 2 * len(array)), *array.shape[1:]), array.dtype)
+                longer[: len(array)] = array
+            other._longer[name] = longer
+            setattr(other, name, longer[:n_features])
+        return other
+
+    def _shared(self) -> "OnlineState":
+        """Another state of the same arrays."""
+        other = OnlineState.__new__(OnlineState)
+        other.__dict__.update(self.__dict__)
+        other._lock, other._coef, other._longer = threading.Lock(), None, dict(self._longer)
+        return other
 
     def export(self) -> dict[str, NDArray[Any]]:
         """Copies of the named arrays that bring this state back, bit for bit."""
@@ -262,7 +332,13 @@ class OnlineState:
         weights = np.asarray(arrays["weights"])
         if weights.ndim != 2 or weights.dtype not in LIMITS or 0 in weights.shape:
             raise ValueError(f"state['weights'] must be a float matrix, got {weights.dtype}, shape {weights.shape}")
-        state = cls(np.array(arrays["rule"]), weights.shape[0], weights.shape[1], weights.dtype)
+        order = np.asarray(arrays["order"])
+        if order.dtype != np.int64 or order.ndim != 1 or (np.sort(order) != np.arange(len(order))).any():
+            raise ValueError("state['order'] must say which column each label has")
+        if not (1 < len(order) <= weights.shape[1] or len(order) == weights.shape[1] == 1):
+            raise ValueError(f"state['weights'] has {weights.shape[1]} columns, state['order'] {len(order)} labels")
+        state = cls(np.array(arrays["rule"]), weights.shape[0], len(order), weights.dtype, weights.shape[1])
+        state.order = order.copy()
         state.clock, state.past = np.array(arrays["clock"]), np.array(arrays["past"])
         for name in ("bias", *(name for name in _EXPORTED if name in _ARRAYS)):
             held = state._intercepts if name == "bias" else getattr(state, name)
@@ -273,6 +349,8 @@ class OnlineState:
             if held.dtype.kind == "f":
                 as_finite(given, f"state[{name!r}]", held.ndim)
             held[:] = given
+            if held.ndim == 2 and name != "bias" and held[:, len(order) :].any():
+                raise ValueError(f"state[{name!r}] has weights in columns that no label has")
         clock, limit = state.clock[0], REACH[weights.dtype]
         if not clock["averaged"] <= clock["steps"] <= clock["t"] or (clock["averaged"] and not len(state.total)):
             raise ValueError("state['clock'] counts more steps than instances, or an average that is not there")
