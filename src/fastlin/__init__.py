@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fastlin import inspect as inspect
     from fastlin import losses as losses
     from fastlin import select as select
+    from fastlin import store as store
     from fastlin import text as text
     from fastlin.data.corpus import Corpus as Corpus
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from fastlin.linear.perceptron import Perceptron as Perceptron
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
     from fastlin.linear.svm import LinearSVC as LinearSVC
+    from fastlin.store.archive import ModelFileError as ModelFileError
+    from fastlin.store.models import load as load
+    from fastlin.store.models import save as save
     from fastlin.text.conjunctions import Conjunctions as Conjunctions
     from fastlin.text.count import CountVectorizer as CountVectorizer
     from fastlin.text.dicts import DictVectorizer as DictVectorizer
@@ -51,6 +55,7 @@ __all__ = [
     "LogisticRegressionCV",
     "MIRAClassifier",
     "MaxEnt",
+    "ModelFileError",
     "MultinomialNB",
     "PassiveAggressiveClassifier",
     "Perceptron",
@@ -60,8 +65,11 @@ __all__ = [
     "__version__",
     "data",
     "inspect",
+    "load",
     "losses",
+    "save",
     "select",
+    "store",
     "text",
 ]
 
@@ -82,15 +90,18 @@ _HOMES = {
     "LogisticRegressionCV": "fastlin.linear.logistic_cv",
     "MIRAClassifier": "fastlin.linear.mira",
     "MaxEnt": "fastlin.linear.logistic",
+    "ModelFileError": "fastlin.store.archive",
     "MultinomialNB": "fastlin.linear.naive_bayes",
     "PassiveAggressiveClassifier": "fastlin.linear.passive_aggressive",
     "Perceptron": "fastlin.linear.perceptron",
     "SGDClassifier": "fastlin.linear.sgd",
     "TfidfTransformer": "fastlin.text.tfidf",
     "TfidfVectorizer": "fastlin.text.weighted",
+    "load": "fastlin.store.models",
+    "save": "fastlin.store.models",
 }
 
-_ROOMS = ("data", "inspect", "losses", "select", "text")
+_ROOMS = ("data", "inspect", "losses", "select", "store", "text")
 
 _ALIASES = {"MaxEnt": "LogisticRegression"}
 

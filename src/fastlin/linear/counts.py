@@ -41,7 +41,8 @@ class Counts:
     def under(self, prior: Prior, places: NDArray[np.int32], n_labels: int) -> "Counts":
         """The same counts under another prior, in the same arrays unless there are more labels now."""
         if n_labels == len(self.labels):
-            return Counts(self.features, self.labels, prior)
+            features = self.features if self.features.flags.writeable else self.features.copy()  # they lie in a file
+            return Counts(features, self.labels, prior)
         more = Counts.none(len(self.features), n_labels, prior)
         more.features[:, places], more.labels[places] = self.features, self.labels
         return more

@@ -34,12 +34,13 @@ from fastlin.validation import Rows
 
 
 class SparseWeights(NamedTuple):
-    """What `sparsify` leaves of a state."""
+    """What `sparsify` leaves of a state, or what a model file holds of one: all that predictions need."""
 
-    coef: Any
+    coef: Any  # a CSR or, from a file, maybe an array
     intercept: NDArray[np.float64]
     clock: NDArray[Any]
     rule: NDArray[Any]
+    learning: dict[str, NDArray[Any]] | None = None  # the whole state, as it lies in the file
 
 
 class OnlineClassifier(SparseClassifier, ABC):
@@ -169,6 +170,7 @@ class OnlineClassifier(SparseClassifier, ABC):
             Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
             refused before the first.
         """
+        self._wake()
         model, first = copy.copy(self), not hasattr(self, "classes_")
         if not first and self._sparse is not None:
             raise ValueError("call densify() before partial_fit: the weights are in sparse form")
@@ -250,6 +252,7 @@ class OnlineClassifier(SparseClassifier, ABC):
     def sparsify(self) -> Self:
         """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on."""
         self._check_fitted()
+        self._wake()
         if self._sparse is None:
             state = self._state
             self._sparse = SparseWeights(sp.csr_array(self.coef_), self.intercept_, state.clock.copy(), state.rule)
@@ -260,16 +263,26 @@ class OnlineClassifier(SparseClassifier, ABC):
         """Turn `coef_` back into an array. An average and Adagrad's sums start anew."""
         self._check_fitted()
         if self._sparse is not None:
-            coef, intercept, clock, rule = self._sparse
-            self._state = OnlineState(rule, coef.shape[1], coef.shape[0], coef.dtype)
-            self._state.clock["t"], self._state.clock["steps"] = clock["t"], clock["steps"]
-            self._state.restart(coef.toarray(), intercept)
+            coef, intercept, clock, rule, learning = self._sparse
+            if learning is not None:
+                self._state = OnlineState.restore(learning)
+            else:
+                self._state = OnlineState(rule, coef.shape[1], coef.shape[0], coef.dtype)
+                self._state.clock["t"], self._state.clock["steps"] = clock["t"], clock["steps"]
+                self._state.restart(coef.toarray() if sp.issparse(coef) else coef, intercept)
             self._sparse = None
         return self
+
+    def _wake(self) -> None:
+        """Weights that lie in a file become weights that learn."""
+        served = getattr(self, "_sparse", None)
+        if served is not None and not sp.issparse(served.coef):
+            self.densify()
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
         self._check_fitted()
+        self._wake()
         if self._sparse is not None:
             raise ValueError("call densify() before get_state: the weights are in sparse form")
         return self._state.export() | store.export_labels(self.classes_) | store.export_generator(self._generator)
@@ -383,7 +396,9 @@ class OnlineClassifier(SparseClassifier, ABC):
     def _scorer(self) -> Scorer:
         if self._sparse is None:
             return grown_scorer(self._state, self.n_jobs)
-        return known_only(sparse_scorer(self._sparse.coef, self._sparse.intercept), self._sparse.coef.shape[1])
+        coef, intercept = self._sparse.coef, self._sparse.intercept
+        scorer = sparse_scorer(coef, intercept) if sp.issparse(coef) else dense_scorer(coef.T, intercept, self.n_jobs)
+        return known_only(scorer, coef.shape[1])
 
 
 def _source(

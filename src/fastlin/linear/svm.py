@@ -279,6 +279,10 @@ class LinearSVC(SparseClassifier):
 
         return report
 
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": validation.as_real(self.coef_)}  # float32 from a file of quantised weights
+
     def _scorer(self) -> Scorer:
-        weights = self._dense_weights(self.n_features_in_, columns(len(self.classes_)), np.float64)
+        dtype = validation.as_real(self.coef_)
+        weights = self._dense_weights(self.n_features_in_, columns(len(self.classes_)), dtype)
         return dense_scorer(weights, self.intercept_, self.n_jobs)

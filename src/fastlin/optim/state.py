@@ -309,9 +309,10 @@ class OnlineState:
         other._lock, other._coef, other._longer = threading.Lock(), None, dict(self._longer)
         return other
 
-    def export(self) -> dict[str, NDArray[Any]]:
-        """Copies of the named arrays that bring this state back, bit for bit."""
-        return {name: (self._intercepts if name == "bias" else getattr(self, name)).copy() for name in _EXPORTED}
+    def export(self, copy: bool = True) -> dict[str, NDArray[Any]]:
+        """The named arrays that bring this state back, bit for bit."""
+        arrays = {name: self._intercepts if name == "bias" else getattr(self, name) for name in _EXPORTED}
+        return {name: array.copy() for name, array in arrays.items()} if copy else arrays
 
     @classmethod
     def restore(cls, arrays: dict[str, NDArray[Any]]) -> "OnlineState":

@@ -3,6 +3,7 @@
 from fastlin.store.archive import ModelFileError, read_archive, write_archive
 from fastlin.store.checkpoint import Checkpoint, identity
 from fastlin.store.exports import export_generator, export_labels, restore_generator, restore_labels
+from fastlin.store.models import load, save
 
 __all__ = [
     "Checkpoint",
@@ -10,8 +11,10 @@ __all__ = [
     "export_generator",
     "export_labels",
     "identity",
+    "load",
     "read_archive",
     "restore_generator",
     "restore_labels",
+    "save",
     "write_archive",
 ]

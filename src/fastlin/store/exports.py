@@ -45,6 +45,16 @@ def export_labels(classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
 def restore_labels(arrays: dict[str, Any]) -> NDArray[Any]:
     """The labels that `export_labels` described."""
     classes = np.asarray(arrays.get("classes", ()))
-    if classes.ndim != 1 or not len(classes) or classes.dtype == object or (classes[1:] <= classes[:-1]).any():
-        raise ValueError("state['classes'] must be a sorted vector of distinct labels")
+    if classes.dtype == object:
+        raise ValueError("state['classes'] must not hold objects")
+    classes = proved_labels(classes)
     return classes.astype(object) if bool(np.asarray(arrays.get("objects", False))) else classes.copy()
+
+
+def proved_labels(classes: Any) -> NDArray[Any]:
+    """Labels as a learner has them, or a ValueError."""
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
+        raise ValueError("state['classes'] must be a sorted vector of distinct labels")
+    if not (classes[1:] > classes[:-1]).all() or (classes != classes).any():
+        raise ValueError("state['classes'] must be a sorted vector of distinct labels")
+    return classes

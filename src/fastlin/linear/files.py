@@ -1,0 +1,198 @@
+"""What a model file holds of each learner."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fastlin import validation
+from fastlin.linear.counts import Counts
+from fastlin.linear.labels import columns
+from fastlin.linear.online import SparseWeights
+from fastlin.optim.state import CLOCK, RULE
+from fastlin.store.exports import proved_labels
+from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.weights import Packing, unpack
+from fastlin.validation import LIMITS
+
+REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
+HISTORY = ("history_", "path_")
+SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
+
+
+def _take_report(model: Any, packing: Packing, *more: str) -> State:
+    """What is told of a fit; a file for serving has no history."""
+    names = [name for name in (*REPORT, *more) if not (packing.serving and name in HISTORY)]
+    return {name: vars(model)[name] for name in names if name in vars(model)}
+
+
+def _give_report(model: Any, state: State, *more: str) -> None:
+    for name in (*REPORT, *more):
+        if name in state:
+            setattr(model, name, state.pop(name))
+
+
+def _weights(state: State, verify: bool, widths: set[int], types: Any = tuple(LIMITS)) -> Any:
+    """The weights in scikit-learn's shape, with as many rows as there may be."""
+    weights = unpack(state.pop("coef"), verify)
+    coef = weights if sp.issparse(weights) else weights.T
+    if coef.dtype not in types or coef.shape[0] not in widths or not coef.shape[1]:
+        raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
+    return coef
+
+
+def _intercept(state: State, width: int) -> Any:
+    intercept = state.pop("intercept")
+    if intercept.dtype != np.float64 or intercept.shape != (width,) or not np.isfinite(intercept).all():
+        raise ValueError("intercepts that do not fit the weights")
+    return intercept.copy()
+
+
+def _packed(coef: Any, packing: Packing) -> State:
+    return packing.pack(coef if sp.issparse(coef) else np.asarray(coef).T)
+
+
+# Online learners
+
+
+def _take_online(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    coef, served = model.coef_, model._sparse
+    rule, clock = (model._state.rule, model._state.clock) if served is None else (served.rule, served.clock)
+    state = _take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
+    state |= {"classes": model.classes_, "rule": rule, "clock": clock}
+    if not packing.serving:
+        state["random"] = model._generator
+        state["learning"] = model._state.export(copy=False) if served is None else served.learning
+    return state
+
+
+def _give_online(model: Any, state: State, verify: bool) -> None:
+    """Weights to predict with; what learning needs is looked at when learning goes on."""
+    _give_report(model, state)
+    classes = proved_labels(state.pop("classes"))
+    coef = _weights(state, verify, {columns(len(classes))})
+    intercept = _intercept(state, coef.shape[0])
+    rule, clock, learning = state.pop("rule"), state.pop("clock"), state.pop("learning", None)
+    for name, array, kind in (("rule", rule, RULE), ("clock", clock, CLOCK)):
+        if array.dtype != kind or array.shape != (1,):
+            raise ValueError(f"a {name} of {array.dtype}")
+    if learning is not None and not isinstance(learning, dict):
+        raise ValueError("a state of learning that is none")
+    generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
+    if not isinstance(generator, np.random.Generator):
+        raise ValueError("no generator")
+    only(state)
+    model._sparse = SparseWeights(coef, intercept, clock.copy(), rule.copy(), learning)
+    model.classes_, model.n_features_in_, model._generator = classes, coef.shape[1], generator
+
+
+# Naive Bayes
+
+
+def _take_counts(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    if packing.serving:
+        raise ValueError("MultinomialNB is saved as counts, which dtype and prune would falsify: leave them out")
+    return {"classes": model.classes_, "features": packing.pack(model._counts.features), "labels": model.class_count_}
+
+
+def _give_counts(model: Any, state: State, verify: bool) -> None:
+    classes = proved_labels(state.pop("classes"))
+    features, labels = unpack(state.pop("features"), verify), state.pop("labels")
+    only(state)
+    if features.dtype != np.float64 or features.shape[1:] != (len(classes),) or not len(features):
+        raise ValueError("counts that do not fit the labels")
+    if labels.dtype != np.float64 or labels.shape != (len(classes),):
+        raise ValueError("counts that do not fit the labels")
+    if not (labels >= 0).all() or not np.isfinite(labels).all() or (verify and features.min() < 0):
+        raise ValueError("counts below 0")
+    model._install(classes, Counts(features, labels.copy(), model._prior(len(features), len(classes))))
+
+
+# Batch learners
+
+
+def _take_maxent(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    more = SEARCH if hasattr(model, "Cs_") else ()
+    state = _take_report(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
+    return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+
+
+def _give_maxent(model: Any, state: State, verify: bool) -> None:
+    _give_report(model, state, *SEARCH)
+    classes = proved_labels(state.pop("classes"))
+    coef = _weights(state, verify, {columns(len(classes)), len(classes)})
+    intercept = _intercept(state, coef.shape[0])
+    only(state)
+    model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
+
+
+def _take_svm(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = _take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+    state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+    return state if packing.serving else state | {"dual": getattr(model, "_dual", None)}
+
+
+def _give_svm(model: Any, state: State, verify: bool) -> None:
+    dual = state.pop("dual", None)
+    if dual is not None and (dual.dtype != np.float64 or dual.ndim != 2 or not np.isfinite(dual).all()):
+        raise ValueError("dual variables that are none")
+    _give_maxent(model, state, verify)
+    model._dual = dual
+
+
+def _take_candidates(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    return _take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+
+
+def _give_candidates(model: Any, state: State, verify: bool) -> None:
+    _give_report(model, state)
+    coef = _weights(state, verify, {1})
+    only(state)
+    model.coef_, model.n_features_in_ = coef, coef.shape[1]
+
+
+# A lexicon
+
+
+def _take_lexicon(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = {"coef": packing.pack(model._weights), "classes": model.classes_, "prior": model.class_prior_}
+    state["unknown_words_"] = model.unknown_words_
+    if model.vectorizer is not None and model.vectorizer_ is not model.vectorizer:
+        state["vectorizer_"] = model.vectorizer_
+    return state
+
+
+def _give_lexicon(model: Any, state: State, verify: bool) -> None:
+    classes, weights, prior = proved_labels(state.pop("classes")), unpack(state.pop("coef"), verify), state.pop("prior")
+    vectorizer, words = state.pop("vectorizer_", model.vectorizer), state.pop("unknown_words_")
+    only(state)
+    if sp.issparse(weights) or weights.shape[1] != len(classes) or prior.shape != (len(classes),):
+        raise ValueError("weights that do not fit the labels")
+    if (vectorizer is None) != (model.vectorizer is None) or not hasattr(vectorizer or model, "get_params"):
+        raise ValueError("no vectoriser")
+    model._weights, model.classes_, model.class_prior_ = np.asarray(weights, np.float64), classes, prior
+    model.unknown_words_, model.n_features_in_ = words, len(weights)
+    if vectorizer is not None:
+        model.vectorizer_ = vectorizer
+
+
+ONLINE = Keeper(_take_online, _give_online)
+MAXENT = Keeper(_take_maxent, _give_maxent)
+KEEPERS = {
+    "fastlin.CandidateClassifier": Keeper(_take_candidates, _give_candidates),
+    "fastlin.LexiconClassifier": Keeper(_take_lexicon, _give_lexicon),
+    "fastlin.LinearSVC": Keeper(_take_svm, _give_svm),
+    "fastlin.LogisticRegression": MAXENT,
+    "fastlin.LogisticRegressionCV": MAXENT,
+    "fastlin.MIRAClassifier": ONLINE,
+    "fastlin.MultinomialNB": Keeper(_take_counts, _give_counts),
+    "fastlin.PassiveAggressiveClassifier": ONLINE,
+    "fastlin.Perceptron": ONLINE,
+    "fastlin.SGDClassifier": ONLINE,
+}

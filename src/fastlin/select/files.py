@@ -1,0 +1,35 @@
+"""What a model file holds of each selector."""
+
+from typing import Any
+
+import numpy as np
+
+from fastlin.linear.logistic import LogisticRegression
+from fastlin.store.keeping import Keeper, State, attributes
+
+_CUTOFF = attributes("row_counts_", "counts_")
+_FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
+
+
+def _give_cutoff(model: Any, state: State, verify: bool) -> None:
+    rows, counts = state["row_counts_"], state["counts_"]
+    if rows.dtype != np.int64 or counts.dtype != np.float64 or rows.ndim != 1 or rows.shape != counts.shape:
+        raise ValueError("counts that do not belong together")
+    _CUTOFF.give(model, state, verify)
+    model.n_features_in_ = len(rows)
+
+
+def _give_features(model: Any, state: State, verify: bool) -> None:
+    support, order = state["support_"], state["order_"]
+    if support.dtype != np.bool_ or support.ndim != 1 or not np.array_equal(np.sort(order), np.flatnonzero(support)):
+        raise ValueError("features that are not those selected")
+    if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
+        raise ValueError("a model of other features than those selected")
+    _FEATURES.give(model, state, verify)
+    model.n_features_in_ = len(support)
+
+
+KEEPERS = {
+    "fastlin.select.CountCutoff": Keeper(_CUTOFF.take, _give_cutoff),
+    "fastlin.select.SelectFeatures": Keeper(_FEATURES.take, _give_features),
+}

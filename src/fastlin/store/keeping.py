@@ -1,0 +1,122 @@
+"""How the classes that a model file may hold are taken apart and put together again: a table, and nothing but it."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastlin.store.archive import ModelFileError
+from fastlin.store.weights import Packing
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """What has been learnt by the models of a class.
+
+    `take` returns it as plain values, arrays and other models. `give` proves such a state and lets a new model of the
+    same parameters have it; ValueError, TypeError, KeyError: there is no such model.
+    """
+
+    take: Callable[[Any, Packing], State]
+    give: Callable[[Any, State, bool], None]
+
+
+# where keepers are, a module's KEEPERS, and where the classes they keep
+_ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "fastlin.linear.files": {
+        "fastlin": (
+            "CandidateClassifier", "LexiconClassifier", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
+            "MIRAClassifier", "MultinomialNB", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier",
+        ),
+    },
+    "fastlin.text.files": {
+        "fastlin": (
+            "Conjunctions", "CountVectorizer", "DictVectorizer", "DocumentFeatures", "Elementwise", "FeatureHasher",
+            "HashingVectorizer", "LogCountRatio", "TfidfTransformer", "TfidfVectorizer",
+        ),
+    },
+    "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
+    "fastlin.store.peers": {
+        "sklearn.decomposition": ("TruncatedSVD",),
+        "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
+        "sklearn.feature_extraction.text": (
+            "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer",
+        ),
+        "sklearn.feature_selection": ("SelectKBest", "SelectPercentile", "VarianceThreshold"),
+        "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
+        "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
+    },
+}  # fmt: skip
+_MODULES = {
+    f"{module}.{name}": (module, name, room)
+    for room, modules in _ROOMS.items()
+    for module, names in modules.items()
+    for name in names
+}
+# functions that may be parameters
+_FUNCTIONS = {
+    f"{module}.{name}": (module, name)
+    for module, names in {
+        "fastlin.select": ("chi2", "information_gain"),
+        "sklearn.feature_selection": ("chi2", "f_classif", "mutual_info_classif"),
+    }.items()
+    for name in names
+}
+
+
+def name_of(model: Any) -> str | None:
+    """What the class of a model is called in a file; None: it does not go into one."""
+    kind = type(model)
+    for key, (module, name, _) in _MODULES.items():
+        if name == kind.__name__ and _found(module, name) is kind:
+            return key
+    return None
+
+
+def class_of(name: Any) -> tuple[Any, Keeper]:
+    """The class that a file calls so, and its keeper."""
+    if not isinstance(name, str) or name not in _MODULES:
+        raise ModelFileError(f"holds a {str(name)[:60]!r}, which this version does not know")
+    module, kind, room = _MODULES[name]
+    return _found(module, kind), importlib.import_module(room).KEEPERS[name]
+
+
+def name_of_function(value: Any) -> str | None:
+    """The same for functions."""
+    name = getattr(value, "__name__", None)
+    return next(
+        (key for key, (module, kind) in _FUNCTIONS.items() if kind == name and _found(module, kind) is value), None
+    )
+
+
+def function_of(name: Any) -> Any:
+    if not isinstance(name, str) or name not in _FUNCTIONS:
+        raise ModelFileError(f"names a function that this version does not know: {str(name)[:60]!r}")
+    return _found(*_FUNCTIONS[name])
+
+
+def _found(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def attributes(*names: str) -> Keeper:
+    """Keeps attributes as they are: for what no kernel reads without looking."""
+
+    def take(model: Any, _: Packing) -> State:
+        return {name: vars(model)[name] for name in names if name in vars(model)}
+
+    def give(model: Any, state: State, _: bool) -> None:
+        only(state, *names)
+        for name, value in state.items():
+            setattr(model, name, value)
+
+    return Keeper(take, give)
+
+
+def only(state: State, *names: str) -> None:
+    """Refuse what a model of the class does not have."""
+    unknown = set(state) - set(names)
+    if unknown:
+        raise ValueError(f"no model of its class has {min(unknown)!r:.60}")

@@ -1,0 +1,163 @@
+"""Models in one file: weights, vectoriser and labels, so that raw text comes in and a label out."""
+
+import importlib
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from fastlin.store.archive import ModelFileError, read_archive, write_archive
+from fastlin.store.keeping import class_of, function_of, name_of, name_of_function
+from fastlin.store.values import Decoder, Encoder
+from fastlin.store.weights import Packing
+
+KIND = "model"
+
+
+def save(
+    model: Any, path: Any, *, dtype: Any = None, prune: float = 0.0, X: Any = None, y: Any = None
+) -> dict[str, Any]:
+    """Write a model to one file, from which `load` brings it back.
+
+    The file appears whole, in the place of an old one, or not at all. It holds numbers, strings and names of classes,
+    and no code. By default it holds everything, so that a loaded model goes on learning with the same bits.
+
+    Parameters
+    ----------
+    model : estimator
+        Any learner, vectoriser or transformer of fastlin; scikit-learn's Pipeline, FeatureUnion and simple
+        transformers.
+    path : str or path
+    dtype : {None, "float16", "float32", "float64", "int8"}
+        Not None: a file for serving, its weights in this type and without what only learning needs. Quantised weights
+        come back as float32.
+    prune : float
+        Weights up to this size are left out; above 0, a file for serving.
+    X, y : optional
+        Rows or texts, and their labels: to measure what the file costs in accuracy.
+
+    Returns
+    -------
+    dict
+        bytes; weights, how many of them are not zero; pruned, how many were left out; with X and y, accuracy and
+        accuracy_saved, that of the model as it is loaded from the file.
+
+    Examples
+    --------
+    >>> import fastlin, os, tempfile
+    >>> model = fastlin.Perceptron().fit([[1, 0], [0, 1]], ["a", "b"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.fastlin")
+    >>> report = fastlin.save(model, path)
+    >>> fastlin.load(path).predict([[1, 0]]).tolist()
+    ['a']
+    """
+    if (X is None) != (y is None):
+        raise ValueError("X and y must be given together")
+    packing = Packing(dtype, prune)
+    encoder = Encoder(lambda value, name: _described(value, name, encoder, packing))
+    described = _described(model, type(model).__name__, encoder, packing)
+    if packing.serving and not packing.packed:
+        raise ValueError(f"dtype and prune are for weights, of which this {type(model).__name__} has none")
+    header = {"model": described["model"], "fastlin": importlib.import_module("fastlin").__version__}
+    report: dict[str, Any] = {"bytes": write_archive(path, KIND, header, encoder.arrays)}
+    report |= {"weights": packing.weights, "pruned": packing.pruned}
+    if X is not None:
+        report |= {"accuracy": float(model.score(X, y)), "accuracy_saved": float(load(path).score(X, y))}
+    return report
+
+
+def load(path: Any, *, mmap: bool = True, verify: bool = True) -> Any:
+    """The model that a file holds, once every byte of it is proved.
+
+    Parameters
+    ----------
+    path : str or path
+    mmap : bool
+        Large arrays stay in the file, mapped read-only, and are shared by all processes that load it; False reads them
+        into memory. A mapped file must not be changed in place; `save` never does.
+    verify : bool
+        False leaves out the digests and the look at every weight, for a file that was verified before; never the
+        shapes.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, or not one that `save` wrote.
+    OSError
+        It cannot be read.
+    """
+    header, arrays = read_archive(path, KIND, mmap=mmap, verify=verify)
+    decode = Decoder(arrays, lambda kind, content: _restored(kind, content, decode, verify))
+    try:
+        with warnings.catch_warnings():  # of terms that no text has, and the like: said when it was fitted
+            warnings.simplefilter("ignore", UserWarning)
+            model = _restored("model", header.get("model"), decode, verify)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    return model
+
+
+def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any:
+    """A model, or a function that one may have, as JSON."""
+    if (function := name_of_function(value)) is not None:
+        return {"function": function}
+    if (kind := name_of(value)) is None:
+        what = f"{name} is a {type(value).__name__}"
+        if isinstance(value, BaseEstimator):
+            raise TypeError(f"{what}, a class that model files do not know")
+        if callable(value):
+            raise TypeError(f"{name} is a function: model files hold no code; set it to None before saving")
+        raise TypeError(f"{what}, which does not go into a model file: {value!r:.80}")
+    keeper = class_of(kind)[1]
+    parameters = {key: encoder(item, f"{name}.{key}") for key, item in value.get_params(deep=False).items()}
+    learnt = keeper.take(value, packing)
+    learnt |= {key: vars(value)[key] for key in ("feature_names_in_", "n_features_in_") if key in vars(value)}
+    state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
+    return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
+
+
+def _restored(kind: str, content: Any, decode: Decoder, verify: bool) -> Any:
+    """What `_described` said."""
+    if kind == "function":
+        return function_of(content)
+    if kind != "model":
+        raise ModelFileError(f"a value of the unknown kind {kind[:40]!r}")
+    if not isinstance(content, dict) or set(content) != {"class", "parameters", "learnt"}:
+        raise ModelFileError("no model")
+    found, keeper = class_of(content["class"])
+    parameters, learnt = content["parameters"], content["learnt"]
+    if not isinstance(parameters, dict) or not isinstance(learnt, dict):
+        raise ModelFileError("no model")
+    if not set(parameters) <= set(found._get_param_names()):
+        raise ModelFileError(f"parameters that {found.__name__} does not have")
+    try:
+        model = found(**{name: decode(value) for name, value in parameters.items()})
+        state = {name: decode(value) for name, value in learnt.items()}
+        columns = {name: state.pop(name) for name in ("n_features_in_", "feature_names_in_") if name in state}
+        _set_columns(model, **columns)
+        keeper.give(model, state, verify)
+        if columns and model.n_features_in_ != columns.get("n_features_in_"):
+            raise ValueError("columns that are not those of what was learnt")
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:  # whatever a class makes of arrays and parameters that it did not write itself
+        raise ModelFileError(f"no {found.__name__} is like this: {error!r:.300}") from None
+    return model
+
+
+def _set_columns(model: Any, n_features_in_: Any = None, feature_names_in_: Any = None) -> None:
+    """How many columns there are, and their names."""
+    if n_features_in_ is not None:
+        if type(n_features_in_) is not int:
+            raise ValueError(f"{n_features_in_!r} columns")
+        model.n_features_in_ = n_features_in_
+    if feature_names_in_ is not None:
+        if np.shape(feature_names_in_) != (n_features_in_,):
+            raise ValueError(f"names of {np.shape(feature_names_in_)} columns, of which there are {n_features_in_}")
+        model.feature_names_in_ = feature_names_in_

@@ -1,0 +1,289 @@
+"""What a model file holds of each vectoriser and transformer."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.store.exports import proved_labels
+from fastlin.store.keeping import Keeper, State, attributes, only
+from fastlin.store.weights import Packing
+from fastlin.text.hashing import Kept
+from fastlin.text.learned import Learned, checked_vocabulary
+from fastlin.text.products import Hashing, Tree
+from fastlin.text.tfidf import TfidfTransformer
+from fastlin.text.vocabulary import EngineTerms, PythonTerms, Terms
+from fastlin.validation import LIMITS, WIDEST
+
+FIELDS = {"hashing": ("depth", "powers", "groups", "n_buckets", "signs"), "tree": ("starts", "columns", "skip")}
+NODES = ("prefix", "last", "arena", "offsets")
+
+
+# Terms
+
+
+def _take_terms(terms: Terms) -> State:
+    if isinstance(terms, EngineTerms):
+        arrays = dict(zip(NODES, terms.vocabulary.arrays(), strict=True))
+        return arrays | {"stop_words": np.array(sorted(terms.stop_words), object)}
+    assert isinstance(terms, PythonTerms)
+    return {"terms": np.array(list(terms.numbers), object)}
+
+
+def _terms(model: Any, state: State) -> EngineTerms | PythonTerms:
+    """The terms as they were, for the model's parameters."""
+    plan = model._plan()
+    if (plan is None) != ("terms" in state):
+        raise ValueError("terms that the parameters do not read")
+    if plan is None:
+        python = PythonTerms()
+        if len(np.unique(python.add(state["terms"].tolist()))) < len(state["terms"]):
+            raise ValueError("a term twice")
+        return python
+    prefix, last, arena, offsets = (state[name] for name in NODES)
+    _prove_text(arena, offsets)
+    _prove_lengths(prefix, plan.ngrams[1])
+    stop_words = state["stop_words"].tolist()
+    terms = EngineTerms(plan, frozenset(stop_words))
+    ignored = terms.ignored
+    terms.__setstate__(
+        {"plan": plan, "stop_words": terms.stop_words, "ignored": ignored, "arrays": (prefix, last, arena, offsets)}
+    )
+    if terms.names(np.arange(ignored, dtype=np.int32)).tolist() != stop_words:
+        raise ValueError("stop words that are not the first terms")
+    return terms
+
+
+def _prove_text(arena: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    """Every string is UTF-8: all of them together are, and none begins inside of a character."""
+    arena[: int(offsets[-1])].tobytes().decode("utf-8", "surrogatepass")
+    starts = offsets[:-1][offsets[:-1] < len(arena)]
+    if (starts < 0).any() or ((arena[starts] & 0xC0) == 0x80).any():
+        raise ValueError("strings that begin inside of a character")
+
+
+def _prove_lengths(prefix: NDArray[np.int32], longest: int) -> None:
+    """No n-gram has more words than the parameters say."""
+    if not ((prefix >= -1) & (prefix < np.arange(len(prefix)))).all():
+        raise ValueError("n-grams that begin with themselves")
+    shorter = prefix
+    for _ in range(longest):
+        shorter = shorter[shorter >= 0]
+        if not len(shorter):
+            return
+        shorter = prefix[shorter]
+    raise ValueError("n-grams that are too long")
+
+
+# Counting vectorisers
+
+
+def _take_counts(model: Any, _: Packing) -> State:
+    if not hasattr(model, "_terms"):
+        return {}
+    learned = model._matching(model._terms)
+    state = {"n_documents": learned.n_documents, "fixed": bool(model.fixed_vocabulary_)}
+    if learned.given is None:
+        return state | {"columns": learned.columns, "rows": learned.rows, "terms": _take_terms(learned.terms)}
+    own = model.vocabulary is not None and checked_vocabulary(model.vocabulary) == learned.given
+    return state | {"given": None if own else learned.given, "frequencies": learned.frequencies}
+
+
+def _give_counts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001 - terms are always proved
+    if not state:
+        return
+    n_documents, fixed = state.pop("n_documents"), state.pop("fixed")
+    if type(n_documents) is not int or n_documents < 0 or type(fixed) is not bool:
+        raise ValueError("no number of documents")
+    if "given" in state:
+        learned = model._given(state.pop("given") or model.vocabulary)
+        frequencies = state.pop("frequencies")
+        if frequencies is not None:
+            _prove_frequencies(frequencies, learned.n_columns, n_documents)
+        learned.n_documents, learned.frequencies = n_documents, frequencies
+    else:
+        terms, columns, rows = _terms(model, state.pop("terms")), state.pop("columns"), state.pop("rows")
+        _prove_frequencies(rows, len(terms), n_documents)
+        learned = Learned(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
+    only(state)
+    model._terms, model.fixed_vocabulary_ = learned, fixed
+
+
+def _prove_frequencies(rows: NDArray[np.int64], n: int, n_documents: int) -> None:
+    if rows.dtype != np.int64 or rows.shape != (n,) or not ((rows >= 0) & (rows <= n_documents)).all():
+        raise ValueError("document frequencies that do not fit the terms")
+
+
+def _proved_columns(columns: NDArray[np.int32], n: int) -> int:
+    """How many columns there are, each of one term."""
+    if columns.dtype != np.int32 or columns.shape != (n,):
+        raise ValueError("columns that do not fit the terms")
+    known = columns[columns != -1]
+    if not np.array_equal(np.sort(known), np.arange(len(known))):
+        raise ValueError("columns that are not one for each term")
+    return len(known)
+
+
+def _take_tfidf_vectorizer(model: Any, packing: Packing) -> State:
+    state = {"counts": _take_counts(model, packing)}
+    return state | {"tfidf": model._tfidf} if hasattr(model, "_tfidf") else state
+
+
+def _give_tfidf_vectorizer(model: Any, state: State, verify: bool) -> None:
+    tfidf = state.pop("tfidf", None)
+    _give_counts(model, state.pop("counts"), verify)
+    only(state)
+    if tfidf is not None:
+        if not isinstance(tfidf, TfidfTransformer):
+            raise ValueError("no weights of terms")
+        if hasattr(tfidf, "idf_") and hasattr(model, "_terms") and len(tfidf.idf_) != model._terms.n_columns:
+            raise ValueError("weights that do not fit the terms")
+        model._tfidf = tfidf
+
+
+# TF-IDF
+
+
+def _take_tfidf(model: Any, _: Packing) -> State:
+    names = ("_idf", "_documents", "_n_documents", "_dtype")
+    return {name: vars(model)[name] for name in names if name in vars(model)}
+
+
+def _give_tfidf(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+    idf, documents = state.pop("_idf", None), state.pop("_documents", None)
+    if idf is not None:
+        model.idf_ = idf
+    elif "_n_documents" in state:
+        model._idf = None
+    if "_n_documents" in state:
+        model._n_documents, model._dtype, model._documents = state.pop("_n_documents"), state.pop("_dtype"), documents
+        if type(model._n_documents) is not int or model._dtype not in LIMITS:
+            raise ValueError("no number of documents")
+    if documents is not None:
+        _prove_frequencies(documents, len(documents), model._n_documents)
+        if idf is not None and len(idf) != len(documents):
+            raise ValueError("weights that do not fit the frequencies")
+    only(state)
+    width = len(model.idf_) if hasattr(model, "idf_") else getattr(model, "n_features_in_", 0)
+    if getattr(model, "n_features_in_", width) != width:
+        raise ValueError("weights that do not fit the columns")
+
+
+# Hashing
+
+
+def _take_hashing(model: Any, _: Packing) -> State:
+    kept = getattr(model, "_kept", None)
+    return {} if kept is None else {"terms": _take_terms(kept.terms), "rows": kept.rows}
+
+
+def _give_hashing(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+    if state:
+        terms, rows = _terms(model, state.pop("terms")), state.pop("rows")
+        only(state)
+        _prove_frequencies(rows, len(terms), 2**62)
+        model._kept = Kept(terms, rows)
+
+
+# Dicts
+
+
+def _take_dicts(model: Any, _: Packing) -> State:
+    return {"vocabulary_": model.vocabulary_} if hasattr(model, "vocabulary_") else {}
+
+
+def _give_dicts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+    if state:
+        vocabulary = state.pop("vocabulary_")
+        only(state)
+        if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
+            raise ValueError("a vocabulary without a column for each name")
+        model.vocabulary_, model.feature_names_ = vocabulary, sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+# Conjunctions
+
+
+def _take_conjunctions(model: Any, _: Packing) -> State:
+    if not hasattr(model, "_finder"):
+        return {}
+    finder = model._finder
+    kind = "hashing" if isinstance(finder, Hashing) else "tree"
+    return {"rank": model._rank, kind: {name: getattr(finder, name) for name in FIELDS[kind]}}
+
+
+def _give_conjunctions(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+    if not state:
+        return
+    rank = state.pop("rank")
+    kept = rank[rank >= 0]
+    if rank.dtype != np.int32 or rank.ndim != 1 or (rank < -1).any():
+        raise ValueError("columns without places")
+    if "hashing" in state:
+        model._finder, width = _hashing(state.pop("hashing"), len(rank))
+        if not np.array_equal(kept, np.flatnonzero(rank >= 0)):
+            raise ValueError("columns in other places")
+    else:
+        model._finder, width = _tree(state.pop("tree"), len(kept))
+        if not np.array_equal(kept, np.arange(len(kept))):
+            raise ValueError("columns in other places")
+    only(state)
+    model._rank, model.n_features_in_ = rank, len(rank)
+    model.n_output_features_ = width + (len(rank) if model.include_original else 0)
+
+
+def _hashing(fields: State, n_columns: int) -> tuple[Hashing, int]:
+    finder = Hashing(**fields)
+    if type(finder.depth) is not int or type(finder.n_buckets) is not int or finder.depth not in (2, 3):
+        raise ValueError("no conjunctions")
+    if not 1 <= finder.n_buckets <= WIDEST or finder.groups.dtype != np.uint64:
+        raise ValueError("no buckets")
+    if finder.groups.shape not in ((0,), (n_columns,)) or {type(finder.powers), type(finder.signs)} != {bool}:
+        raise ValueError("groups that do not fit the columns")
+    return finder, finder.n_buckets
+
+
+def _tree(fields: State, n_columns: int) -> tuple[Tree, int]:
+    finder, n = Tree(**fields), n_columns
+    if finder.skip not in (0, 1) or len(finder.starts) not in (1, 2) or len(finder.columns) != len(finder.starts):
+        raise ValueError("no conjunctions")
+    for starts, columns in zip(finder.starts, finder.columns, strict=True):
+        if starts.dtype != np.int64 or columns.dtype != np.int32 or starts.shape != (n + 1,) or columns.ndim != 1:
+            raise ValueError("conjunctions that do not extend those before")
+        if starts[0] != 0 or starts[-1] != len(columns) or (starts[1:] < starts[:-1]).any():
+            raise ValueError("conjunctions that do not lie one behind the other")
+        rises = np.diff(columns) > 0
+        rises[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(columns))] - 1] = True
+        if not rises.all() or not ((columns >= 0) & (columns < n_columns)).all():
+            raise ValueError("conjunctions of impossible columns")
+        n = len(columns)
+    return finder, sum(map(len, finder.columns))
+
+
+# Log-count ratios
+
+
+def _give_ratio(model: Any, state: State, verify: bool) -> None:
+    if state:
+        classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
+        rows = 1 if len(classes) == 2 else len(classes)
+        if ratio.dtype != np.float64 or ratio.ndim != 2 or len(ratio) != rows or not np.isfinite(ratio).all():
+            raise ValueError("ratios that do not fit the labels")
+        model.n_features_in_ = ratio.shape[1]
+    _RATIO.give(model, state, verify)
+
+
+_NOTHING = attributes()
+_RATIO = attributes("classes_", "log_ratio_")
+KEEPERS = {
+    "fastlin.Conjunctions": Keeper(_take_conjunctions, _give_conjunctions),
+    "fastlin.CountVectorizer": Keeper(_take_counts, _give_counts),
+    "fastlin.DictVectorizer": Keeper(_take_dicts, _give_dicts),
+    "fastlin.DocumentFeatures": _NOTHING,
+    "fastlin.Elementwise": _NOTHING,
+    "fastlin.FeatureHasher": _NOTHING,
+    "fastlin.HashingVectorizer": Keeper(_take_hashing, _give_hashing),
+    "fastlin.LogCountRatio": Keeper(_RATIO.take, _give_ratio),
+    "fastlin.TfidfTransformer": Keeper(_take_tfidf, _give_tfidf),
+    "fastlin.TfidfVectorizer": Keeper(_take_tfidf_vectorizer, _give_tfidf_vectorizer),
+}
