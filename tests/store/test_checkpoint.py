@@ -97,6 +97,6 @@ def test_arguments_are_checked(arguments, error):
 
 
 def test_values_that_do_not_go_into_a_file_are_named(path):
-    with pytest.raises(TypeError, match="header: object"):
+    with pytest.raises(TypeError, match=r"header\.x: object"):
         store.Checkpoint(path, 0, False, {}).save({"x": object()}, {})
     assert not path.exists()

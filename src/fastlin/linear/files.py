@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fastlin import validation
+from fastlin.data.scratch import Held
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import columns
 from fastlin.linear.online import SparseWeights
@@ -133,15 +134,23 @@ def _take_svm(model: Any, packing: Packing) -> State:
     model._check_fitted()
     state = _take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
     state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
-    return state if packing.serving else state | {"dual": getattr(model, "_dual", None)}
+    if not packing.serving and getattr(model, "_dual", None) is not None:
+        state["dual"] = [_copied(held) for held in model._dual[1]]
+    return state
+
+
+def _copied(held: Held) -> Any:
+    with held.map() as array:
+        return array.copy()
 
 
 def _give_svm(model: Any, state: State, verify: bool) -> None:
     dual = state.pop("dual", None)
-    if dual is not None and (dual.dtype != np.float64 or dual.ndim != 2 or not np.isfinite(dual).all()):
-        raise ValueError("dual variables that are none")
     _give_maxent(model, state, verify)
-    model._dual = dual
+    for alpha in dual or ():
+        if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
+            raise ValueError("dual variables that do not fit the weights")
+    model._dual = None if dual is None else ([len(alpha) for alpha in dual], [Held(alpha) for alpha in dual])
 
 
 def _take_candidates(model: Any, packing: Packing) -> State:

@@ -12,6 +12,8 @@ _FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_",
 
 
 def _give_cutoff(model: Any, state: State, verify: bool) -> None:
+    if not state:
+        return
     rows, counts = state["row_counts_"], state["counts_"]
     if rows.dtype != np.int64 or counts.dtype != np.float64 or rows.ndim != 1 or rows.shape != counts.shape:
         raise ValueError("counts that do not belong together")
@@ -20,6 +22,8 @@ def _give_cutoff(model: Any, state: State, verify: bool) -> None:
 
 
 def _give_features(model: Any, state: State, verify: bool) -> None:
+    if not state:
+        return
     support, order = state["support_"], state["order_"]
     if support.dtype != np.bool_ or support.ndim != 1 or not np.array_equal(np.sort(order), np.flatnonzero(support)):
         raise ValueError("features that are not those selected")

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.store.digest import crc32
+from fastlin.store.digest import crc32, crc32_in_threads
 from fastlin.store.layout import ALIGNMENT, END_SIZE, Member, directory_start, ending, last_member, local_header
 
 FORMAT = 1  # of the files written; those of earlier ones are read
@@ -250,7 +250,7 @@ def _read(raw: NDArray[np.uint8], kind: str, verify: bool) -> tuple[dict[str, An
             _refuse(f"{name} does not fit into the file")
         if raw[member.offset : member.start + len(head)].tobytes() != local_header(member) + head:
             _refuse(f"the header of {name} is not what {HEADER} says")
-        if verify and crc32(raw[member.start : member.stop]) != crc:
+        if verify and crc32_in_threads(raw[member.start : member.stop]) != crc:
             _refuse(f"{name} is damaged (CRC-32)")
         array = raw[member.start + len(head) : member.stop].view(dtype).reshape(shape)
         _check_values(name, array)

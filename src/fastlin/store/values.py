@@ -22,16 +22,19 @@ _SCALARS = {
 }
 _TYPES: dict[str, Any] = {**_SCALARS, "float": float, "int": int, "bool": bool}
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_COMPACT = 64  # names and numbers, from which on a dict of them lies in arrays
 _DEEPEST = 100
 
 Objects = Callable[[Any, str], Any]  # what becomes of a value that is none of these here; the name says where it stood
 
 
 class Encoder:
-    """Turns values into JSON, and collects their arrays."""
+    """Turns values into JSON, and collects their arrays; without arrays, all of a value is JSON."""
 
-    def __init__(self, objects: Objects | None = None) -> None:
+    def __init__(self, objects: Objects | None = None, arrays: bool = True) -> None:
         self.arrays: Arrays = {}
+        self._compact = _COMPACT if arrays else math.inf
+        self._has_arrays = arrays
         self._seen: dict[Any, str] = {}  # by where they lie: one array may be part of a model twice
         self._objects = objects
 
@@ -43,7 +46,7 @@ class Encoder:
             return value if math.isfinite(value) else {"float": repr(value)}
         if type(value) is list:
             return self._items(value, name)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and self._has_arrays:
             return self._array(value, name)
         for kind, write in _WRITERS:
             if isinstance(value, kind):
@@ -85,7 +88,7 @@ class Encoder:
         return [self.add(text, f"{name}.text"), self.add(offsets, f"{name}.offsets")]
 
     def _mapping(self, value: dict[Any, Any], name: str) -> Any:
-        if set(map(type, value)) == {str} and set(map(type, value.values())) == {int}:
+        if len(value) >= self._compact and set(map(type, value)) == {str} and set(map(type, value.values())) == {int}:
             numbers = np.array(list(value.values()))
             if numbers.dtype == np.int64:
                 return {"numbers": [*self._strings(list(value), name), self.add(numbers, f"{name}.numbers")]}
@@ -210,11 +213,7 @@ def strings(text: NDArray[Any], offsets: NDArray[Any]) -> NDArray[np.object_]:
 
 def encode(value: Any, name: str) -> Any:
     """A value without arrays as JSON."""
-    encoder = Encoder()
-    content = encoder(value, name)
-    if encoder.arrays:
-        raise TypeError(f"{name}: arrays go beside the header, not into it: {', '.join(encoder.arrays)}")
-    return content
+    return Encoder(arrays=False)(value, name)
 
 
 def decode(value: Any) -> Any:

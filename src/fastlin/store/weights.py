@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import memory
 from fastlin.store.archive import ModelFileError
-from fastlin.store.bounds import largest
+from fastlin.store.digest import largest
 from fastlin.validation import LIMITS, one_of, real_number
 
 State = dict[str, Any]

@@ -1,0 +1,132 @@
+"""Models of every class that a file may hold, and files made wrong on purpose."""
+
+import json
+import warnings
+import zlib
+
+import numpy as np
+import sklearn.decomposition
+import sklearn.feature_extraction
+import sklearn.feature_extraction.text
+import sklearn.feature_selection
+import sklearn.preprocessing
+from sklearn.pipeline import make_pipeline, make_union
+
+import fastlin
+from fastlin import select
+from fastlin.store import layout
+
+rng = np.random.default_rng(0)
+X = rng.poisson(0.6, (90, 12)).astype(float)
+CODES = rng.integers(0, 4, 90)
+TEXTS = [f"a good dog, no {'bad' if i % 3 else 'fine'} cat number {i % 7} of {i % 11} Straße" for i in range(40)]
+ANSWERS = ["bad" if i % 3 else "good" for i in range(40)]
+DICTS = [{"word": f"w{i % 5}", "length": i, "flag": True} for i in range(20)]
+LABELS = {
+    "integers": CODES - 1,
+    "two": CODES % 2,
+    "booleans": CODES > 1,
+    "strings": np.array(["a", "b", "ß", "\U0001f600"])[CODES],
+    "objects": np.array(["a", "b", "ß", "longer"], object)[CODES],
+    "bytes": np.array([b"a", b"b", b"c", b"d"])[CODES],
+    "floats": CODES.astype(float),
+}
+
+FEW = {"max_iter": 3, "tol": None, "random_state": 0}
+ONLINE = {
+    "perceptron": fastlin.Perceptron(**FEW),
+    "averaged": fastlin.Perceptron(average=True, **FEW),
+    "pa": fastlin.PassiveAggressiveClassifier(**FEW),
+    "mira": fastlin.MIRAClassifier(**FEW),
+    "log": fastlin.SGDClassifier(loss="log_loss", **FEW),
+    "averaged sgd": fastlin.SGDClassifier(average=True, alpha=0.01, **FEW),
+    "l1": fastlin.SGDClassifier(penalty="l1", alpha=0.01, **FEW),
+    "adagrad": fastlin.SGDClassifier(learning_rate="adagrad", penalty="elasticnet", dtype="float32", **FEW),
+    "pegasos": fastlin.SGDClassifier(learning_rate="pegasos", class_weight={0: 2.0}, **FEW),
+}
+BATCH = {
+    "logistic": fastlin.LogisticRegression(max_iter=30, tol=1e-2),
+    "observed": fastlin.LogisticRegression(max_iter=30, tol=1e-2, weights="observed", prior_mean=0.5),
+    "float32": fastlin.LogisticRegression(max_iter=30, tol=1e-2, dtype="float32", prior_variance=np.arange(1.0, 13)),
+    "cv": fastlin.LogisticRegressionCV(Cs=[0.1, 1], cv=2, tol=1e-2),
+    "svm": fastlin.LinearSVC(max_iter=5, random_state=0),
+    "svm, warm": fastlin.LinearSVC(max_iter=5, random_state=0, warm_start=True, multi_class="crammer_singer"),
+}
+COUNTED = {"bayes": fastlin.MultinomialNB(), "bayes, prior": fastlin.MultinomialNB(alpha=np.arange(12.0))}
+LEARNERS = ONLINE | BATCH | COUNTED
+
+VECTORISERS = {
+    "count": fastlin.CountVectorizer(),
+    "count, patterns": fastlin.CountVectorizer(token_pattern="[a-z]+x?", stop_words=["no"], dtype=np.int32),
+    "count, given": fastlin.CountVectorizer(vocabulary=["dog", "cat", "not there", "good dog"], ngram_range=(1, 2)),
+    "count, many": fastlin.CountVectorizer(min_df=2, max_features=9, negation=True, prefixes=(2, 3), binary=True),
+    "tfidf": fastlin.TfidfVectorizer(ngram_range=(1, 3), stop_words="english", sublinear_tf=True),
+    "tfidf, characters": fastlin.TfidfVectorizer(analyzer="char", ngram_range=(1, 3), strip_accents="unicode"),
+    "tfidf, given": fastlin.TfidfVectorizer(vocabulary={"dog": 1, "cat": 0}, dtype=np.float32, norm=None),
+    "hashing": fastlin.HashingVectorizer(n_features=64),
+    "hashing, names": fastlin.HashingVectorizer(n_features=64, names=20, ngram_range=(1, 2)),
+    "documents": fastlin.DocumentFeatures(["words", "capitals"]),
+    "union": make_union(fastlin.CountVectorizer(), fastlin.DocumentFeatures()),
+    "sk count": sklearn.feature_extraction.text.CountVectorizer(),
+    "sk hashing": sklearn.feature_extraction.text.HashingVectorizer(n_features=64),
+    "sk tfidf": sklearn.feature_extraction.text.TfidfVectorizer(),
+}
+TRANSFORMERS = {
+    "conjunctions": fastlin.Conjunctions(include_original=True),
+    "triples": fastlin.Conjunctions(degree=3, interaction_only=False, min_df=2),
+    "groups": fastlin.Conjunctions(groups=[[0, 1, 2], [3, 4, 5]]),
+    "hashed": fastlin.Conjunctions(n_features=64, groups=[[0, 1], [2, 3]]),
+    "elementwise": fastlin.Elementwise(("identity", "log")),
+    "ratio": fastlin.LogCountRatio(),
+    "tf-idf": fastlin.TfidfTransformer(),
+    "tf": fastlin.TfidfTransformer(use_idf=False, norm="l1"),
+    "cutoff": select.CountCutoff(min_rows=40),
+    "features": select.SelectFeatures(n_features=4, step=2, tol=1e-3),
+    "by count": select.SelectFeatures(n_features=4, method="chi2", tol=1e-3),
+    "normaliser": sklearn.preprocessing.Normalizer(),
+    "max": sklearn.preprocessing.MaxAbsScaler(),
+    "standard": sklearn.preprocessing.StandardScaler(),
+    "binary": sklearn.preprocessing.Binarizer(threshold=0.5),
+    "best": sklearn.feature_selection.SelectKBest(sklearn.feature_selection.chi2, k=3),
+    "our best": sklearn.feature_selection.SelectKBest(select.chi2, k=3),
+    "percentile": sklearn.feature_selection.SelectPercentile(percentile=50),
+    "variance": sklearn.feature_selection.VarianceThreshold(0.1),
+    "svd": sklearn.decomposition.TruncatedSVD(3, random_state=0),
+    "sk tf-idf": sklearn.feature_extraction.text.TfidfTransformer(),
+    "pipeline": make_pipeline(sklearn.preprocessing.MaxAbsScaler(), "passthrough", fastlin.Elementwise()),
+}
+OF_DICTS = {
+    "dicts": fastlin.DictVectorizer(),
+    "unsorted": fastlin.DictVectorizer(sort=False, dtype=np.float32),
+    "hasher": fastlin.FeatureHasher(n_features=32),
+    "sk dicts": sklearn.feature_extraction.DictVectorizer(),
+    "sk hasher": sklearn.feature_extraction.FeatureHasher(n_features=32),
+}
+
+
+def fitted(model, *data):
+    model = sklearn.base.clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data)
+
+
+def of_texts():
+    """A small model of texts with all that one usually has."""
+    steps = fastlin.TfidfVectorizer(ngram_range=(1, 2)), fastlin.SGDClassifier(average=True, **FEW)
+    return fitted(make_pipeline(*steps), TEXTS, ANSWERS)
+
+
+def forge(path, whole, contents):
+    """A file with any JSON and any contents of members, everything else as it must be."""
+    members, parts = [], []
+
+    def add(name, content):
+        member = layout.Member(name, members[-1].stop if members else 0, len(content), zlib.crc32(content))
+        members.append(member)
+        parts.append(layout.local_header(member) + content)
+
+    for name, content in contents.items():
+        add(f"{name}.npy", content)
+    add("model.json", whole if isinstance(whole, bytes) else json.dumps(whole, separators=(",", ":")).encode())
+    path.write_bytes(b"".join(parts) + layout.ending(members))
