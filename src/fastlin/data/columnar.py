@@ -53,9 +53,9 @@ def tables(
                 yield block
             else:
                 yield part.documents()
-    except FileNotFoundError:
+    except (ReadError, FileNotFoundError):
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # names of columns may be no UTF-8
         raise ReadError(file.name, 0, f"the {form} file is damaged or not whole: {error}"[:300]) from error
 
 

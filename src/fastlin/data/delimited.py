@@ -88,17 +88,25 @@ class Tsv:
             record = lines[first].decode(*self.decoder).split(self.delimiter)
         except UnicodeDecodeError as error:
             raise ReadError(path, first + 1, explained(error)) from error
-        if self.fields.usual and not (self.fields.header or set(NAMES) <= {name.lower() for name in record}):
+        if (
+            self.fields.usual
+            and self.delimiter == "\t"
+            and not (self.fields.header or set(NAMES) <= {name.lower() for name in record})
+        ):
             self.parse = self.whole if self.fields.label is None else self.halves
             return 0
         return first + 1 if self.fields.begin(path, record) else 0
 
     def halves(self, lines: list[bytes]) -> Columns:
-        delimiter = self.delimiter
-        halves = [line.partition(delimiter) for line in self.decoder.each(lines) if line]
+        """label<TAB>text. Equal labels become one string."""
+        halves = [line.partition(b"\t") for line in lines if line]
         if not all(half[1] for half in halves):
-            raise ValueError(f"there is no {delimiter!r} between a label and a text")
-        return Columns([half[2] for half in halves], [half[0] for half in halves], None)
+            raise ValueError("there is no tab between a label and a text")
+        texts = self.decoder.each([half[2] for half in halves])
+        labels = [half[0] for half in halves]
+        names = list(set(labels))
+        known = dict(zip(names, self.decoder.each(names), strict=True))
+        return Columns(texts, [known[label] for label in labels], None)
 
     def whole(self, lines: list[bytes]) -> Columns:
         return Columns([line for line in self.decoder.each(lines) if line], None, None)

@@ -71,7 +71,7 @@ def parsed(
 
 def explained(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
-        what = f"byte {error.start} of the line is {error.object[error.start]:#04x}, which is not {error.encoding}"
+        what = f"the byte {error.object[error.start]:#04x} is not {error.encoding}"
         return f"{what}; errors='replace' reads it nonetheless"
     return str(error)
 

@@ -139,9 +139,8 @@ def load_svmlight(
     >>> import io
     >>> from fastlin.data import load_svmlight
     >>> X, y = load_svmlight(io.BytesIO(b"1 1:0.5 3:2\\n-1 2:1e-3 # a comment\\n"))
-    >>> X.toarray(), y
-    (array([[0.5  , 0.   , 2.   ],
-           [0.   , 0.001, 0.   ]]), array([ 1., -1.]))
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1.0, -1.0])
     """
     one_of("zero_based", zero_based, [True, False, "auto"])
     if n_features is not None and whole_number("n_features", n_features, 1) > WIDEST:

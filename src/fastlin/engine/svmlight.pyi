@@ -20,6 +20,9 @@ ALL: int
 def count_lines(text: bytes) -> int: ...
 def powers() -> NDArray[np.uint64]: ...
 
+class Memory:
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
 class Parser:
     grouping: int
 

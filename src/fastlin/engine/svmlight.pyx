@@ -7,13 +7,20 @@ no more rows than line ends. Lines end with \\n, \\r or both; blanks and tabs st
 
 import numpy as np
 
-from cpython cimport array
+from cpython.buffer cimport PyBuffer_FillInfo
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from fastlin.engine.decimals cimport (
     farthest, known_digits, no_digits, read_digits, read_number, rounded, trailing_zeros,
 )
+
+cdef extern from "text.h" nogil:
+    void* grown "fastlin_grown"(void*, size_t used, size_t wanted, size_t* room) noexcept
+    void fitted "fastlin_fitted"(void*, size_t size, size_t* room) noexcept
+    void freed "fastlin_freed"(void*, size_t room) noexcept
+
+FLOAT, LONG, INT = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32)
 
 # what is wrong with a text
 SOUND, LABEL, LABELS, WEIGHT, GROUP, GROUPLESS, INDEX, RANGE, ORDER, VALUE, FINITE = range(11)
@@ -142,7 +149,10 @@ cdef inline const uint8_t* usual_entry(
         others &= others - 1
         end = trailing_zeros(others | 1ULL << 63)
         digits = end - colon - 2
-        w = known_digits(p + colon + 1, dot - colon - 1, 0)
+        if dot == colon + 2:
+            w = p[dot - 1] - c"0"
+        else:
+            w = known_digits(p + colon + 1, dot - colon - 1, 0)
         w = known_digits(p + dot + 1, end - dot - 1, w)
     else:
         end = dot
@@ -199,10 +209,42 @@ cdef inline Fault entries(
         k += 1
 
 
+cdef class Memory:
+    """A column that grows without an end being known, in large pages where there is much of it."""
+
+    cdef char* data
+    cdef size_t room
+    cdef Py_ssize_t size
+
+    def __dealloc__(self):
+        freed(self.data, self.room)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.data, self.size, 0, flags)
+
+    cdef int need(self, size_t used, size_t wanted) except -1:
+        """Room for so many bytes, the used ones kept."""
+        cdef void* larger
+        if wanted > self.room:
+            larger = grown(self.data, used, wanted, &self.room)
+            if larger == NULL:
+                raise MemoryError(f"no memory for {wanted} bytes of rows")
+            self.data = <char*>larger
+        return 0
+
+    cdef object array(self, Py_ssize_t n, dtype):
+        """The first n values, which own the memory from now on; the rest of it is given back."""
+        if n == 0:
+            return np.empty(0, dtype)
+        self.size = n * dtype.itemsize
+        fitted(self.data, self.size, &self.room)
+        return np.frombuffer(self, dtype)
+
+
 cdef class Parser:
     """Rows that grow text by text."""
 
-    cdef array.array kept_labels, kept_weights, kept_groups, kept_ends, kept_indices, kept_values, kept_label_ends
+    cdef Memory labels, weights, groups, ends, indices, values, label_ends
     cdef const uint64_t[:, ::1] table
     cdef bint weighted, multilabel
     cdef readonly int grouping
@@ -221,12 +263,15 @@ cdef class Parser:
         self.grouping, self.weighted, self.multilabel = grouping, weighted, multilabel
         self.forget()
 
-    cdef void forget(self):
-        self.kept_labels, self.kept_weights = array.array("d"), array.array("d")
-        self.kept_groups, self.kept_ends = array.array("q"), array.array("q", [0])
-        self.kept_indices, self.kept_values = array.array("i"), array.array("d")
-        self.kept_label_ends = array.array("q", [0])
+    cdef int forget(self) except -1:
+        self.labels, self.weights, self.groups, self.ends = Memory(), Memory(), Memory(), Memory()
+        self.indices, self.values, self.label_ends = Memory(), Memory(), Memory()
         self.n = self.rows = self.n_labels = 0
+        self.reserve(0, 0, 0)
+        (<int64_t*>self.ends.data)[0] = 0
+        if self.multilabel:
+            (<int64_t*>self.label_ends.data)[0] = 0
+        return 0
 
     def read(self, const uint8_t[::1] text, Py_ssize_t start):
         """Append the rows of a text that ends with a line end, from byte `start` on: (fault, the byte it is at)."""
@@ -249,33 +294,33 @@ cdef class Parser:
         cdef Py_ssize_t grouped = self.rows if self.grouping == all_groups else 0
         cdef Py_ssize_t several = self.rows + 1 if self.multilabel else 0
         found = (
-            cut(self.kept_labels, self.n_labels, np.float64),
-            cut(self.kept_weights, self.rows if self.weighted else 0, np.float64),
-            cut(self.kept_groups, grouped, np.int64),
-            cut(self.kept_ends, self.rows + 1, np.int64),
-            cut(self.kept_indices, self.n, np.int32),
-            cut(self.kept_values, self.n, np.float64),
-            cut(self.kept_label_ends, several, np.int64),
+            self.labels.array(self.n_labels, FLOAT),
+            self.weights.array(self.rows if self.weighted else 0, FLOAT),
+            self.groups.array(grouped, LONG),
+            self.ends.array(self.rows + 1, LONG),
+            self.indices.array(self.n, INT),
+            self.values.array(self.n, FLOAT),
+            self.label_ends.array(several, LONG),
         )
         self.forget()
         return found
 
     cdef int reserve(self, Py_ssize_t rows, Py_ssize_t n, Py_ssize_t n_labels) except -1:
         """Room for so many in all."""
-        need(self.kept_labels, n_labels)
-        need(self.kept_weights, rows if self.weighted else 0)
-        need(self.kept_groups, rows)
-        need(self.kept_ends, rows + 1)
-        need(self.kept_indices, n)
-        need(self.kept_values, n)
-        need(self.kept_label_ends, rows + 1 if self.multilabel else 0)
+        self.labels.need(8 * self.n_labels, 8 * n_labels)
+        self.weights.need(8 * self.rows, 8 * rows if self.weighted else 0)
+        self.groups.need(8 * self.rows, 8 * rows if self.grouping != any_groups else 0)
+        self.ends.need(8 * self.rows + 8, 8 * rows + 8)
+        self.indices.need(4 * self.n, 4 * n)
+        self.values.need(8 * self.n, 8 * n)
+        self.label_ends.need(8 * self.rows + 8, 8 * rows + 8 if self.multilabel else 0)
         return 0
 
     cdef void read_lines(self, Place* at) noexcept nogil:
         """Row after row, for as long as nothing is wrong."""
-        cdef int32_t* indices = <int32_t*>self.kept_indices.data.as_ints
-        cdef double* values = self.kept_values.data.as_doubles
-        cdef int64_t* ends = <int64_t*>self.kept_ends.data.as_longlongs
+        cdef int32_t* indices = <int32_t*>self.indices.data
+        cdef double* values = <double*>self.values.data
+        cdef int64_t* ends = <int64_t*>self.ends.data
         while at.p < at.end:
             at.p = skip_blanks(at.p)
             if not (ends_line(at.p[0]) or at.p[0] == c"#"):
@@ -285,25 +330,25 @@ cdef class Parser:
                 if at.fault:
                     self.n_labels = self.rows
                     if self.multilabel:
-                        self.n_labels = <Py_ssize_t>self.kept_label_ends.data.as_longlongs[self.rows]
+                        self.n_labels = <Py_ssize_t>(<int64_t*>self.label_ends.data)[self.rows]
                     return
                 self.rows += 1
                 ends[self.rows] = self.n
                 if self.multilabel:
-                    self.kept_label_ends.data.as_longlongs[self.rows] = self.n_labels
+                    (<int64_t*>self.label_ends.data)[self.rows] = self.n_labels
             while not ends_line(at.p[0]):       # a comment
                 at.p += 1
             at.p += 1
 
     cdef Fault head(self, Place* at) noexcept nogil:
         """The label or labels of a line, its weight and its group."""
-        cdef double* weights = self.kept_weights.data.as_doubles
+        cdef double* weights = <double*>self.weights.data
         cdef const uint8_t* first = at.p
         cdef Fault fault
         if self.weighted:
             weights[self.rows] = 1.0
         while True:
-            fault = number(at, self.kept_labels.data.as_doubles + self.n_labels, bad_label)
+            fault = number(at, <double*>self.labels.data + self.n_labels, bad_label)
             if fault:
                 return fault
             self.n_labels += 1
@@ -319,7 +364,7 @@ cdef class Parser:
                 return bad_weight
         elif at.p[0] == c":" and self.multilabel:
             at.p = first                        # there is no label
-            self.n_labels = <Py_ssize_t>self.kept_label_ends.data.as_longlongs[self.rows]
+            self.n_labels = <Py_ssize_t>(<int64_t*>self.label_ends.data)[self.rows]
         elif not ends_token(at.p[0]):
             at.p = first
             return bad_label
@@ -337,17 +382,4 @@ cdef class Parser:
             self.grouping = all_groups if here else no_groups
         if here != (self.grouping == all_groups):
             return no_group
-        return one_group(at, <int64_t*>self.kept_groups.data.as_longlongs + self.rows) if here else sound
-
-
-cdef int need(array.array kept, Py_ssize_t n) except -1:
-    """Room for n; what grows grows by a half at least."""
-    if len(kept) < n:
-        array.resize(kept, max(n, len(kept) + len(kept) // 2))
-    return 0
-
-
-cdef object cut(array.array kept, Py_ssize_t n, dtype):
-    """The first n, the rest freed."""
-    array.resize(kept, n)
-    return np.frombuffer(kept, dtype) if n else np.empty(0, dtype)
+        return one_group(at, <int64_t*>self.groups.data + self.rows) if here else sound
