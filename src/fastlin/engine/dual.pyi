@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -5,7 +7,7 @@ def ascend(
     task: NDArray[np.void],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    values: NDArray[np.float64],
+    values: NDArray[Any],
     labels: NDArray[np.int32],
     C: NDArray[np.float64],
     norms: NDArray[np.float64],
@@ -32,5 +34,5 @@ def inspect(
     gaps: NDArray[np.float64],
     skip: NDArray[np.int32],
 ) -> None: ...
-def squared_norms(indptr: NDArray[np.int64], values: NDArray[np.float64], norms: NDArray[np.float64]) -> None: ...
+def squared_norms(indptr: NDArray[np.int64], values: NDArray[Any], norms: NDArray[np.float64]) -> None: ...
 def squared_size(W: NDArray[np.float64]) -> float: ...

@@ -29,7 +29,7 @@ Measured (one core with AVX-512; IMDB: 1 column, 20 Newsgroups: 20 labels), time
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport add_row, prefetch, prefetch_range, score_row, squared_norm
+from fastlin.engine.csr cimport add_row, number, prefetch, prefetch_range, score_row, squared_norm
 
 cdef enum:
     DROPPED = -1                     # `skip` of a row that waits for the next inspection
@@ -169,7 +169,7 @@ cdef inline bint step_row(Task* task, const double* s, Py_ssize_t K, Py_ssize_t 
     return True
 
 
-def ascend(Task[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
+def ascend(Task[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
            const int32_t[::1] labels, const double[::1] C, const double[::1] norms, const int64_t[::1] order,
            Py_ssize_t position, int64_t budget, double[:, ::1] W, double[::1] bias, double[:, ::1] alpha,
            double[:, ::1] limits, double[::1] gaps, int32_t[::1] skip, int32_t[::1] wait, double[:, ::1] spare):
@@ -183,7 +183,7 @@ def ascend(Task[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices
     cdef bint rests, moved
     cdef double before
     cdef const int32_t* columns = &indices[0] if indices.shape[0] else NULL
-    cdef const double* reals = &values[0] if values.shape[0] else NULL
+    cdef const number* reals = &values[0] if values.shape[0] else NULL
     with nogil:
         while position < end and work < budget:
             i = order[position]
@@ -284,7 +284,7 @@ def inspect(Task[::1] task, const double[:, ::1] scores, Py_ssize_t start, const
                 skip[i] = 0
 
 
-def squared_norms(const int64_t[::1] indptr, const double[::1] values, double[::1] norms):
+def squared_norms(const int64_t[::1] indptr, const number[::1] values, double[::1] norms):
     """norms[i] = ‖x_i‖²."""
     cdef Py_ssize_t i
     if values.shape[0] == 0:

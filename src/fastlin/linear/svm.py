@@ -3,7 +3,6 @@
 import copy
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
 from fastlin.data.scratch import Held, Scratch
-from fastlin.linear.base import Scorer, SparseClassifier, Whole, dense_scorer
+from fastlin.linear.base import Scorer, SparseClassifier, dense_scorer
 from fastlin.linear.labels import columns
 from fastlin.optim.dual import Ascent, Costs, Group, Problem, groups, signed, total, train
 from fastlin.validation import one_of, real_number, whole_number
@@ -149,17 +148,18 @@ class LinearSVC(SparseClassifier):
         self.warm_start = warm_start
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
-            Dense or sparse; a CSR of float64 with int32 indices is used where it lies.
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse; a CSR of float64 with int32 indices is used where it lies. A corpus is visited a segment at
+            a time, in random orders of segments and of rows within them, and brings labels and weights.
         y : array of shape (n_samples,)
-            Labels: strings or integers.
+            Labels: strings or integers. None with a Corpus.
         sample_weight : array of shape (n_samples,), optional
-            w: multiplies the loss of each row; rows of weight 0 are left out.
+            w: multiplies the loss of each row; rows of weight 0 are left out. None with a Corpus.
 
         Returns
         -------
@@ -167,13 +167,11 @@ class LinearSVC(SparseClassifier):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model, options = copy.copy(self), self._options()
-        generator, real = validation.as_generator(self.random_state), np.dtype(np.float64)
-        corpus = model._labelled(X, y, sample_weight, reset=True, dtype=real)
+        generator = validation.as_generator(self.random_state)
+        corpus = model._labelled(X, y, sample_weight, reset=True, dtype=np.dtype(np.float64))
         classes = corpus.classes
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        if isinstance(corpus, Whole):
-            corpus = replace(corpus, rows=corpus.rows.astype(real))
         n_columns, joint = columns(len(classes)), options.joint
         costs = Costs(
             options.C,

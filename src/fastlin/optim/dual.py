@@ -1,20 +1,24 @@
-"""The driver of dual coordinate ascent: groups of labels, segments, epochs, orders, the gap that ends a fit.
+"""The driver of dual coordinate ascent: groups of labels, rounds, epochs, orders, the gap that ends a fit.
 
-An epoch opens every segment of rows once, in a random order, and all groups of labels visit it meanwhile, each its rows
-that are due, round after round until these come to a good part of the segment (block minimisation, Yu et al. 2010; of
-one segment, in memory, that is all there is to an epoch). What a row has to keep lies with its segment.
+A round opens the segments of the corpus in a random order, and all groups of labels visit the rows of theirs that are
+due there, in a random order again. What a row has to keep lies with its segment.
+
+Measured: several rounds in a segment while it is open (block minimisation, Yu et al. 2010) needs up to 30 times the
+visits; what a segment wins against the others is lost when they have their turn.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run, validation
+from fastlin.data import Segment
 from fastlin.data.scratch import Held, Scratch
 from fastlin.engine import dual
 from fastlin.engine.memory import zeros
@@ -27,6 +31,9 @@ TASK = np.dtype(
     ]
 )
 WIDTH = 8  # labels of a group: a cache line of weights a feature
+VISITS = 64  # of segments in a round, where there are several: they take turns, each time with some of their rows
+AHEAD = 0.02  # of the mean ‖x‖²: how fast the intercept follows the dual variables in a round of several segments,
+SLOWEST = 1e-4  # and the least share of its own speed
 EPOCH = 2  # an epoch visits at least one row in so many
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
 # By whether the problem is joint: a row waits when its gap is below this share of the mean gap, so many rounds at most.
@@ -53,7 +60,7 @@ class Block(NamedTuple):
     """A segment, as the ascent sees it."""
 
     number: int
-    rows: Rows  # float64
+    rows: Rows
     labels: NDArray[np.int32]
     C: Floats  # a row's own; 0 leaves it out
     norms: Floats
@@ -66,17 +73,23 @@ class Problem:
         self.corpus, self.costs, self.scratch = corpus, costs, scratch
         self.sizes = np.diff(corpus.bounds).tolist()
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
-        heaviest = [self._prepare(block, corpus.segment(block.number).weights) for block in self.blocks()]
-        if not max(heaviest) > 0:
+        facts = [self._prepare(block, corpus.segment(block.number)) for block in self.blocks()]
+        if not max(largest for largest, _ in facts) > 0:
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
+        rate = AHEAD * sum(squares for _, squares in facts) / len(corpus)
+        self.share = 1.0
+        if len(facts) > 1 and costs.scaling and rate > 0:
+            self.share = max(SLOWEST, rate / (rate + costs.scaling**2))
+        for C, norms in zip(self.C, self.norms, strict=True):
+            with C.map() as its_C, norms.map() as its_norms:
+                self._bend(its_C, its_norms)
 
     @contextmanager
     def block(self, index: int) -> Iterator[Block]:
         """A segment and what belongs to it."""
         segment = self.corpus.segment(index)
-        rows = validation.check_values(segment.rows, start=segment.start).astype(np.dtype(np.float64))
         with self.C[index].map() as C, self.norms[index].map() as norms:
-            yield Block(index, rows, segment.codes, C, norms)
+            yield Block(index, segment.rows, segment.codes, C, norms)
 
     def blocks(self) -> Iterator[Block]:
         """All of them in order."""
@@ -84,20 +97,24 @@ class Problem:
             with self.block(index) as block:
                 yield block
 
-    def _prepare(self, block: Block, weights: Floats) -> float:
-        """C and the squared norms of the rows; returns the largest C."""
-        costs = self.costs
+    def _prepare(self, block: Block, segment: Segment) -> tuple[float, float]:
+        """Check the rows, note their C and squared norms; returns the largest C and the sum of the norms."""
+        costs, weights = self.costs, segment.weights
+        validation.check_values(block.rows, dtype=np.dtype(np.float64), start=segment.start)
         if costs.factors is not None:
             weights = costs.factors[block.labels] * (weights if len(weights) else 1.0)
         block.C[:] = costs.C / costs.share * (weights if len(weights) else 1.0)
         if (block.C[weights > 0 if len(weights) else ...] <= 0).any():
             raise ValueError(f"C = {costs.C:g} times the smallest weight of a row is no positive number")
         dual.squared_norms(block.rows.indptr, block.rows.values, block.norms)
-        block.norms[:] += costs.scaling**2
-        some, least = block.C > 0, np.ones(len(block.C))
-        np.divide(1e-200, block.C, where=some, out=least)  # a number above the true one only makes steps shorter
-        np.maximum(block.norms, np.maximum(1e-290, least), out=block.norms)
-        return float(block.C.max())
+        return float(block.C.max()), float(block.norms.sum())
+
+    def _bend(self, C: Floats, norms: Floats) -> None:
+        """Squared norms to curvatures, with the intercept; a number above the true one only makes steps shorter."""
+        norms += self.share * self.costs.scaling**2
+        least = np.ones(len(C))
+        np.divide(1e-200, C, where=C > 0, out=least)
+        np.maximum(norms, np.maximum(1e-290, least), out=norms)
 
 
 class Kept(NamedTuple):
@@ -117,23 +134,22 @@ class Group:
         self.problem, self.columns = problem, slice(first, stop)
         self.generator = np.random.Generator(random)
         self.weights = zeros((problem.corpus.shape[1], width))
-        self.bias = np.zeros(width)
+        self.bias, self.ahead = np.zeros(width), np.zeros(width)
         self.task = np.zeros(1, TASK)
-        self.task["squared"], self.task["joint"], self.task["scaling"] = costs.squared, costs.joint, costs.scaling
+        self.task["squared"], self.task["joint"] = costs.squared, costs.joint
+        self.task["scaling"] = costs.scaling * np.sqrt(problem.share)
         self.task["first"] = first + (costs.n_columns == 1)  # a single column is that of label 1
         self.task["patience"] = PATIENCE[costs.joint]
         self._kept = [self._nothing(problem.scratch, size, width) for size in sizes]
         for C, kept in zip(problem.C, self._kept, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
                 skip[its_C == 0] = -2
-        # of each segment: the sum of its gaps; of the last round there: gaps met, rows visited, limits for dropping
-        self.gaps, self.met, self.due = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes), np.int64)
-        self.extremes = np.empty((2, len(sizes), width))
         self.limits, self.spare = np.empty((4, width)), np.empty((3, width))
-        self.visited = np.zeros(len(sizes), bool)  # since the last inspection
-        self._forget()
+        self._forget_limits()
+        self.gaps = np.zeros(len(sizes))  # of each segment, as last seen
         self.value, self.gap, self.objective = 0.0, np.inf, np.nan
-        self.visits, self.goal, self.measured, self.finished, self.cancelled = 0, 0, False, False, False
+        self.visits = self.size = 0  # in this epoch, and in this round
+        self.measured, self.finished, self.cancelled = False, False, False
 
     @staticmethod
     def _nothing(scratch: Scratch, size: int, width: int) -> Kept:
@@ -169,6 +185,7 @@ class Group:
                 run.backward(block.rows, again, self.weights, None)
                 total += again.sum(axis=0)
         self.bias = costs.scaling * total
+        self.ahead[:] = 0
 
     def signed(self, index: int, labels: NDArray[np.int32]) -> Floats:
         """The multiples of a segment's rows whose sum over all segments the weights are."""
@@ -179,51 +196,57 @@ class Group:
         """Which column is that of each row's label."""
         return labels[:, None] == self.task["first"] + np.arange(len(self.bias))
 
-    def enter(self, block: Block) -> None:
-        """Plan the visit of a segment."""
-        self.goal = EPOCH * self.visits + len(block.rows)
+    def begin_round(self) -> None:
+        """Let the intercept b follow the dual variables of all segments, U = Σ zα.
 
-    def visit(self, block: Block, tol: float) -> None:
-        """Rounds over the rows that are due, until they come to a good part of the segment, or promise the end."""
-        order = np.empty(len(block.rows), np.int64)
-        with self._rows(block.number) as kept:
-            while EPOCH * self.visits < self.goal and not self.cancelled:
-                size = self._round(block, kept, order)
-                self.visits += size
-                if not size:
-                    self.goal = 0
-                if self.promises(tol):
-                    return
-
-    def _round(self, block: Block, kept: Kept, order: NDArray[np.int64]) -> int:
-        """Visit the rows of a segment that are due."""
-        task, rows, index, joint = self.task, block.rows, block.number, self.problem.costs.joint
-        size = dual.due(kept.skip, order)
-        order, position = order[:size], 0
-        self.generator.shuffle(order)
-        task["gap"], task["gain"] = 0, 0
+        As a feature of value s it is s²U. But a segment's rows would bend it to their own wish while they are visited,
+        and the next segment's back, for ever: of several segments only `share` of s² is at work during a round, a step
+        of the proximal point method on b, and what U promises beyond comes before the next one. b/s is `bias`, and
+        `ahead` of sU.
+        """
+        share = self.problem.share
+        self.bias -= share * self.ahead
+        self.ahead *= 1 - share
+        self._begun = self.bias.copy()
+        self.bias /= np.sqrt(share)
+        self.task["gap"], self.task["gain"] = 0, 0
         self.limits[2], self.limits[3] = -np.inf, np.inf
-        while position < size and not self.cancelled:
-            position = dual.ascend(
-                task, rows.indptr, rows.indices, rows.values, block.labels, block.C, block.norms,
-                order, position, BUDGET, self.weights, self.bias, kept.alpha, self.limits,
-                kept.gaps, kept.skip, kept.wait, self.spare,
-            )  # fmt: skip
-        self.extremes[:, index] = self.limits[2:]
-        top, bottom = self.extremes[0].max(axis=0), self.extremes[1].min(axis=0)
-        self.limits[0], self.limits[1] = np.where(top > 0, top, np.inf), np.where(bottom < 0, bottom, -np.inf)
-        self.met[index], self.due[index] = float(task["gap"][0]), size
-        task["bar"] = SMALL_GAP[joint] * self.met.sum() / max(int(self.due.sum()), 1)
-        self.value += float(task["gain"][0])
-        self.gaps[index] = kept.gaps.sum()
-        self.gap, self.measured = float(self.gaps.sum()), False
-        self.visited[index] = True
-        return size
+        self.size = 0
+
+    def visit(self, block: Block, rows: slice) -> None:
+        """A visit of a segment in a round: to some of its rows, those that are due."""
+        X, position = block.rows, 0
+        with self._rows(block.number) as kept:
+            skip = np.ascontiguousarray(kept.skip[rows])
+            order = np.empty(len(skip), np.int64)
+            order = order[: dual.due(skip, order)] * rows.step + rows.start
+            kept.skip[rows] = skip
+            self.generator.shuffle(order)
+            while position < len(order) and not self.cancelled:
+                position = dual.ascend(
+                    self.task, X.indptr, X.indices, X.values, block.labels, block.C, block.norms,
+                    order, position, BUDGET, self.weights, self.bias, kept.alpha, self.limits,
+                    kept.gaps, kept.skip, kept.wait, self.spare,
+                )  # fmt: skip
+            self.gaps[block.number] = kept.gaps.sum()
+        self.size += len(order)
+
+    def end_round(self) -> None:
+        """What the round says about the next one, and about the end."""
+        share = self.problem.share
+        self.bias *= np.sqrt(share)
+        self.ahead -= (1 - share) / share * (self.bias - self._begun)
+        self.limits[0] = np.where(self.limits[2] > 0, self.limits[2], np.inf)
+        self.limits[1] = np.where(self.limits[3] < 0, self.limits[3], -np.inf)
+        self.task["bar"] = SMALL_GAP[self.problem.costs.joint] * self.task["gap"] / max(self.size, 1)
+        self.value += float(self.task["gain"][0])
+        self.gap, self.measured = float(self.gaps.sum()) + 0.5 * float(self.ahead @ self.ahead), False
+        self.visits += self.size
 
     def promises(self, tol: float) -> bool:
-        """Whether the gaps of all rows, as last seen, are those of an end."""
-        seen = self.visited.all() and not self.cancelled
-        return bool(seen and not self.gap > tol * (self.value + self.gap))
+        """Whether the gaps, as last seen, are those of an end; or nobody is due, and the intercept not settled."""
+        idle = not self.size and bool(self.ahead.any())
+        return (idle or not self.gap > tol * (self.value + self.gap)) and not self.cancelled
 
     def inspect(self, block: Block) -> None:
         """The part of a segment in the exact objective and gap; its rows with much to win are due."""
@@ -237,19 +260,18 @@ class Group:
 
     def conclude(self, tol: float) -> None:
         """The exact objective and gap, once all segments have been inspected."""
-        half = 0.5 * (dual.squared_size(self.weights) + float(self.bias @ self.bias))
-        self.objective, self.value = half + float(self.task["loss"][0]), float(self.task["linear"][0]) - half
+        size, mass = dual.squared_size(self.weights), self.bias - self.ahead
+        self.objective = 0.5 * (size + float(self.bias @ self.bias)) + float(self.task["loss"][0])
+        self.value = float(self.task["linear"][0]) - 0.5 * (size + float(mass @ mass))
         self.gap, self.measured = max(0.0, self.objective - self.value), True
         if not np.isfinite([self.objective, self.value]).all():
             raise ValueError("the objective overflows: scale the features, or lower C and the weights of the rows")
         self.finished = self.gap <= tol * self.objective
-        self._forget()
+        self._forget_limits()
 
-    def _forget(self) -> None:
-        """Drop nobody until every segment has had a round."""
-        self.extremes[0], self.extremes[1] = np.inf, -np.inf
+    def _forget_limits(self) -> None:
+        """Drop nobody in the next round."""
         self.limits[0], self.limits[1] = np.inf, -np.inf
-        self.visited[:] = False
 
 
 def groups(problem: Problem, generator: np.random.Generator) -> list[Group]:
@@ -286,21 +308,27 @@ class Ascent:
     def __init__(self, parts: list[Group], tol: float, generator: np.random.Generator, workers: run.Workers) -> None:
         self.parts, self.problem = parts, parts[0].problem
         self.tol, self.generator, self.workers = tol, generator, workers
+        self.n_rows = len(self.problem.corpus)
 
     def epoch(self, parts: list[Group]) -> None:
-        """Every segment once."""
+        """Rounds, until those of each group come to a good part of the rows, or to the end."""
         for part in parts:
             part.visits = 0
-        for index in self.generator.permutation(len(self.problem.sizes)).tolist() if parts else ():
-            climbing = [part for part in parts if not part.finished]
-            with self.problem.block(index) as block:
-                for part in climbing:
-                    part.enter(block)
-                while climbing:
-                    self._each(climbing, lambda part: part.visit(block, self.tol))
-                    climbing = [part for part in climbing if part.promises(self.tol)]
-                    self.inspect(climbing)
-                    climbing = [part for part in climbing if not part.finished and EPOCH * part.visits < part.goal]
+        while parts:
+            self._round(parts)
+            self.inspect([part for part in parts if part.promises(self.tol)])
+            parts = [part for part in parts if part.size and not part.finished and EPOCH * part.visits < self.n_rows]
+
+    def _round(self, parts: list[Group]) -> None:
+        n = len(self.problem.sizes)
+        visits = -(-VISITS // n) if n > 1 else 1
+        for part in parts:
+            part.begin_round()
+        for visit in self.generator.permutation(n * visits).tolist():
+            with self.problem.block(visit % n) as block:
+                self._each(parts, partial(Group.visit, block=block, rows=slice(visit // n, None, visits)))
+        for part in parts:
+            part.end_round()
 
     def inspect(self, parts: list[Group]) -> None:
         """The exact objective and gap of some groups, and with them who is to be visited."""
