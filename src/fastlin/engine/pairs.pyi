@@ -34,4 +34,5 @@ def backward(
     labels: NDArray[np.int32],
     R: NDArray[Any],
     gradient: NDArray[np.float64],
+    more: bool = False,
 ) -> None: ...

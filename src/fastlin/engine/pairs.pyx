@@ -81,13 +81,16 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
 
 def backward(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values,
              Py_ssize_t low, Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels,
-             const real[:, ::1] R, double[::1] gradient):
-    """gradient[q − starts[low]] for the features [low, high), where `values` and `rows` begin at feature `low`."""
+             const real[:, ::1] R, double[::1] gradient, bint more=False):
+    """gradient[q − starts[low]] for the features [low, high), where `values` and `rows` begin at feature `low`.
+
+    `more`: what is there is added to.
+    """
     cdef int64_t j, p, q, base = indptr[low], first = starts[low]
     cdef double x
     cdef const real* r
     with nogil:
-        for q in range(starts[high] - first):
+        for q in range(0 if more else starts[high] - first):
             gradient[q] = 0
         for j in range(low, high):
             if starts[j] == starts[j + 1]:

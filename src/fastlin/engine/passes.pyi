@@ -13,6 +13,7 @@ def forward(
     bias: NDArray[np.float64],
     raw: NDArray[Any],  # of the type of W
     scores: NDArray[np.float64],
+    more: bool = False,
 ) -> None: ...
 def dots(
     indptr: NDArray[np.int64],
@@ -22,6 +23,7 @@ def dots(
     stop: int,
     r: NDArray[Any],
     out: NDArray[np.float64],
+    more: bool = False,
 ) -> None: ...
 def backward(
     indptr: NDArray[np.int64],

@@ -30,27 +30,34 @@ cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssiz
 
 def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
             Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw,
-            double[:, ::1] scores):
-    """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`."""
+            double[:, ::1] scores, bint more=False):
+    """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`; `more`: += Wᵀx_i."""
     cdef Py_ssize_t K = W.shape[1], k
-    cdef int64_t i, base = indptr[start], p, m, ahead, m_ahead
+    cdef int64_t i, base = indptr[start], p, m, ahead, m_ahead, follows
     with nogil:
         for i in range(start, stop):
             p = indptr[i] - base
             m = indptr[i + 1] - indptr[i]
             ahead = p + m if i + 1 < stop else p
             m_ahead = indptr[i + 2] - indptr[i + 1] if i + 1 < stop else 0
+            if more:
+                if m == 0:
+                    continue
+                follows = i + 1                # the next that is not empty
+                while follows < stop and m_ahead == 0:
+                    m_ahead = indptr[follows + 1] - indptr[follows]
+                    follows += 1
             if m == 0 and m_ahead == 0:
                 for k in range(K):
                     scores[i - start, k] = bias[k]
                 continue
             score_row(&raw[0], &W[0, 0], K, &indices[0] + p, &values[0] + p, m, &indices[0] + ahead, m_ahead)
             for k in range(K):
-                scores[i - start, k] = raw[k] + bias[k]
+                scores[i - start, k] = raw[k] + (scores[i - start, k] if more else bias[k])
 
 
 def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-         Py_ssize_t start, Py_ssize_t stop, const real[::1] r, double[::1] out):
+         Py_ssize_t start, Py_ssize_t stop, const real[::1] r, double[::1] out, bint more=False):
     """out[j − start] = Σ x r[i] over line j: `forward` of one column, for short lines and an r that stays in cache.
 
     Most features of a text occur once or twice, where what `forward` does to prefetch costs three times the sum itself.
@@ -69,7 +76,7 @@ def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1
             if p < end:
                 a += <double>values[p] * r[indices[p]]
                 p += 1
-            out[j - start] = a + b
+            out[j - start] = a + b + (out[j - start] if more else 0)
 
 
 cdef struct Stretch:

@@ -54,16 +54,24 @@ class Dense:
         return scores
 
     def columns(
-        self, design: Design, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]
+        self,
+        design: Design,
+        values: NDArray[Any],
+        residual: Vector,
+        low: int,
+        high: int,
+        out: NDArray[np.float64],
+        more: bool = False,
     ) -> None:
-        """Xᵀ residual for the features [low, high), with `values` in the place of the columns' own."""
+        """Xᵀ residual for the features [low, high), with `values` for the columns' own; `more`: added to `out`."""
         indptr, rows, values = design.columns(low, high, values)
         if self.width == 1:
-            passes.dots(indptr, rows, values, low, high, residual[:, 0], out)
+            passes.dots(indptr, rows, values, low, high, residual[:, 0], out, more)
             return
         spare = np.empty(self.width, residual.dtype)
         nothing = np.zeros(self.width)
-        passes.forward(indptr, rows, values, low, high, residual, nothing, spare, out.reshape(-1, self.width))
+        sums = out.reshape(-1, self.width)
+        passes.forward(indptr, rows, values, low, high, residual, nothing, spare, sums, more)
 
     def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weights as [V, K]."""
@@ -122,10 +130,17 @@ class Pairs:
         return scores
 
     def columns(
-        self, design: Design, values: NDArray[Any], residual: Vector, low: int, high: int, out: NDArray[np.float64]
+        self,
+        design: Design,
+        values: NDArray[Any],
+        residual: Vector,
+        low: int,
+        high: int,
+        out: NDArray[np.float64],
+        more: bool = False,
     ) -> None:
         indptr, rows, values = design.columns(low, high, values)
-        pairs.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, out)
+        pairs.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, out, more)
 
     def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         matrix = np.zeros((self.n_features, self.width))

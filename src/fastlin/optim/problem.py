@@ -182,27 +182,16 @@ class Problem:
 
     def _gather(self, part: Part, theta: Vector, residual: Vector, gradient: Vector) -> float:
         """Add Xᵀ R to the gradient and, last, the prior's part, whose value is returned."""
-        last = part.index == len(self.parts) - 1
+        values, last = part.design.column_values, part.index == len(self.parts) - 1
 
         def backward(low: int, high: int) -> float:
             span = self.layout.span(low, high)
-            self._add_columns(part, part.design.column_values, residual, low, high, gradient[span])
+            self.layout.columns(part.design, values, residual, low, high, gradient[span], more=part.index > 0)
             return vectors.penalise(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
 
         penalty = sum(self.workers.map(backward, self.column_cuts[part.index]))
         gradient[self.n_weights :] += self._of_intercepts(part, residual)
         return penalty
-
-    def _add_columns(
-        self, part: Part, values: NDArray[Any], of_rows: Vector, low: int, high: int, out: NDArray[np.float64]
-    ) -> None:
-        """out += Xᵀ R for the features [low, high), with `values` in the place of X's own; the first part begins."""
-        if part.index == 0:
-            self.layout.columns(part.design, values, of_rows, low, high, out)
-        else:
-            more = np.empty(len(out))
-            self.layout.columns(part.design, values, of_rows, low, high, more)
-            out += more
 
     def score(self, part: Part, theta: Vector, scores: Vector) -> None:
         """X θ."""
@@ -251,12 +240,12 @@ class Problem:
 
     def _multiply(self, part: Part, p: Vector, curvature: Vector, Hp: Vector) -> float:
         """Hp from the curvatures; returns pᵀHp."""
-        last = part.index == len(self.parts) - 1
+        values, last = part.design.column_values, part.index == len(self.parts) - 1
 
         def backward(low: int, high: int) -> float:
             span = self.layout.span(low, high)
             product = self._product[span] if len(self._product) else np.empty(span.stop - span.start)
-            self._add_columns(part, part.design.column_values, curvature, low, high, product)
+            self.layout.columns(part.design, values, curvature, low, high, product, more=part.index > 0)
             _, precision, step = self.prior_of(span)
             return vectors.add_prior(product, p[span], precision, step, Hp[span]) if last else 0.0
 
@@ -269,7 +258,7 @@ class Problem:
         def backward(low: int, high: int) -> None:
             block, span = slice(*design.column_indptr[[low, high]]), self.layout.span(low, high)
             np.square(design.column_values[block], out=squares[block], dtype=np.float64)
-            self._add_columns(part, squares, variances, low, high, diagonal[span])
+            self.layout.columns(design, squares, variances, low, high, diagonal[span], more=part.index > 0)
             _, precision, step = self.prior_of(span)
             if last:
                 diagonal[span].reshape(-1, step)[:] += precision[:, np.newaxis]
