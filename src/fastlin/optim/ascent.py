@@ -4,6 +4,7 @@ No learning rate; an epoch costs a forward pass and a scatter, and on text a doz
 optimum. Where they are slow (little regularisation, few features for many rows) it gives up: another method goes on.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ PATIENCE = 8  # epochs over which the rate is measured
 TOO_MANY = 150  # epochs still to go at that rate
 LITTLE = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
 LONGEST = 3  # epochs of rest
-VISITS = 32  # of parts in an epoch: rows seen together hide what others say; 20 Newsgroups in 4 parts takes 80 epochs
-# of 4 visits, 26 of 16, 24 of 32, and in one part 23
+STRETCHES = (
+    64  # of rows visited together, of several parts: 20 Newsgroups takes 80 epochs in 4, 40 in 16, 24 in 64 or one
+)
 FINE = 1e-3  # times tol: the share of f that the gaps met must come down to before the first look
 NOTHING = 1e-13  # of f: a gap lost in rounding
 
@@ -56,9 +58,8 @@ class Dual:
         self.values: OfRows = []  # where features differ in their variances
         self.norms, self.state = parts.room(1), parts.room(2 * problem.width)
         self.gaps, self.rest, self.patience = parts.room(1), parts.room(1, np.int8), parts.room(1, np.int8)
-        self.order, self.awake = parts.room(1, np.int64), np.zeros(len(parts), np.int64)
-        self.met = np.zeros(len(parts))  # the sum of the gaps of each part
-        self.spread = np.zeros(len(parts))  # of its a
+        self.stretches = stretches(parts.sizes)
+        self.met, self.spread = np.zeros((2, len(self.stretches)))  # the sum of the gaps of each, and the spread of a
         problem.passes += int(theta.any())
         for part in parts:
             self._begin(part, theta)
@@ -88,7 +89,9 @@ class Dual:
         else:
             state[:, :K], state[:, K:] = np.log(a), a
         part.map(self.gaps)[:] = np.inf
-        self.spread[part.index] = labels.spread(_shares(state))
+        for index, (place, start, stop) in enumerate(self.stretches):
+            if place == part.index:
+                self.spread[index] = labels.spread(_shares(state), slice(start, stop))
 
     def follow(self) -> NDArray[np.float64]:
         """W from a; returns Σ w (e_y − a), which an intercept keeps at zero."""
@@ -106,61 +109,53 @@ class Dual:
         return -counts[n:] if problem.size > n else np.zeros(problem.width)
 
     def epoch(self, generator: np.random.Generator) -> float:
-        """Visit the rows that do not rest in a new order; returns the sum of the gaps last met.
-
-        Of several parts one is visited after the other, in a random order, a share of its rows at a time.
-        """
+        """Visit the rows that do not rest, stretch by stretch, in a new order; returns the sum of the gaps last met."""
         problem, step = self.problem, 0.0
         if problem.size > problem.n_weights:
             step = CENTRE / max(float(self.spread.sum()), 1e-3)
-        turns = -(-VISITS // len(problem.parts)) if len(problem.parts) > 1 else 1
-        for turn in range(turns):
-            for part in problem.parts.in_turn(generator):
-                if turn == 0:
-                    self._choose(part, generator)
-                awake = self.awake[part.index]
-                order = part.map(self.order)[awake * turn // turns : awake * (turn + 1) // turns, 0]
-                self._visit(part, order, step)
-                if turn == turns - 1:
-                    self._rest(part)
+        several = len(self.stretches) > 1
+        for index in generator.permutation(len(self.stretches)) if several else range(1):
+            place, start, stop = self.stretches[index]
+            with problem.parts.open(place) as part:
+                self._visit(part, index, slice(start, stop), step, generator)
         self.bias += step * self.violation
         return float(self.met.sum())
 
-    def _choose(self, part: Part, generator: np.random.Generator) -> None:
-        """The order of an epoch."""
-        chosen = generator.permutation(np.flatnonzero(part.map(self.rest) <= 0))
-        self.awake[part.index] = len(chosen)
-        part.map(self.order)[: len(chosen), 0] = chosen
-
-    def _visit(self, part: Part, order: NDArray[np.int64], step: float) -> None:
-        design, problem = part.design, self.problem
+    def _visit(self, part: Part, index: int, stretch: slice, step: float, generator: np.random.Generator) -> None:
+        design, labels, problem = part.design, part.labels, self.problem
         kernel = ascent.binary if problem.width == 1 else ascent.softmax
         values = part.map(self.values) if self.values else design.values
         state, norms, gaps = part.map(self.state), part.map(self.norms)[:, 0], part.map(self.gaps)[:, 0]
+        rest, patience = part.map(self.rest)[:, 0], part.map(self.patience)[:, 0]
+        order = generator.permutation(stretch.start + np.flatnonzero(rest[stretch] <= 0))
         share = max(1, int(BUDGET * design.n_rows / (design.nnz + design.n_rows) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
             kernel(
-                design.indptr, design.indices, values, part.labels.weights, norms,
+                design.indptr, design.indices, values, labels.weights, norms,
                 order[start : start + share], self.C, step, state, self.W, self.bias, gaps,
             )  # fmt: skip
             if step:
                 self.violation += (self.bias - before) / step
-
-    def _rest(self, part: Part) -> None:
-        """Who rests in the next epochs, now that all of a part's have been visited."""
-        order = part.map(self.order)[: self.awake[part.index], 0]
-        gaps, rest, patience = (part.map(each)[:, 0] for each in (self.gaps, self.rest, self.patience))
-        rest -= 1
-        little = gaps[order] < LITTLE * gaps.mean()
+        rest[stretch] -= 1
+        little = gaps[order] < LITTLE * gaps[stretch].mean()
         patience[order] = np.where(little, np.minimum(patience[order] + 1, LONGEST), 0)
         rest[order] = patience[order]
-        self.met[part.index], self.spread[part.index] = gaps.sum(), part.labels.spread(_shares(part.map(self.state)))
+        self.met[index], self.spread[index] = gaps[stretch].sum(), labels.spread(_shares(state), stretch)
 
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
         np.multiply(self.W, self.deviation[:, np.newaxis], out=theta[:n].reshape(self.W.shape))
         theta[n:] = self.bias[: len(theta) - n]
+
+
+def stretches(sizes: list[int]) -> list[tuple[int, int, int]]:
+    """(part, first row, end) of the rows that are visited together: a single part's are all its rows."""
+    if len(sizes) == 1:
+        return [(0, 0, sizes[0])]
+    each = -(-STRETCHES // len(sizes))
+    cuts = [(part, np.linspace(0, size, min(each, size) + 1).astype(int).tolist()) for part, size in enumerate(sizes)]
+    return [(part, start, stop) for part, bounds in cuts for start, stop in itertools.pairwise(bounds)]
 
 
 def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ time.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -94,16 +94,15 @@ class Parts:
 
     def __iter__(self) -> Iterator[Part]:
         """Each in turn; what it has mapped is let go when the next is asked for."""
-        return self._each(range(len(self)))
+        for index in range(len(self)):
+            with self.open(index) as part:
+                yield part
 
-    def in_turn(self, generator: np.random.Generator) -> Iterator[Part]:
-        """Each in a random order."""
-        return self._each(generator.permutation(len(self)) if len(self) > 1 else range(1))
-
-    def _each(self, order: Iterable[int]) -> Iterator[Part]:
-        for index in order:
-            with ExitStack() as held:
-                yield Part(int(index), *self._open[index](held), held)
+    @contextmanager
+    def open(self, index: int) -> Iterator[Part]:
+        """One of them."""
+        with ExitStack() as held:
+            yield Part(index, *self._open[index](held), held)
 
     def room(self, width: int, dtype: Any = np.float64) -> OfRows:
         """So many numbers for each row."""
