@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
-from fastlin.data import FORMATS, Block, Documents, Reader, read, sources
+from fastlin.data import FORMATS, Block, Documents, read, sources
 
 TABLES = {*FORMATS["arrow"], *FORMATS["parquet"]}  # which pyarrow opens by itself
 PACKED = 4  # a compressed file holds about so many times its size
@@ -33,18 +33,25 @@ class Stream:
     """A file that is opened when it is first read, and tells how much of it has been read."""
 
     def __init__(self, name: str, file: Any, tell: Callable[[int], None]) -> None:
-        self.name, self._file, self._tell = name, file, tell
-        self._own = file is None
+        self.name, self._file, self._tell, self._own = name, file, tell, file is None
+        self._ended = False
 
     def read(self, size: int = -1) -> bytes:
         """What there is, at most so much: nobody who writes into a pipe has to fill a block first."""
+        if self._ended:
+            return b""
         if self._file is None:
-            self._file = open(self.name, "rb")  # noqa: SIM115 - closed below, at its end
+            self._file = open(self.name, "rb")  # noqa: SIM115 - closed at its end
         part: bytes = self._file.read1(size)
         self._tell(len(part))
-        if not part and self._own:
-            self._file.close()
+        if not part:
+            self._ended = True
+            self.close()
         return part
+
+    def close(self) -> None:
+        if self._own and self._file is not None:
+            self._file.close()
 
 
 class Source:
@@ -58,13 +65,15 @@ class Source:
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
         self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
         self.reading = _reading(options)
-        self._reader: Reader | None = None
+        self._streams: list[Stream] = []
         self._spool = _spooled() if piped and again else None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for stream in self._streams:
+            stream.close()
         if self._spool is not None:
             self._spool.close()
 
@@ -91,15 +100,17 @@ class Source:
             done += size
             stage.update(done)
 
-        return [
+        opened = [
             file.name if file.suffix in TABLES or self.format in ("arrow", "parquet")
             else Stream(file.name, file.stream and (self._spool or file.stream), tell)
             for file in self._files
         ]  # fmt: skip
+        self._streams += [stream for stream in opened if isinstance(stream, Stream)]
+        return opened
 
     def blocks(self, stage: Stage) -> Iterator[Block | Documents]:
         """Read from the beginning, block by block."""
-        reader = self._reader = read(self.open(stage), self.format, **self.reading)
+        reader = read(self.open(stage), self.format, **self.reading)
         seen = 0
         for block in reader:
             seen += size_of(block)

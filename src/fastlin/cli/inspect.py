@@ -4,11 +4,14 @@ import argparse
 import json
 import sys
 
+import fastlin
 from fastlin.cli import models
 from fastlin.inspect import explain, summary, top_features
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.verify:
+        return verify(options.model)
     model = models.load(options.model)
     if options.text is not None:
         text = sys.stdin.read() if options.text == "-" else options.text
@@ -21,4 +24,15 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({**facts.as_dict(), "strongest": plain}))
     else:
         print("\n\n".join(map(str, [facts, *strongest])))
+    return 0
+
+
+def verify(path: str) -> int:
+    """Prove every byte of a file: digests, shapes, bounds."""
+    try:
+        fastlin.load(path)
+    except fastlin.ModelFileError as error:
+        print(f"fastlin inspect: {error}", file=sys.stderr)
+        return 1
+    print(f"{path} is whole")
     return 0

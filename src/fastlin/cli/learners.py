@@ -120,7 +120,7 @@ def _hashing(
         **words,
         n_features=2**options.hash,
         binary=options.weighing == "binary",
-        alternate_sign=not counted,
+        alternate_sign=not counted and options.weighing != "tfidf",
         norm="l2" if options.weighing is None and not counted else None,
         names=options.names or 0,
     )

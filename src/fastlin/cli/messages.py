@@ -13,8 +13,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint at the known word that is most like this one, or nothing."""
     import difflib  # not worth its milliseconds when nothing is wrong
 
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
+    names = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), list(names), n=1)
+    return f", did you mean {names[close[0]]!r}?" if close else ""
 
 
 def explained(error: BaseException) -> str:

@@ -8,6 +8,7 @@ import fastlin
 from fastlin.cli.documents import Source, documents_of, labels_of
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
+from fastlin.data import sources
 from fastlin.inspect import Report, Tally
 
 
@@ -20,6 +21,14 @@ def check_target(path: str) -> None:
         raise UserError(f"{path} cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise UserError(f"{path} cannot be written: permission denied")
+
+
+def check_dev(options: argparse.Namespace) -> None:
+    """Whether the documents held out are there, and not those to learn from."""
+    if options.dev == "-" and "-" in options.files:
+        raise UserError("--dev -: standard input holds the documents to learn from")
+    if options.dev:
+        sources.files(options.dev)
 
 
 def load(path: str, jobs: int | None = None, verify: bool = True) -> Any:
@@ -68,9 +77,10 @@ def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[st
 def evaluate(model: Any, files: list[str], options: argparse.Namespace, progress: Progress) -> Report:
     """The report of a model on labelled files, of which a block at a time is in memory."""
     tally = Tally(model.classes_)
-    with Source(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
-        for block in source.blocks(stage):
-            documents = documents_of(block, model)
-            probabilities = model.predict_proba(documents) if hasattr(model, "predict_proba") else None
-            tally.add(labels_of(block, source.name), model.predict(documents), probabilities)
+    with Source(files, options) as source:
+        with progress.stage(f"evaluating on {source.name}", source.bytes, "bytes") as stage:
+            for block in source.blocks(stage):
+                documents = documents_of(block, model)
+                probabilities = model.predict_proba(documents) if hasattr(model, "predict_proba") else None
+                tally.add(labels_of(block, source.name), model.predict(documents), probabilities)
     return tally.report()

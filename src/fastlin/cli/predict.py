@@ -32,8 +32,8 @@ def lines(model: Any, documents: Any, options: argparse.Namespace) -> Iterator[s
     """What is printed of each document."""
     if options.top == 1 and not (options.proba or options.scores):
         labels = model.predict(documents).tolist()
-        return (json.dumps({"label": label}) if options.json else str(label) for label in labels)
-    names = model.classes_.tolist()
+        return (json.dumps({"label": whole(label)}) if options.json else str(whole(label)) for label in labels)
+    names = [whole(label) for label in model.classes_.tolist()]
     figures = figures_of(model, documents, options.proba)
     order = np.argsort(-figures, axis=1, kind="stable")[:, : options.top or None]
     shown = options.proba or options.scores
@@ -41,6 +41,11 @@ def lines(model: Any, documents: Any, options: argparse.Namespace) -> Iterator[s
         (as_json if options.json else as_text)([(names[k], figures[row, k]) for k in best], shown)
         for row, best in enumerate(order.tolist())
     )
+
+
+def whole(label: Any) -> Any:
+    """The labels of svmlight are floats: 3.0 was 3 in the file."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def as_text(labels: list[tuple[Any, float]], shown: bool) -> str:

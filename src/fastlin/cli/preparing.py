@@ -24,7 +24,7 @@ class Prepared(NamedTuple):
 
     def fit(self, learner: Any, **options: Any) -> None:
         if isinstance(self.X, Corpus):
-            learner.fit(self.X, **options)
+            learner.fit(self.X, None, **options)
         else:
             learner.fit(self.X, self.labels, sample_weight=self.weights, **options)
 

@@ -43,9 +43,9 @@ class Stage:
     def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
         self.close(kind is None)
 
-    def update(self, done: float, note: str = "") -> None:
-        """So much is done of the total; `note` stands behind it."""
-        self.done, self.note = done, note
+    def update(self, done: float, note: str | None = None) -> None:
+        """So much is done of the total; `note` stands behind it, until there is another."""
+        self.done, self.note = done, self.note if note is None else note
 
     def close(self, finished: bool) -> None:
         """The stage is over."""
@@ -66,7 +66,7 @@ class Line(Stage):
 
     shown = 0.0
 
-    def update(self, done: float, note: str = "") -> None:
+    def update(self, done: float, note: str | None = None) -> None:
         super().update(done, note)
         now = time.perf_counter()
         if now - self.shown >= PAUSE:
@@ -103,10 +103,10 @@ class Bar(Stage):
         self.task = self.bars.add_task(name, total=total, note="")
         self.bars.start()
 
-    def update(self, done: float, note: str = "") -> None:
+    def update(self, done: float, note: str | None = None) -> None:
         super().update(done, note)
         speed = f"{amount(done / max(1e-9, time.perf_counter() - self.started))} {self.unit}/s"
-        self.bars.update(self.task, completed=done, note=f"{speed}  {note}")
+        self.bars.update(self.task, completed=done, note=f"{speed}  {self.note}")
 
     def close(self, finished: bool) -> None:  # noqa: ARG002
         self.bars.stop()

@@ -15,6 +15,7 @@ def run(options: argparse.Namespace) -> int:
     started, progress = time.perf_counter(), Progress(options)
     models.check_target(options.model)
     told = checkpoints(options)
+    models.check_dev(options)
     learner = learners.learner(options)
     data = prepare(options, progress)
     fit(learner, data, progress, **told)

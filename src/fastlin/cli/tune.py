@@ -19,6 +19,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(options)
     if options.model is not None:
         models.check_target(options.model)
+    models.check_dev(options)
     learner = learners.learner(options)
     name, values = path_of(options, learner)
     data = prepare(options, progress)

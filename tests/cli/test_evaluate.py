@@ -1,0 +1,134 @@
+"""`fastlin evaluate`, `inspect` and `tune`: the library's figures in a terminal."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import fastlin
+from fastlin.inspect import explain, summary, top_features
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return fastlin.load(folder / "model.fastlin")
+
+
+@pytest.fixture(scope="module")
+def held(folder):
+    labels, texts = zip(*(line.split("\t") for line in (folder / "dev.tsv").read_text().splitlines()), strict=True)
+    return labels, texts
+
+
+def test_the_figures_of_a_model(shell, folder, model, held):
+    labels, texts = held
+    words = ["evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin"]
+    found = json.loads(shell.right(*words, "--json").out)
+    assert found["accuracy"] == model.score(texts, labels)
+    assert found["log_loss"] == pytest.approx(metrics.log_loss(labels, model.predict_proba(texts)), rel=1e-6)
+    assert found["macro_f1"] == pytest.approx(metrics.f1_score(labels, model.predict(texts), average="macro"))
+    shown = shell.right(*words).out
+    assert f"accuracy {found['accuracy']:.4f}" in shown
+    assert "calibration error" in shown
+    assert [line for line in shown.splitlines() if line.startswith("sport ")]
+
+
+def test_a_check_that_fails_has_an_exit_code(shell, folder):
+    words = ["evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin", "--min-accuracy"]
+    assert shell(*words, "0.5").code == 0
+    done = shell(*words, "1.01")
+    assert done.code == 1
+    assert "below 1.01" in done.err
+
+
+def test_documents_without_labels_are_no_test(shell, folder):
+    words = ["evaluate", folder / "texts.txt", "-m", folder / "model.fastlin"]
+    assert "have no labels" in shell.wrong(*words)
+    assert "there are no documents" in shell.wrong("evaluate", "-", "-m", folder / "model.fastlin", stdin="")
+
+
+def test_what_a_model_holds(shell, folder, model):
+    shown = shell.right("inspect", folder / "model.fastlin", "--top", "3").out
+    assert str(summary(model)) in shown
+    for one in top_features(model, 3):
+        assert str(one) in shown
+    plain = json.loads(shell.right("inspect", folder / "model.fastlin", "--json", "--label", "food").out)
+    assert plain["features"] == model.n_features_in_ if hasattr(model, "n_features_in_") else model[-1].n_features_in_
+    assert [one["label"] for one in plain["strongest"]] == ["food"]
+    assert "no label 'foot'" in shell.wrong("inspect", folder / "model.fastlin", "--label", "foot")
+
+
+def test_why_a_document_got_its_label(shell, folder, model):
+    text = "the ball and the oven"
+    words = ["inspect", folder / "model.fastlin"]
+    assert shell.right(*words, "--text", text).out == f"{explain(model, text)}\n"
+    assert shell.right(*words, "--explain", "-", stdin=text).out == f"{explain(model, text)}\n"
+    (found,) = json.loads(shell.right(*words, "--text", text, "--label", "film", "--json").out)
+    assert found == json.loads(json.dumps(explain(model, text, "film").as_dict()))
+
+
+def test_a_file_is_verified_without_being_run(shell, folder, tmp_path):
+    assert "is whole" in shell.right("inspect", folder / "model.fastlin", "--verify").out
+    data = bytearray((folder / "model.fastlin").read_bytes())
+    data[-300] ^= 1
+    (tmp_path / "damaged").write_bytes(data)
+    done = shell("inspect", tmp_path / "damaged", "--verify")
+    assert done.code == 1
+    assert "damaged" in done.err
+    assert shell("inspect", tmp_path / "none", "--verify").code == 2
+
+
+PATHS = {
+    "logistic": ("C", [0.1, 1, 10, 100, 1000]),
+    "svm": ("C", [0.01, 0.1, 1, 10]),
+    "nb": ("alpha", [1, 0.3, 0.1, 0.03, 0.01, 0.003]),
+    "mira": ("C", [0.001, 0.01, 0.1, 1, 10]),
+}
+
+
+@pytest.mark.parametrize("learner", PATHS)
+def test_a_path_is_tried_and_the_best_is_kept(shell, folder, tmp_path, held, learner):
+    labels, texts = held
+    words = ["tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--learner", learner]
+    found = json.loads(shell.right(*words, "-m", tmp_path / "m", "--json").out)
+    name, values = PATHS[learner]
+    assert found["parameter"] == name
+    assert [row[name] for row in found["path"]] == values
+    best = max(found["path"], key=lambda row: row["accuracy"])
+    assert found["best"] == best[name]
+    model = fastlin.load(tmp_path / "m")
+    assert model[-1].get_params()[name] == best[name]
+    assert model.score(texts, labels) == best["accuracy"]
+    assert not model[-1].get_params().get("warm_start", False)
+
+
+def test_warm_starts_end_where_cold_ones_do(shell, folder, tmp_path):
+    words = ["tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--path", "30,1", "--set", "tol=1e-8"]
+    shell.right(*words, "-m", tmp_path / "warm", "--metric", "log_loss", "--quiet")
+    warm = fastlin.load(tmp_path / "warm")[-1]
+    shell.right("train", folder / "train.tsv", "-m", tmp_path / "cold", "--C", f"{warm.C}", "--set", "tol=1e-8", "-q")
+    np.testing.assert_allclose(warm.coef_, fastlin.load(tmp_path / "cold")[-1].coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_the_table_of_a_path(shell, folder):
+    done = shell.right("tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--path", "10,0.1")
+    assert done.lines[0].split() == ["C", "seconds", "accuracy", "macro_f1", "log_loss"]
+    assert [line.split()[0] for line in done.lines[1:3]] == ["0.1", "10"]
+    assert done.lines[3] in ("best: C = 0.1", "best: C = 10")
+
+
+def test_another_parameter(shell, folder):
+    words = ["tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--json"]
+    found = json.loads(shell.right(*words, "--learner", "perceptron", "--parameter", "max_iter", "--path", "1,3").out)
+    assert [row["max_iter"] for row in found["path"]] == [1, 3]
+    said = {
+        ("--learner", "perceptron"): "neither C nor alpha",
+        ("--parameter", "c"): "logistic has no c, did you mean 'C'",
+        ("--parameter", "tol"): "--path must say which values of tol",
+        ("--path", "1,x"): "'x' is no number",
+        ("--learner", "svm", "--metric", "log_loss"): "no probabilities",
+        ("--metric", "acuracy"): "did you mean 'accuracy'",
+    }
+    for options, expected in said.items():
+        assert expected in shell.wrong(*words, *options)

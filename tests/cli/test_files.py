@@ -1,0 +1,261 @@
+"""Files of every kind, corpora larger than memory, conversions; and what is wrong with files, by name and line."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import fastlin
+from cli_support import documents, write
+from fastlin import Corpus
+from fastlin.cli import memory
+from support import assert_same_bits
+
+LEARNERS = ["logistic", "svm", "nb", "sgd", "mira"]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_model_learnt_out_of_core_is_the_same(shell, folder, tmp_path, learner):
+    words = ["train", "--learner", learner, "--ngrams", "2"]
+    data = (folder / "train.tsv").read_bytes()
+    shell.right(*words, folder / "train.tsv", "-m", tmp_path / "memory")
+    shell.right(*words, folder / "train.tsv", "-m", tmp_path / "disk", "--out-of-core")
+    shell.right(*words, "-", "-m", tmp_path / "pipe", "--memory", "1k", stdin=data)
+    models = [fastlin.load(tmp_path / name) for name in ("memory", "disk", "pipe")]
+    for model in models[1:]:
+        assert_same_bits(model[-1], models[0][-1])
+        assert model[0].vocabulary_ == models[0][0].vocabulary_
+
+
+@pytest.mark.parametrize("options", ["--hash 10", "--hash 10 --tfidf --names 5", "--counts --min-df 3"])
+def test_other_features_out_of_core(shell, folder, tmp_path, options):
+    words = ["train", folder / "train.tsv", *options.split(), "-m"]
+    shell.right(*words, tmp_path / "memory")
+    shell.right(*words, tmp_path / "disk", "--out-of-core")
+    one, other = fastlin.load(tmp_path / "memory"), fastlin.load(tmp_path / "disk")
+    np.testing.assert_allclose(one[-1].coef_, other[-1].coef_, rtol=1e-4, atol=1e-6)
+    assert getattr(one[0], "names_", None) == getattr(other[0], "names_", None)
+
+
+def test_the_limit_decides_where_rows_lie(shell, folder, tmp_path):
+    words = ["train", folder / "train.tsv", "-m", tmp_path / "m", "--verbose", "--memory"]
+    assert "converting" in shell(*words, "10k").err
+    assert "converting" not in shell(*words, "1G").err
+    assert 1 << 20 < memory.available() < 1 << 62
+
+
+def test_shards_are_converted_once_and_learnt_from(shell, folder, tmp_path):
+    words = ["convert", folder / "train.tsv", "-o", tmp_path / "shards", "--save-vectoriser", tmp_path / "v"]
+    assert "300 rows" in shell.right(*words).out
+    assert len(Corpus(tmp_path / "shards")) == 300
+    shell.right("train", tmp_path / "shards", "--vectoriser", tmp_path / "v", "-m", tmp_path / "m")
+    assert_same_bits(fastlin.load(tmp_path / "m")[-1], fastlin.load(folder / "model.fastlin")[-1])
+    held = shell.right("evaluate", folder / "dev.tsv", "-m", tmp_path / "m").out
+    assert held == shell.right("evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin").out
+    shell.right("train", tmp_path / "shards", "-m", tmp_path / "rows")
+    assert_same_bits(fastlin.load(tmp_path / "rows"), fastlin.load(tmp_path / "m")[-1])
+
+
+def test_features_that_are_learnt_are_used_again(shell, folder, tmp_path):
+    words = ["train", folder / "dev.tsv", "-m", tmp_path / "m", "--vectoriser", folder / "model.fastlin"]
+    shell.right(*words)
+    shell.right(*words[:3], tmp_path / "disk", *words[4:], "--out-of-core")
+    models = [fastlin.load(path) for path in (tmp_path / "m", tmp_path / "disk", folder / "model.fastlin")]
+    assert models[0][0].vocabulary_ == models[2][0].vocabulary_
+    assert_same_bits(models[0][-1], models[1][-1])
+
+
+def test_conversions_keep_what_is_there(shell, folder, tmp_path):
+    pairs = [line.split("\t") for line in (folder / "dev.tsv").read_text().splitlines()]
+    shell.right("convert", folder / "dev.tsv", "-o", tmp_path / "dev.jsonl.gz")
+    done = shell.right("convert", tmp_path / "dev.jsonl.gz", "-o", tmp_path / "dev.tsv")
+    assert done.out == f"{tmp_path / 'dev.tsv'}: tsv, 60 documents\n"
+    assert (tmp_path / "dev.tsv").read_bytes() == (folder / "dev.tsv").read_bytes()
+    facts = json.loads(shell.right("convert", folder / "dev.tsv", "-o", tmp_path / "dev.svmlight", "--json").out)
+    assert facts["labels"] == ["film", "food", "sport"]
+    X, y = fastlin.data.load_svmlight(tmp_path / "dev.svmlight")
+    assert [facts["labels"][int(code)] for code in y] == [label for label, _ in pairs]
+    vectorizer = fastlin.TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
+    np.testing.assert_array_equal(X.toarray(), vectorizer.fit_transform([text for _, text in pairs]).toarray())
+    shell.right("convert", tmp_path / "dev.svmlight", "-o", tmp_path / "shards")
+    shell.right("convert", tmp_path / "shards", "-o", tmp_path / "again.svmlight")
+    assert (tmp_path / "again.svmlight").read_bytes() == (tmp_path / "dev.svmlight").read_bytes()
+
+
+def test_a_conversion_to_standard_output(folder):
+    words = [sys.executable, "-m", "fastlin", "convert", str(folder / "dev.tsv"), "-o", "-", "--to", "jsonl"]
+    done = subprocess.run(words, capture_output=True, check=True)
+    assert [json.loads(line)["label"] for line in done.stdout.splitlines()] == [
+        line.split("\t")[0] for line in (folder / "dev.tsv").read_text().splitlines()
+    ]
+
+
+def test_conversions_that_make_no_sense(shell, folder, tmp_path):
+    (tmp_path / "x.svmlight").write_text("1 0:1\n2 1:1\n")
+    words = ["convert", tmp_path / "x.svmlight", "-o"]
+    assert "rows of numbers" in shell.wrong(*words, tmp_path / "x.tsv")
+    assert "have no vectoriser" in shell.wrong(*words, tmp_path / "s", "--save-vectoriser", tmp_path / "v")
+    assert "--ngrams is for texts" in shell.wrong(*words, tmp_path / "s", "--ngrams", "2")
+    assert "did you mean 'svmlight'" in shell.wrong(*words, tmp_path / "s", "--to", "svmlite")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.svmlight"]
+
+
+def test_features_by_name(shell, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(60):
+        label = "ab"[rng.integers(2)]
+        text = {f"{label}{rng.integers(3)}": 1, "length": int(rng.integers(9)), "kind": "xy"[rng.integers(2)]}
+        lines.append(json.dumps({"label": label, "text": text}))
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    for options in ([], ["--hash", "8"], ["--out-of-core"]):
+        shell.right("train", tmp_path / "x.jsonl", "-m", tmp_path / "m", *options)
+        assert "accuracy 1.0000" in shell.right("evaluate", tmp_path / "x.jsonl", "-m", tmp_path / "m").out
+    said = shell.wrong("train", tmp_path / "x.jsonl", "-m", tmp_path / "m", "--ngrams", "2")
+    assert "--ngrams is for texts" in said
+
+
+def test_weights_of_documents(shell, tmp_path):
+    rows = [("up", "good day", 1), ("down", "bad day", 1), ("up", "bad day", 5), ("down", "good", 0)]
+    (tmp_path / "x.csv").write_text("label,text,w\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    words = ["train", tmp_path / "x.csv", "-m", tmp_path / "m", "--weight", "w", "--header"]
+    for options in ([], ["--out-of-core"]):
+        shell.right(*words, *options)
+        assert shell.right("predict", "-m", tmp_path / "m", stdin="bad day").out == "up\n"
+
+
+def test_a_checkpoint_is_written_and_resumed(shell, folder, tmp_path):
+    words = ["train", folder / "train.tsv", "-m", tmp_path / "m", "--learner", "sgd"]
+    shell.right(*words)
+    whole = fastlin.load(tmp_path / "m")
+    shell.right(*words, "--checkpoint", tmp_path / "c", "--every", "0")
+    assert_same_bits(fastlin.load(tmp_path / "m")[-1], whole[-1])
+    shell.right(*words, "--checkpoint", tmp_path / "c", "--resume")
+    assert_same_bits(fastlin.load(tmp_path / "m")[-1], whole[-1])
+    said = shell.wrong(*words, "--checkpoint", tmp_path / "c", "--resume", "--alpha", "0.1")
+    assert "alpha" in said
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+MALFORMED = {  # what stands in the second of three lines: what is said of it, or None where it is a document
+    "a label without a text": (b"film", r"line 2: "),
+    "invalid UTF-8": (b"film\t\xff\xfe", r"line 2: .*0xff"),
+    "NUL bytes": (b"film\tball\x00goal", None),
+    "an empty document": (b"film\t", None),
+    "a line of a megabyte": (b"film\t" + b"ball " * 200_000, None),
+    "tabs in the text": (b"film\tball\tgoal\t", None),
+    "an empty line": (b"", None),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_malformed_line_is_named_or_skipped(shell, tmp_path, case):
+    line, said = MALFORMED[case]
+    data = b"film\tcast actor\n" + line + b"\nsport\tball goal\n"
+    (tmp_path / "x.tsv").write_bytes(data)
+    words = ["train", tmp_path / "x.tsv", "-m", tmp_path / "m"]
+    if said is None:
+        shell.right(*words)
+        return
+    for source, name, piped in (([tmp_path / "x.tsv"], "x.tsv", None), (["-"], "stdin", data)):
+        found = shell.wrong("train", *source, "-m", tmp_path / "m", stdin=piped)
+        assert name in found
+        assert re.search(said, found), found
+    done = shell(*words, "--on-error", "skip")
+    assert done.code == 0
+    assert "1 malformed lines left out" in done.err
+    assert "x.tsv, line 2" in done.err
+    assert "2 documents" in done.out
+
+
+def test_line_ends_and_marks(shell, folder, tmp_path):
+    data = (folder / "train.tsv").read_bytes()
+    lines = data.splitlines()
+    mixed = b"\xef\xbb\xbf" + b"".join(line + (b"\r\n" if i % 2 else b"\n") for i, line in enumerate(lines))
+    (tmp_path / "x.tsv").write_bytes(mixed.removesuffix(b"\n"))
+    shell.right("train", tmp_path / "x.tsv", "-m", tmp_path / "m")
+    assert_same_bits(fastlin.load(tmp_path / "m")[-1], fastlin.load(folder / "model.fastlin")[-1])
+
+
+def test_files_without_documents(shell, tmp_path):
+    (tmp_path / "x.tsv").write_bytes(b"")
+    words = ["train", "-m", tmp_path / "m"]
+    assert "there are no documents" in shell.wrong(*words, tmp_path / "x.tsv")
+    assert "there are no documents" in shell.wrong(*words, tmp_path / "x.tsv", "--out-of-core")
+    assert "standard input: there are no documents" in shell.wrong(*words, "-", stdin=b"")
+    assert shell.wrong(*words, "-", stdin=b"a\tword here\na\tother words\n").count("class") > 0  # one label only
+    assert "empty vocabulary" in shell.wrong(*words, "-", stdin=b"a\t\nb\t\n")
+
+
+def test_a_damaged_packed_file(shell, folder, tmp_path):
+    data = gzip.compress((folder / "train.tsv").read_bytes())
+    (tmp_path / "x.tsv.gz").write_bytes(data[: len(data) // 2])
+    assert "x.tsv.gz" in shell.wrong("train", tmp_path / "x.tsv.gz", "-m", tmp_path / "m")
+
+
+SVMLIGHT = {
+    "1 1000000000:1\n0 0:1\n": None,
+    "1 0:nan\n0 0:1\n": "line 1",
+    "1 0:1e999\n0 0:1\n": "line 1",
+    "1 0:1\n0 99999999999:1\n": "line 2",
+    "1 0:1\n0 x:1\n": "line 2",
+    "1 0:1\n0 1\n": "line 2",
+    "1 0:1\nlabel 1:1\n": "line 2",
+}
+
+
+@pytest.mark.parametrize("text", SVMLIGHT)
+def test_svmlight_that_is_none(shell, tmp_path, text):
+    (tmp_path / "x.svmlight").write_text(text)
+    words = ["train", tmp_path / "x.svmlight", "-m", tmp_path / "m", "--learner", "perceptron", "--epochs", "1"]
+    if SVMLIGHT[text] is not None:
+        assert SVMLIGHT[text] in shell.wrong(*words)
+        assert "1 malformed" in shell(*words, "--on-error", "skip").err
+
+
+def test_an_unwritable_place_and_a_full_disk(shell, folder, tmp_path):
+    words = ["train", folder / "train.tsv", "-q", "-m"]
+    if os.geteuid():
+        (tmp_path / "locked").mkdir(mode=0o500)
+        assert "permission denied" in shell.wrong(*words, tmp_path / "locked" / "m")
+    write(tmp_path / "m", documents(3))
+    before = (tmp_path / "m").read_bytes()
+    code = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); " \
+        "from fastlin.cli import main; sys.exit(main())"  # fmt: skip
+    command = [sys.executable, "-c", code, *map(str, words), str(tmp_path / "m")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=_ignore_file_size)  # noqa: PLW1509
+    assert done.returncode == 2, done
+    assert "File too large" in done.stderr
+    assert (tmp_path / "m").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "locked") == ["m"]
+
+
+def _ignore_file_size():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def test_many_labels(shell, tmp_path):
+    (tmp_path / "x.tsv").write_text("".join(f"label{i}\tword{i} common\n" for i in range(3000)))
+    shell.right("train", tmp_path / "x.tsv", "-m", tmp_path / "m", "--learner", "nb")
+    assert shell.right("predict", "-m", tmp_path / "m", stdin="word1234").out == "label1234\n"
+    found = json.loads(shell.right("evaluate", tmp_path / "x.tsv", "-m", tmp_path / "m", "--json").out)
+    assert len(found["labels"]) == 3000
+
+
+def test_rows_of_a_matrix_with_more_columns_on_disk(shell, tmp_path):
+    X = sparse.random_array((50, 7), density=0.5, rng=np.random.default_rng(0), format="csr")
+    fastlin.data.dump_svmlight(X, np.arange(50) % 2, tmp_path / "x.svmlight")
+    for options in ([], ["--out-of-core"]):
+        shell.right("train", tmp_path / "x.svmlight", "-m", tmp_path / "m", *options)
+        model = fastlin.load(tmp_path / "m")
+        assert model.classes_.tolist() == [0, 1]
+        assert model.n_features_in_ == 7
