@@ -28,13 +28,13 @@ def sizes_of_groups(n_rows, size):
     return np.diff([*range(0, n_rows, size), n_rows])
 
 
-def assert_same_corpus(one, other, dtype=True):
+def assert_same_corpus(one, other):
     """The same segments, bit for bit, and the same of everything else."""
     assert (len(one), one.shape, one.weighted) == (len(other), other.shape, other.weighted)
     np.testing.assert_array_equal(one.bounds, other.bounds)
     np.testing.assert_array_equal(one.classes, other.classes)
     assert one.classes.dtype.kind == other.classes.dtype.kind
-    assert one.dtype == other.dtype or not dtype
+    assert one.dtype == other.dtype
     np.testing.assert_array_equal(one.codes(), other.codes())
     np.testing.assert_array_equal(one.weights(), other.weights())
     np.testing.assert_array_equal(one.groups, other.groups)
@@ -42,7 +42,7 @@ def assert_same_corpus(one, other, dtype=True):
         assert mine.start == yours.start
         for name in ("indptr", "indices", "values"):
             array, like = getattr(mine.rows, name), getattr(yours.rows, name)
-            np.testing.assert_array_equal(array, like, strict=dtype)
+            np.testing.assert_array_equal(array, like, strict=True)
         for name in ("n_columns", "negative", "zeros", "largest"):
             assert getattr(mine.rows, name) == getattr(yours.rows, name), name
         np.testing.assert_array_equal(mine.codes, yours.codes, strict=True)

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,25 +35,26 @@ def is_readable(source: Any) -> bool:
     return isinstance(source, str | os.PathLike) or hasattr(source, "read")
 
 
-def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, options: dict[str, Any]) -> None:  # noqa: A002
-    """Give all rows of files to a builder, and finish it."""
-    if vectorizer is not None and not _fitted(vectorizer):
-        with Spools() as spools:
-            again = spools.rereadable(source)
-            documents = _documents(data.read(spools.rewound(again), format, **options))
+def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, options: dict[str, Any]) -> Any:  # noqa: A002
+    """Give all rows of files to a builder, and finish it; the malformed lines that were left out."""
+    with Spools() as spools:
+        if vectorizer is not None and not _fitted(vectorizer):
+            source = spools.rereadable(source)
+            documents = _documents(data.read(source, format, **options))
             vectorizer.fit(text for block in documents for text in block.texts)
-            _add(builder, data.read(spools.rewound(again), format, **options), vectorizer)
-    else:
-        _add(builder, data.read(source, format, **options), vectorizer)
+            spools.rewind()
+        reader = data.read(source, format, **options)
+        _add(builder, reader, vectorizer)
     names = feature_names(vectorizer)
     builder.finish(options.get("n_features"), names, hashed_by(vectorizer) if names is None else None)
+    return reader.skipped
 
 
-def _add(builder: Builder, blocks: Iterator[Any], vectorizer: Any) -> None:
+def _add(builder: Builder, blocks: Iterable[Any], vectorizer: Any) -> None:
     for block in blocks if vectorizer is None else _documents(blocks):
         if hasattr(block, "texts"):
             if vectorizer is None:
-                raise ValueError(f"{block.path} holds documents: a vectorizer= is needed that makes rows of them")
+                raise ValueError(f"{block.path} holds documents: vectorizer= is needed, which makes rows of them")
             X, y, groups = vectorizer.transform(block.texts), block.labels, None
         else:
             X, y, groups = block.X, block.y, block.groups
@@ -64,13 +65,13 @@ def _add(builder: Builder, blocks: Iterator[Any], vectorizer: Any) -> None:
             labels = None if y is None else validation.as_labels(y, len(rows), estimator="Corpus")
             builder.add(rows, labels, validation.as_weights(block.weights, len(rows)), groups)
         except ValueError as error:
-            raise ValueError(f"{block.path}, in the rows from line {block.line} on: {error}") from error
+            raise data.ReadError(block.path, block.line, f"in the block that begins here, {error}") from error
 
 
-def _documents(blocks: Iterator[Any]) -> Iterator[Any]:
+def _documents(blocks: Iterable[Any]) -> Iterator[Any]:
     for block in blocks:
         if not hasattr(block, "texts"):
-            raise ValueError(f"{block.path} holds rows of numbers: a vectorizer= has nothing to do there")
+            raise ValueError(f"{block.path} holds rows of numbers, of which vectorizer= has nothing to make")
         yield block
 
 
@@ -121,13 +122,13 @@ class Spools:
         copy = tempfile.TemporaryFile(prefix="fastlin-")  # noqa: SIM115
         self._files.append(copy)
         shutil.copyfileobj(stream, copy, 1 << 20)
+        copy.seek(0)
         return Spool(copy, "<stdin>" if source == "-" else str(getattr(source, "name", "<stream>")))
 
-    def rewound(self, source: Any) -> Any:
-        """The same source, to be read from its beginning."""
+    def rewind(self) -> None:
+        """The copies are read from their beginning again."""
         for file in self._files:
             file.seek(0)
-        return source
 
 
 class Spool:

@@ -66,6 +66,8 @@ class Corpus:
         Where each segment starts, and the number of rows.
     vectorizer : transformer or None
         The one that made the rows.
+    skipped : Problems or None
+        The malformed lines of files that were left out, with `on_error="skip"`.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Corpus:
         in_memory = {"y": y, "sample_weight": sample_weight, "group_sizes": group_sizes}
         self._temporary: TemporaryFolder | None = None
         self._store: Store
+        self.vectorizer, self.skipped = vectorizer, None
         if not is_readable(source):
             _refuse(reading, "rows in memory are not read from files")
             self._store = _in_memory(source, y, sample_weight, group_sizes, kind)
@@ -109,15 +112,15 @@ class Corpus:
                 self._temporary = TemporaryFolder()
             folder = Path(self._temporary.path if self._temporary else cache)
             with Target(folder, durable=cache is not None) as target:
-                fill(Builder(target, SEGMENT, kind), source, format, vectorizer, options)
+                self.skipped = fill(Builder(target, SEGMENT, kind), source, format, vectorizer, options)
             self._store = OnDisk(folder, verify=False, dtype=None)
-        self.vectorizer = vectorizer
         self.bounds = self._store.bounds(SEGMENT)
 
     @classmethod
     def _of(cls, store: Store, temporary: TemporaryFolder | None = None) -> Self:
         corpus = cls.__new__(cls)
-        corpus._store, corpus._temporary, corpus.vectorizer = store, temporary, None
+        corpus._store, corpus._temporary = store, temporary
+        corpus.vectorizer = corpus.skipped = None
         corpus.bounds = store.bounds(SEGMENT)
         return corpus
 

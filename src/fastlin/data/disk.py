@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fastlin.data.arrow import ArrowShard
 from fastlin.data.files import CorpusError
 from fastlin.data.manifest import NAME, read_manifest
+from fastlin.data.rooms import Rooms
 from fastlin.data.segments import Segment, group_starts, segment_bounds
 from fastlin.data.shards import NO_GROUPS, NpyShard, Part, Shard
 from fastlin.data.strings import read_table
@@ -42,6 +43,7 @@ class OnDisk:
             kind(place, number, facts, manifest, n_labels, verify) for number, facts in enumerate(manifest.shards)
         ]
         self.starts = np.cumsum([0, *(shard.n_rows for shard in self.shards)])
+        self._rooms = Rooms()
         self._seen: dict[tuple[int, int], Any] = {}
 
     def names(self) -> NDArray[Any] | None:
@@ -84,7 +86,7 @@ class OnDisk:
         indptr, indices, values, codes, weights = parts[0] if len(parts) == 1 else _joined(parts)
         manifest = self.manifest
         rows = Rows(
-            indptr, indices, values.astype(self.dtype, copy=False),
+            indptr, indices, self._typed(values),
             manifest.features, manifest.negative, manifest.zeros, manifest.largest,
         )  # fmt: skip
         stamps = [self.shards[number].stamp() for number in inside]
@@ -92,6 +94,9 @@ class OnDisk:
             self._prove(rows, codes, weights, f"rows {start} to {stop} of {self.path}")
             self._seen[start, stop] = stamps
         return Segment(start, rows, codes, weights)
+
+    def _typed(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values if values.dtype == self.dtype else self._rooms.astype(values, self.dtype)
 
     def _parts(self, inside: range, start: int, stop: int) -> Iterator[Part]:
         for number in inside:
