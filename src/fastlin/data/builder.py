@@ -192,11 +192,11 @@ class Builder:
 
 
 def retyped(rows: Rows, dtype: np.dtype[Any]) -> Rows:
-    """The rows with values of another type, proved anew: rounding may make zeros, and infinities."""
+    """The rows with values of another type, proved anew: rounding may make zeros."""
     if rows.values.dtype == dtype:
         return rows
-    with np.errstate(over="ignore", under="ignore"):
-        return validation.as_rows(rows.astype(dtype).matrix())
+    with np.errstate(under="ignore"):
+        return validation.as_rows(validation.check_values(rows, dtype=dtype).astype(dtype).matrix())
 
 
 def narrow(values: NDArray[Any]) -> bool:

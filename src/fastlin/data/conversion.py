@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from fastlin import data, validation
+from fastlin import validation
 from fastlin.data.builder import Builder
+from fastlin.data.errors import ReadError
 from fastlin.data.manifest import NAME
+from fastlin.data.reading import read
 
 SIMPLE = (str, int, float, bool, type(None))
 
@@ -40,10 +42,10 @@ def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, opt
     with Spools() as spools:
         if vectorizer is not None and not _fitted(vectorizer):
             source = spools.rereadable(source)
-            documents = _documents(data.read(source, format, **options))
+            documents = _documents(read(source, format, **options))
             vectorizer.fit(text for block in documents for text in block.texts)
             spools.rewind()
-        reader = data.read(source, format, **options)
+        reader = read(source, format, **options)
         _add(builder, reader, vectorizer)
     names = feature_names(vectorizer)
     builder.finish(options.get("n_features"), names, hashed_by(vectorizer) if names is None else None)
@@ -65,7 +67,7 @@ def _add(builder: Builder, blocks: Iterable[Any], vectorizer: Any) -> None:
             labels = None if y is None else validation.as_labels(y, len(rows), estimator="Corpus")
             builder.add(rows, labels, validation.as_weights(block.weights, len(rows)), groups)
         except ValueError as error:
-            raise data.ReadError(block.path, block.line, f"in the block that begins here, {error}") from error
+            raise ReadError(block.path, block.line, f"in the block that begins here, {error}") from error
 
 
 def _documents(blocks: Iterable[Any]) -> Iterator[Any]:
@@ -76,6 +78,8 @@ def _documents(blocks: Iterable[Any]) -> Iterator[Any]:
 
 
 def _fitted(vectorizer: Any) -> bool:
+    if not hasattr(vectorizer, "fit"):
+        return True
     try:
         check_is_fitted(vectorizer)
     except NotFittedError:

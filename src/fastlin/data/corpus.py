@@ -18,7 +18,7 @@ from fastlin.data.memory import InMemory
 from fastlin.data.scratch import Scratch, TemporaryFolder
 from fastlin.data.segments import Segment, group_starts
 from fastlin.data.shards import Store
-from fastlin.data.target import Target
+from fastlin.data.target import Target, temporary_target
 
 SEGMENT = 1 << 23  # non-zeros
 
@@ -108,12 +108,10 @@ class Corpus:
             self._store = OnDisk(Path(source), verify, kind)
         else:
             _refuse(in_memory, "files have labels, weights and groups of their own")
-            if cache is None:
-                self._temporary = TemporaryFolder()
-            folder = Path(self._temporary.path if self._temporary else cache)
-            with Target(folder, durable=cache is not None) as target:
+            with temporary_target() if cache is None else Target(Path(cache)) as target:
                 self.skipped = fill(Builder(target, SEGMENT, kind), source, format, vectorizer, options)
-            self._store = OnDisk(folder, verify=False, dtype=None)
+            self._temporary = target.temporary
+            self._store = OnDisk(target.folder, verify=False, dtype=None)
         self.bounds = self._store.bounds(SEGMENT)
 
     @classmethod
@@ -227,12 +225,11 @@ class Corpus:
         chosen = _chosen(rows, len(self))
         if isinstance(self._store, InMemory):
             return Corpus._of(self._store.take(chosen))
-        temporary = TemporaryFolder()
-        with Target(Path(temporary.path), durable=False) as target:
+        with temporary_target() as target:
             builder = Builder(target, SEGMENT)
             self._copy(builder, chosen)
-            builder.finish(self.shape[1], self.feature_names)
-        return Corpus._of(OnDisk(target.folder, verify=False, dtype=None), temporary)
+            builder.finish(self.shape[1], self.feature_names, self._store.hashed)
+        return Corpus._of(OnDisk(target.folder, verify=False, dtype=None), target.temporary)
 
     def write(self, path: Any, format: str | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
         """Store the corpus in a folder, a segment a shard.

@@ -71,11 +71,11 @@ class Mapped(Held):
 
 
 class TemporaryFolder:
-    """A folder that is gone with this object, and at the end of the process that made it."""
+    """A folder that is gone with this object, at the end of the process that made it, or with `remove()`."""
 
     def __init__(self) -> None:
         self.path = tempfile.mkdtemp(prefix="fastlin-")
-        weakref.finalize(self, _remove, self.path, os.getpid())
+        self.remove = weakref.finalize(self, _remove, self.path, os.getpid())
 
 
 def _remove(path: str, maker: int) -> None:

@@ -4,12 +4,14 @@ import contextlib
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fastlin.data.files import CorpusError
 from fastlin.data.manifest import NAME, Manifest, read_manifest, sync_folder
+from fastlin.data.scratch import TemporaryFolder
 
 
 class Target:
@@ -21,6 +23,7 @@ class Target:
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
         self.folder, self._durable = folder, durable
+        self.temporary: TemporaryFolder | None = None  # what removes the folder when it goes
         self.place = folder / f"shards-{secrets.token_hex(6)}"
 
     def __enter__(self) -> Self:
@@ -50,3 +53,16 @@ class Target:
         self._done = True
         if before is not None and before != self.place.name:
             shutil.rmtree(self.folder / before, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def temporary_target() -> Iterator[Target]:
+    """A folder for a corpus that nobody has to remove."""
+    temporary = TemporaryFolder()
+    try:
+        with Target(Path(temporary.path), durable=False) as target:
+            target.temporary = temporary
+            yield target
+    except BaseException:
+        temporary.remove()  # now, and not when the last reference goes with the traceback
+        raise
