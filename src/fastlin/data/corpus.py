@@ -206,12 +206,13 @@ class Corpus:
         y : array of shape (n_samples,), or None without labels
         """
         indptr = np.zeros(len(self) + 1, np.int64)
-        indices, values = [], []
+        indices, values = np.empty(self._store.nnz, np.int32), np.empty(self._store.nnz, self.dtype)
         for start, rows, *_ in self.segments():
-            indptr[start + 1 : start + len(rows) + 1] = rows.indptr[1:] + indptr[start]
-            indices.append(rows.indices)
-            values.append(rows.values)
-        X = sp.csr_array((np.concatenate(values), np.concatenate(indices), indptr), shape=self.shape)
+            first = indptr[start]
+            indptr[start + 1 : start + len(rows) + 1] = rows.indptr[1:] + first
+            indices[first : first + rows.nnz] = rows.indices[: rows.nnz]
+            values[first : first + rows.nnz] = rows.values[: rows.nnz]
+        X = sp.csr_array((values, indices, indptr), shape=self.shape)
         return X, self.classes[self.codes()] if len(self.classes) else None
 
     def subset(self, rows: Any) -> "Corpus":

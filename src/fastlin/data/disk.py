@@ -29,6 +29,7 @@ class OnDisk:
         self._verify = verify
         self.manifest = manifest = read_manifest(folder / NAME)
         self.shape, self.dtype = (manifest.rows, manifest.features), dtype or np.dtype(manifest.dtype)
+        self.nnz = sum(shard.nonzeros for shard in manifest.shards)
         if self.dtype == np.float32 and not all(shard.dtype == "float32" for shard in manifest.shards):
             raise ValueError(f"float32 does not hold the values of {folder}; write(…, dtype='float32') rounds them")
         self.weighted, self.grouped, self.hashed = manifest.weighted, manifest.grouped, manifest.hashed

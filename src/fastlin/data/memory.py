@@ -28,6 +28,7 @@ class InMemory:
         self.hashed: dict[str, Any] = {}  # nothing is known of how features were made
         self._codes, self._weights, self._groups = codes, weights, groups
         self.shape: tuple[int, int] = (len(rows), rows.n_columns)
+        self.nnz = rows.nnz
         self.dtype: np.dtype[Any] = rows.values.dtype
         self.weighted, self.grouped = len(weights) > 0, len(groups) > 0
 

@@ -42,6 +42,7 @@ class Store(Protocol):
 
     path: Path | None
     shape: tuple[int, int]
+    nnz: int
     dtype: np.dtype[Any]
     classes: NDArray[Any]
     weighted: bool
