@@ -27,6 +27,7 @@ from fastlin.linear.base import (
 )
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
+from fastlin.optim.course import Keeper
 from fastlin.optim.epochs import Data, Source, Stopping, count_only, train
 from fastlin.optim.state import OnlineState
 from fastlin.optim.streams import Stream
@@ -88,6 +89,9 @@ class OnlineClassifier(SparseClassifier, ABC):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        checkpoint: Any = None,
+        every: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Learn from scratch or, with `warm_start`, from the present weights.
 
@@ -105,6 +109,12 @@ class OnlineClassifier(SparseClassifier, ABC):
         X_val, y_val : optional
             Validation data, or a Corpus. Their accuracy is recorded in `history_` and, with `early_stopping`, decides
             when to stop.
+        checkpoint : path, optional
+            A file that says where the fit stands, written at the end of an epoch, or of a segment of a corpus.
+        every : float
+            Seconds between two checkpoints; 0 makes one at every end.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -118,15 +128,19 @@ class OnlineClassifier(SparseClassifier, ABC):
         weights = self._weights(rows, sample_weight, classes, codes, strict=True)
         dtype = self._dtype(rows)
         options, generator = self._options(dtype), validation.as_generator(self.random_state)
-        state = self._beginning(options, width_of(rows), classes, dtype, coef_init, intercept_init)
+        given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
+        keeper = Keeper(self._checkpoint(X, y, sample_weight, checkpoint, every, resume, given), generator)
+        shape = width_of(rows), columns(len(classes))
+        keeper.check(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
+        state = keeper.state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
         members, held = None, None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, classes, rows)
         elif self.early_stopping:
             members, chosen = shares(codes, self.validation_fraction, generator)
             held = rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen]
-        every = np.arange(len(classes), dtype=np.int32)
-        data = _source(rows, codes, weights, members, every, options, generator)
+        own = np.arange(len(classes), dtype=np.int32)
+        data = _source(rows, codes, weights, members, own, options, generator)
         if not data.counted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         check_rate(options.rule, 0, data.counted())
@@ -140,6 +154,7 @@ class OnlineClassifier(SparseClassifier, ABC):
             score_decides=self.early_stopping,
             report=self._reporter(model),
             n_jobs=self.n_jobs,
+            keeper=keeper,
         )
         self._become(model._record(history, converged))
         if not converged:
@@ -363,6 +378,16 @@ class OnlineClassifier(SparseClassifier, ABC):
             None if intercept is None else initial_intercept(intercept, state.weights),
         )
         return state
+
+    def _checkpoint(
+        self, X: Any, y: Any, sample_weight: Any, path: Any, every: Any, resume: Any, given: dict[str, Any]
+    ) -> store.Checkpoint:
+        """The file of a fit of these rows; `given` are its other arguments."""
+        identity = {}
+        if path is not None:
+            corpus = X if isinstance(X, Corpus) else Corpus(X, y, sample_weight=sample_weight)
+            identity = store.identity(self, corpus, segments=isinstance(X, Corpus), **given)
+        return store.Checkpoint(path, every, resume, identity)
 
     def _reporter(self, model: Self) -> Callable[[dict[str, Any]], Any] | None:
         if not self.verbose and self.callback is None:

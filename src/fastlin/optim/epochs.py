@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.data.scratch import Held, Scratch
 from fastlin.engine import online
+from fastlin.optim.course import Course, Keeper
 from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
 
@@ -35,6 +36,10 @@ class Stopping:
 class Source(Protocol):
     """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/streams.py`)."""
 
+    @property
+    def generator(self) -> np.random.Generator:
+        """What the orders are drawn from."""
+
     def __len__(self) -> int:
         """The rows of an epoch, or what else its units are."""
 
@@ -47,8 +52,8 @@ class Source(Protocol):
     def parts(self) -> Iterator["Data"]:
         """All rows as they are stored, in the parts that the residuals have."""
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
-        """Call `visit` until every row has had its turn once."""
+    def visit(self, residuals: list[Held], visit: Visit, course: Course, pause: Callable[[], None], /) -> None:
+        """Call `visit` until every row has had its turn once, `pause` wherever a checkpoint could be made."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Data:
     def parts(self) -> Iterator["Data"]:
         yield self
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
+    def visit(self, residuals: list[Held], visit: Visit, _course: Course, _pause: Callable[[], None], /) -> None:
         with residuals[0].map() as residual:
             visit(self, self.order(), residual)
 
@@ -123,55 +128,68 @@ def train(
     score_decides: bool = False,
     report: Callable[[dict[str, Any]], Any] | None = None,
     n_jobs: int | None = None,
+    keeper: Keeper | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
     """Run epochs until a criterion holds; returns (history, converged).
 
     `evaluate` scores the model, higher is better; with `score_decides` the score and not the loss says when to stop.
-    `report` sees the record of each epoch and may end the run by returning something true.
+    `report` sees the record of each epoch and may end the run by returning something true. A `keeper` makes
+    checkpoints.
     """
     residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
-    history: list[dict[str, Any]] = []
-    best, stale, started = -np.inf, 0, time.perf_counter()
+    course, started = Course() if keeper is None else keeper.course, time.perf_counter()
+    if keeper is not None:
+        keeper.begin(residuals, data.generator)
+    before, history, tolerance = course.seconds, course.history, stopping.tol
+
+    def pause() -> None:
+        if keeper is not None:
+            keeper.offer(state, residuals, data.generator, before + time.perf_counter() - started)
+
     try:
-        for epoch in range(1, stopping.max_iter + 1):
-            learnt = int(state.clock["t"][0])
-            _one_epoch(state, data, residuals)
+        while course.epoch <= stopping.max_iter:
+            _one_epoch(state, data, residuals, course, pause)
+            seen = max(1, int(state.clock["t"][0]) - course.learnt)
             record: dict[str, Any] = {
-                "epoch": epoch,
+                "epoch": course.epoch,
                 "loss": float(state.clock["loss"][0]) / len(data),
                 "objective": float(state.clock["loss"][0]),
                 "updates": int(state.clock["updates"][0]),
-                "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / max(1, int(state.clock["t"][0]) - learnt),
+                "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / seen,
             }
-            gain, tolerance = -record["loss"], stopping.tol
+            gain = -record["loss"]
             if evaluate or report:
                 _flush(state, data, residuals, n_jobs)
             if evaluate:
                 record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain
-            record["seconds"] = time.perf_counter() - started
+            record["seconds"] = before + time.perf_counter() - started
             history.append(record)
+            course.epoch += 1
             if report and report(record):
                 return history, True
-            if tolerance is None:
-                continue
-            stale = stale + 1 if (gain < best + tolerance) else 0
-            best = max(best, gain)
-            if stale >= stopping.patience:
-                if not stopping.adaptive or state.rule["eta0"][0] <= SLOWEST:
-                    return history, True
-                state.rule["eta0"] /= 5
-                stale = 0
+            if tolerance is not None:
+                course.stale = course.stale + 1 if gain < course.best + tolerance else 0
+                course.best = max(course.best, gain)
+                if course.stale >= stopping.patience:
+                    if not stopping.adaptive or state.rule["eta0"][0] <= SLOWEST:
+                        return history, True
+                    state.rule["eta0"] /= 5
+                    course.stale = 0
+            pause()
         return history, tolerance is None
     finally:
         _flush(state, data, residuals, n_jobs)
 
 
-def _one_epoch(state: OnlineState, data: Source, residuals: list[Held]) -> None:
+def _one_epoch(
+    state: OnlineState, data: Source, residuals: list[Held], course: Course, pause: Callable[[], None]
+) -> None:
     """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes."""
 
     def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
         position, advance = 0, part.kernel(state, order, residual)
+        state.changed()
         while position < len(order):
             position, status = advance(position)
             if status == FULL:
@@ -182,9 +200,10 @@ def _one_epoch(state: OnlineState, data: Source, residuals: list[Held]) -> None:
                     "features, or lower the learning rate"
                 )
 
-    state.clock["loss"], state.clock["updates"], state.clock["mistakes"] = 0, 0, 0
-    state.changed()
-    data.visit(residuals, visit)
+    if not len(course.segments):  # else the epoch goes on
+        state.clock["loss"], state.clock["updates"], state.clock["mistakes"] = 0, 0, 0
+        course.learnt = int(state.clock["t"][0])
+    data.visit(residuals, visit, course, pause)
 
 
 def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int | None) -> None:

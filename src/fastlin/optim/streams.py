@@ -1,6 +1,6 @@
 """A corpus as the data of online epochs: segments in random order, and the rows of each in random order."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin.data import Corpus
 from fastlin.data.scratch import Held
+from fastlin.optim.course import Course
 from fastlin.optim.epochs import Data, Visit
 from fastlin.validation import Rows, check_values
 
@@ -62,27 +63,45 @@ class Stream:
         scratch = self.corpus.scratch()
         return [scratch.zeros((int(size) if width else 0, width)) for size in np.diff(self.corpus.bounds)]
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
+    def visit(self, residuals: list[Held], visit: Visit, course: Course, pause: Callable[[], None], /) -> None:
         """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
-        n, rest = self.corpus.n_segments, Rest([], 0)
-        for index in self.generator.permutation(n) if self.sampling != "order" else range(n):
-            part = self.part(index)
-            order = part.order() if len(part) else part.members
-            if rest.pieces:
-                cut = _count_off(part, order, self.batch_size - rest.counted)
-                rest = rest.with_piece(part, order[:cut], residuals[index])
-                order = order[cut:]
-                if rest.counted == self.batch_size:
-                    rest.visit(visit)
-                    rest = Rest([], 0)
-            cut = _whole_batches(part, order, self.batch_size)
-            if cut:
-                with residuals[index].map() as residual:
-                    visit(part, order[:cut], residual)
-            if cut < len(order):
-                rest = rest.with_piece(part, order[cut:], residuals[index])
+        n = self.corpus.n_segments
+        if not len(course.segments):
+            course.segments = self.generator.permutation(n) if self.sampling != "order" else np.arange(n)
+        rest = self._rest(course.carried, residuals)
+        for index in course.segments[course.done :]:
+            rest = self._visit_segment(index, residuals[index], rest, visit)
+            course.done, course.carried = course.done + 1, rest.numbers()
+            pause()
         if rest.pieces:
             rest.visit(visit)
+        course.segments, course.done, course.carried = np.empty(0, np.int64), 0, np.empty(0, np.int64)
+
+    def _visit_segment(self, index: int, held: Held, rest: "Rest", visit: Visit) -> "Rest":
+        """Learn from a segment, as far as its rows and the rest of the last one fill mini-batches; what is left."""
+        part = self.part(index)
+        order = part.order() if len(part) else part.members
+        if rest.pieces:
+            cut = _count_off(part, order, self.batch_size - rest.counted)
+            rest = rest.with_piece(part, order[:cut], held)
+            order = order[cut:]
+            if rest.counted < self.batch_size:
+                return rest
+            rest.visit(visit)
+        cut = _whole_batches(part, order, self.batch_size)
+        if cut:
+            with held.map() as residual:
+                visit(part, order[:cut], residual)
+        rest = Rest([], 0)
+        return rest.with_piece(part, order[cut:], held) if cut < len(order) else rest
+
+    def _rest(self, carried: NDArray[np.int64], residuals: list[Held]) -> "Rest":
+        """The rest whose rows have these numbers."""
+        rest, segments = Rest([], 0), np.searchsorted(self.corpus.bounds, carried, side="right") - 1
+        for rows in np.split(carried, np.flatnonzero(np.diff(segments)) + 1) if len(carried) else []:
+            index = int(np.searchsorted(self.corpus.bounds, rows[0], side="right")) - 1
+            rest = rest.with_piece(self.part(index), rows - self.corpus.bounds[index], residuals[index])
+        return rest
 
 
 class Piece(NamedTuple):
@@ -107,6 +126,11 @@ class Rest(NamedTuple):
 
     pieces: list[Piece]
     counted: int  # rows with a weight
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The rows' numbers in the corpus, in order."""
+        numbers = [piece.data.start + piece.rows[piece.order] for piece in self.pieces]
+        return np.concatenate([np.empty(0, np.int64), *numbers])
 
     def with_piece(self, part: Data, order: NDArray[np.int64], residual: Held) -> "Rest":
         rows, places = np.unique(order, return_inverse=True)  # sampling may draw a row twice

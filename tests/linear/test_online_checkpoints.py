@@ -1,0 +1,226 @@
+"""A fit killed at any time and resumed is the fit that was never killed, bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from fastlin import Corpus, SGDClassifier
+from fastlin.data import corpus as corpora
+from fastlin.optim import epochs
+from fastlin.store import ModelFileError
+from support import ONLINE_OPTIONS, assert_same_bits, make_option, refused, text_like
+
+every_option = pytest.mark.parametrize("name", ONLINE_OPTIONS)
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def small_segments(monkeypatch):
+    monkeypatch.setattr(corpora, "SEGMENT", 50)
+
+
+def killed_after(monkeypatch, n_calls, fit):
+    """Run `fit` until the kernel has been called so often."""
+    kernel, calls = epochs.online.run, []
+
+    def dying(*arguments):
+        if len(calls) == n_calls:
+            raise Killed
+        calls.append(arguments)
+        return kernel(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(epochs.online, "run", dying)
+        with pytest.raises(Killed):
+            fit()
+
+
+def assert_same_run(one, other):
+    assert_same_bits(one, other)
+    assert (one.n_iter_, one.converged_, one.t_) == (other.n_iter_, other.converged_, other.t_)
+    assert [{**a, "seconds": 0} for a in one.history_] == [{**b, "seconds": 0} for b in other.history_]
+    X, y = text_like(seed=5)
+    assert_same_bits(one.partial_fit(X, y), other.partial_fit(X, y))  # and so is the generator
+
+
+@pytest.mark.usefixtures("small_segments")
+@pytest.mark.parametrize("kind", ["memory", "corpus", "stored"])
+@every_option
+def test_a_fit_goes_on_from_its_last_checkpoint(name, kind, monkeypatch, tmp_path):
+    X, y = text_like()
+    data = (X, y) if kind == "memory" else (Corpus(X, y),)
+    data = (data[0].write(tmp_path / "corpus"),) if kind == "stored" else data
+    options = {"shuffle": True, "random_state": 3, "max_iter": 4}
+    expected, path = make_option(name, **options).fit(*data), tmp_path / "checkpoint"
+    for n_calls in (2,) if kind == "memory" else (1, 7, 15):
+        killed_after(
+            monkeypatch,
+            n_calls,
+            lambda: make_option(name, **options).fit(*data, checkpoint=path, every=0, resume=True),
+        )
+    assert path.exists()
+    model = make_option(name, **options).fit(*data, checkpoint=path, every=0, resume=True)
+    assert_same_run(model, expected)
+
+
+@pytest.mark.usefixtures("small_segments")
+@pytest.mark.parametrize("kind", ["memory", "corpus"])
+@pytest.mark.parametrize("name", ["averaged perceptron", "log loss", "MIRA"])
+def test_what_decides_when_to_stop_is_in_the_checkpoint(name, kind, monkeypatch, tmp_path):
+    X, y = text_like(n_rows=90)
+    data = (X, y) if kind == "memory" else (Corpus(X, y),)
+    options = {"early_stopping": True, "validation_fraction": 0.3, "max_iter": 50, "tol": 0.01, "shuffle": True}
+    options |= {"random_state": 1, "n_iter_no_change": 3}
+    expected, path = make_option(name, **options).fit(*data), tmp_path / "checkpoint"
+    assert 3 < expected.n_iter_ < 50
+    for n_calls in (2, 1) if kind == "memory" else (20, 5):
+        killed_after(
+            monkeypatch,
+            n_calls,
+            lambda: make_option(name, **options).fit(*data, checkpoint=path, every=0, resume=True),
+        )
+    assert_same_run(make_option(name, **options).fit(*data, checkpoint=path, resume=True), expected)
+
+
+def test_an_adaptive_rate_is_in_the_checkpoint(monkeypatch, tmp_path):
+    X, y = text_like()
+    options = {"learning_rate": "adaptive", "eta0": 0.5, "tol": 0.01, "n_iter_no_change": 2, "max_iter": 200}
+    options |= {"shuffle": True, "random_state": 0}
+    expected, path = SGDClassifier(**options).fit(X, y), tmp_path / "checkpoint"
+    killed_after(monkeypatch, 12, lambda: SGDClassifier(**options).fit(X, y, checkpoint=path, every=0))
+    assert_same_run(SGDClassifier(**options).fit(X, y, checkpoint=path, resume=True), expected)
+
+
+def test_a_fit_may_go_on_for_longer_than_it_was_asked_for(tmp_path):
+    X, y = text_like()
+    path = tmp_path / "checkpoint"
+    SGDClassifier(max_iter=2, tol=None, random_state=0).fit(X, y, checkpoint=path, every=0)
+    longer = SGDClassifier(max_iter=5, tol=None, random_state=0)
+    model = longer.fit(X, y, checkpoint=path, resume=True)
+    assert_same_run(model, SGDClassifier(max_iter=5, tol=None, random_state=0).fit(X, y))
+
+
+def test_without_a_file_resume_begins_and_without_resume_a_file_is_no_matter(tmp_path):
+    X, y = text_like()
+    expected = make_option("log loss").fit(X, y)
+    path = tmp_path / "checkpoint"
+    assert_same_run(make_option("log loss").fit(X, y, checkpoint=path, every=0, resume=True), expected)
+    path.write_bytes(b"nothing")
+    assert_same_run(make_option("log loss").fit(X, y, checkpoint=path, every=0), make_option("log loss").fit(X, y))
+    path.unlink()
+    make_option("log loss").fit(X, y, checkpoint=path, every=1000)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "change, match",
+    [
+        ({"alpha": 0.5}, "alpha"),
+        ({"loss": "hinge"}, "loss"),
+        ({"X": 1}, "segment"),
+        ({"y": 1}, "labels"),
+        ({"sample_weight": 1}, "weighted"),
+        ({"coef_init": 1}, "coef"),
+        ({"corpus": 1}, "segments"),
+    ],
+)
+def test_the_checkpoint_of_another_fit_is_refused(change, match, tmp_path):
+    X, y = text_like()
+    path = tmp_path / "checkpoint"
+    make_option("log loss").fit(X, y, checkpoint=path, every=0)
+    model = make_option("log loss", **{name: change[name] for name in ("alpha", "loss") if name in change})
+    data = {"X": X[:, ::-1] if "X" in change else X, "y": y[::-1] if "y" in change else y}
+    data |= {"sample_weight": np.ones(60)} if "sample_weight" in change else {}
+    data |= {"coef_init": np.ones((3, 30))} if "coef_init" in change else {}
+    if "corpus" in change:
+        data = {"X": Corpus(X, y)}
+    with refused(model, ValueError, match=match):
+        model.fit(**data, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("name", ["averaged perceptron", "FTRL"])
+def test_a_damaged_checkpoint_is_refused(name, tmp_path):
+    X, y = text_like()
+    path = tmp_path / "checkpoint"
+    make_option(name).fit(X, y, checkpoint=path, every=0)
+    whole = path.read_bytes()
+    for wrong in (b"", whole[: len(whole) // 2], whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:]):
+        path.write_bytes(wrong)
+        with refused(model := make_option(name), ModelFileError):
+            model.fit(X, y, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"resume": True}, "resume=True needs checkpoint"),
+        ({"resume": "yes", "checkpoint": "x"}, "resume"),
+        ({"every": -1, "checkpoint": "x"}, "every"),
+    ],
+)
+def test_bad_options_are_refused(options, error):
+    X, y = text_like()
+    with refused(model := make_option("log loss"), match=error):
+        model.fit(X, y, **options)
+
+
+# --- kill -9 ---------------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys
+import numpy as np
+from fastlin import Corpus, SGDClassifier
+from fastlin.data import corpus
+from support import text_like
+corpus.SEGMENT = 3000
+X, y = text_like(n_rows=3000, n_features=200)
+model = SGDClassifier(loss="log_loss", average=True, max_iter=12, tol=None, random_state=0, batch_size=3)
+data = (Corpus(X, y),) if sys.argv[1] == "corpus" else (X, y)
+model.fit(*data, checkpoint=sys.argv[2], every=0, resume=True)
+np.savez(sys.argv[3], coef=model.coef_, intercept=model.intercept_, losses=[r["loss"] for r in model.history_])
+"""
+
+
+def run_until(seconds, *arguments):
+    """Run the script; kill it after so many seconds of having a checkpoint."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__) + "/..", *sys.path])}
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, arguments)], env=environment)
+    while seconds is not None and process.poll() is None and not os.path.exists(arguments[1]):
+        time.sleep(0.002)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    return process.returncode
+
+
+def check_kills(kind, delays, folder):
+    """However often it is killed, the last fit is the one that was not."""
+    assert run_until(None, kind, folder / "whole", folder / "whole.npz") == 0
+    for number, delay in enumerate(delays):
+        assert run_until(delay, kind, folder / "cut", folder / f"{number}.npz") in (0, -signal.SIGKILL)
+    assert run_until(None, kind, folder / "cut", folder / "cut.npz") == 0
+    with np.load(folder / "whole.npz") as whole, np.load(folder / "cut.npz") as cut:
+        for name in whole:
+            np.testing.assert_array_equal(whole[name], cut[name])
+
+
+@pytest.mark.parametrize("kind", ["memory", "corpus"])
+def test_kill_9_and_resume(kind, tmp_path):
+    check_kills(kind, (0.01,), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["memory", "corpus"])
+@pytest.mark.parametrize("seed", range(10))
+def test_kill_9_at_random_times_and_resume(kind, seed, tmp_path):
+    check_kills(kind, np.random.default_rng(seed).uniform(0, 0.05, 5), tmp_path)
