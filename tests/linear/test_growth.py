@@ -234,3 +234,58 @@ def test_features_one_by_one_are_copied_a_few_times(allocated):
         model.partial_fit(row, ["a"])
     assert model.n_features_in_ == 1999
     assert sum(allocated) < 6 * 2000 * 3
+
+
+# --- pruning ---------------------------------------------------------------------------------------------------------
+
+
+@every_option
+def test_pruned_weights_are_zero_and_the_others_what_they_were(name):
+    X, y = text_like()
+    model = make_option(name).partial_fit(X, y)
+    before, intercept = model.coef_.copy(), model.intercept_
+    threshold = (np.abs(before[before != 0]).min() + np.abs(before).max()) / 2
+    kept = np.abs(before) >= threshold
+    assert 0 < model.prune(threshold) == np.count_nonzero(before[~kept]) < before.size
+    np.testing.assert_array_equal(model.coef_, np.where(kept, before, 0))
+    np.testing.assert_array_equal(model.intercept_, intercept)
+    assert model.prune(threshold) == 0
+    assert model.prune(0) == 0
+    copy = make_option(name).set_state(model.get_state())
+    assert_same_bits(model.partial_fit(X, y), copy.partial_fit(X, y))
+    assert np.count_nonzero(model.coef_) >= np.count_nonzero(kept)
+
+
+@pytest.mark.parametrize("learning_rate", ["adagrad", "ftrl"])
+def test_what_was_summed_up_is_forgotten_with_the_weights(learning_rate):
+    X, y = text_like()
+    options = {"learning_rate": learning_rate, "eta0": 0.5, "penalty": None, "fit_intercept": False}
+    pruned, fresh = make("sgd", **options).partial_fit(X, y), make("sgd", **options)
+    pruned.prune(np.inf)
+    assert not pruned.coef_.any()
+    np.testing.assert_array_equal(pruned.partial_fit(X, y).coef_, fresh.partial_fit(X, y).coef_)
+
+
+def test_a_callback_may_prune_after_every_epoch():
+    X, y = text_like()
+    sizes = []
+
+    def prune(model, record):
+        model.prune(0.3)
+        sizes.append(np.count_nonzero(model.coef_))
+
+    model = make("perceptron", average=True, callback=prune).fit(X, y)
+    assert len(sizes) == model.n_iter_ == 3
+    assert sizes[-1] == np.count_nonzero(model.coef_)
+    assert np.abs(model.coef_[model.coef_ != 0]).min() >= 0.3
+
+
+@online
+def test_a_threshold_that_is_none_is_refused(name):
+    X, y = text_like()
+    model = make(name).fit(X, y)
+    for threshold in (-1, np.nan, "0.1", None, True):
+        with refused(model, match="threshold"):
+            model.prune(threshold)
+    with pytest.raises(ValueError, match="densify"):
+        model.sparsify().prune(0.1)

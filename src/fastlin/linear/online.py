@@ -264,6 +264,26 @@ class OnlineClassifier(SparseClassifier, ABC):
         scores = self._scores(self._checked_rows(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    def prune(self, threshold: float) -> int:
+        """Set all weights of `coef_` that are smaller to 0, and forget what was summed up for them.
+
+        Between the calls of `partial_fit`, or in a `callback`, it keeps the model of an endless stream small; the
+        weights may grow again.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        int
+            How many weights there were.
+        """
+        self._check_fitted()
+        if self._sparse is not None:
+            raise ValueError("call densify() before prune: the weights are in sparse form")
+        return self._state.prune(validation.real_number("threshold", threshold, at_least=0))
+
     def sparsify(self) -> Self:
         """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on."""
         self._check_fitted()

@@ -231,6 +231,17 @@ class OnlineState:
     def _intercepts(self) -> NDArray[np.float64]:
         return self.bias[:, : len(self.order)]
 
+    def prune(self, threshold: float) -> int:
+        """Forget all of the weights that are smaller: they are 0 as if they had never moved; how many there were."""
+        coef = self.columns()
+        small = (np.abs(coef) < threshold) & (coef != 0)
+        for name, (shape, _) in _ARRAYS.items():
+            if shape == "VK" and len(getattr(self, name)):
+                getattr(self, name)[small] = 0
+        self._measure_norm()
+        self.changed()
+        return int(np.count_nonzero(small))
+
     def changed(self) -> None:
         """Say that the kernel has run: what was computed from the weights is out of date."""
         self._coef = None
