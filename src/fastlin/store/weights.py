@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fastlin.engine import memory
 from fastlin.store.archive import ModelFileError
 from fastlin.store.digest import largest
+from fastlin.store.values import sparse
 from fastlin.validation import LIMITS, one_of, real_number
 
 State = dict[str, Any]
@@ -116,9 +117,7 @@ def unpack(state: Any, verify: bool) -> Any:
         raise ModelFileError(f"weights of {values.dtype}")
     values = _dequantised(values, state.get("scales"), verify)
     if form == "csr":
-        matrix = sp.csr_array((values, state["indices"], state["indptr"]), shape=tuple(state["shape"]))
-        matrix.check_format(full_check=True)
-        return matrix
+        return sparse(sp.csr_array, state["shape"], values, state["indices"], state["indptr"])
     if form == "dense":
         if values.ndim != 2:
             raise ModelFileError("weights are no matrix")
