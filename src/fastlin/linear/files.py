@@ -10,13 +10,14 @@ from fastlin.data.scratch import Held
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import columns
 from fastlin.linear.online import SparseWeights
-from fastlin.optim.state import CLOCK, RULE
+from fastlin.optim.state import CLOCK, GENERATION, RULE
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
 from fastlin.store.weights import Packing, unpack
 from fastlin.validation import LIMITS
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
+RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
 HISTORY = ("history_", "path_")
 SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 
@@ -74,18 +75,29 @@ def _give_online(model: Any, state: State, verify: bool) -> None:
     classes = proved_labels(state.pop("classes"))
     coef = _weights(state, verify, {columns(len(classes))})
     intercept = _intercept(state, coef.shape[0])
-    rule, clock, learning = state.pop("rule"), state.pop("clock"), state.pop("learning", None)
-    for name, array, kind in (("rule", rule, RULE), ("clock", clock, CLOCK)):
-        if array.dtype != kind or array.shape != (1,):
-            raise ValueError(f"a {name} of {array.dtype}")
-    if learning is not None and not isinstance(learning, dict):
-        raise ValueError("a state of learning that is none")
+    rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
+    if state.get("learning") is not None:
+        learning = {name: _record(array, RECORDS.get(name)) for name, array in state["learning"].items()}
+    state.pop("learning", None)
     generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
     if not isinstance(generator, np.random.Generator):
         raise ValueError("no generator")
     only(state)
-    model._sparse = SparseWeights(coef, intercept, clock.copy(), rule.copy(), learning)
+    model._sparse = SparseWeights(coef, intercept, clock, rule, learning)
     model.classes_, model.n_features_in_, model._generator = classes, coef.shape[1], generator
+
+
+def _record(array: Any, kind: Any) -> Any:
+    """An array of records, field by field: those that it lacks, of an earlier version, are 0."""
+    if kind is None:
+        return array
+    names = array.dtype.names or ()
+    if not names or not set(names) <= set(kind.names) or array.ndim != 1 or not len(array):
+        raise ValueError(f"records of {array.dtype}")
+    record = np.zeros(len(array), kind)
+    for name in names:
+        record[name] = array[name]
+    return record
 
 
 # Naive Bayes
