@@ -52,6 +52,7 @@ def test_it_is_due_when_the_time_has_passed(path):
     [
         (identity(model=LogisticRegression(C=2.0)), "parameters C was 1.0, now 2.0"),
         (identity(corpus(1)), "data"),
+        (identity(Corpus(corpus().to_memory()[0] * 2, corpus().to_memory()[1])), "data first segment was"),
         (identity(corpus(n=21)), r"data shape was \(20, 5\), now \(21, 5\)"),
         (identity(coef_init=np.ones(3)), "arguments coef_init was None"),
         (identity() | {"estimator": "Perceptron"}, "estimator was LogisticRegression, now Perceptron"),

@@ -232,6 +232,38 @@ def test_hostile_arrays(files, n):
     assert used < n
 
 
+@many
+def test_damaged_and_hostile_checkpoints(tmp_path, n):
+    """Nothing but what was saved is ever taken up."""
+    chance, path = random.Random(5), tmp_path / "mutant.fastlin"
+    identity, state = {"data": {"rows": 3}, "estimator": "x"}, {"epoch": 4, "loss": float("inf")}
+    point = store.Checkpoint(path, 0, True, identity)
+    point.save(state, {"w": np.arange(30.0), "order": np.arange(7)})
+    good = path.read_bytes()
+    members, whole = members_of(good)
+    places = [place for place in places_of(whole) if place and place[0] != "header"]
+    for _ in range(n):
+        content, at = bytearray(good), chance.randrange(len(good))
+        match chance.randrange(4):
+            case 0:
+                content[at] ^= 1 << chance.randrange(8)
+            case 1:
+                del content[at:]
+            case 2:
+                content[at:at] = chance.randbytes(9)
+            case _:
+                forge(path, changed(whole, chance.choice(places), chance.choice([..., *ODD])), members)
+                if (content := path.read_bytes()) == good:
+                    continue
+        path.write_bytes(content)
+        with pytest.raises(store.ModelFileError, match=r"mutant\.fastlin: "):
+            point.load()
+    for place in [place for place in places_of(whole) if place and place[0] == "header"]:
+        forge(path, changed(whole, place, {"x": 1, "y": 2}), members)
+        with pytest.raises(ValueError, match=r"mutant\.fastlin: "):
+            point.load()
+
+
 @pytest.mark.parametrize(
     "text, message",
     [

@@ -61,6 +61,13 @@ def test_pruned_weights_are_zero_and_the_others_as_they_were(dtype, labels, prun
         assert sum(np.asarray(part).nbytes for part in state.values()) < 400
 
 
+def test_accuracy_is_measured_on_a_corpus_too(path):
+    model, corpus = fitted(fastlin.LogisticRegression(tol=1e-2), X, CODES), fastlin.Corpus(X, CODES)
+    assert fastlin.save(model, path, dtype="int8", X=corpus) == fastlin.save(model, path, dtype="int8", X=X, y=CODES)
+    with pytest.raises(ValueError, match="which brings its labels"):
+        fastlin.save(model, path, X=corpus, y=CODES)
+
+
 def test_features_without_weights_take_no_room(path):
     wide = sp.csr_array((np.ones(90), (np.arange(90), 1000 * np.arange(90))), shape=(90, 100_000))
     model = fitted(fastlin.Perceptron(max_iter=2, tol=None), wide, CODES)

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from fastlin.store.archive import Arrays, ModelFileError, read_archive, write_archive
 from fastlin.store.digest import crc32
@@ -12,6 +13,7 @@ from fastlin.store.values import decode, encode
 from fastlin.validation import real_number
 
 VERSION = 1  # of what fits write; raised when a fit resumed from an older checkpoint would take other steps
+_SHOWN = 20  # values of a list that a message may name; of longer ones there is a digest
 MAY_DIFFER = ("max_iter", "tol", "verbose", "callback", "n_jobs")
 
 
@@ -52,7 +54,9 @@ class Checkpoint:
             return None
         header, arrays = read_archive(self.path, "checkpoint", mmap=False)
         try:
-            found, state = decode(header.get("identity")), decode(header.get("state"))
+            if set(header) != {"identity", "state"}:
+                raise ModelFileError("no checkpoint")
+            found, state = decode(header["identity"]), decode(header["state"])
         except ModelFileError as error:
             raise ModelFileError(f"{self.path}: {error}") from None
         if header["identity"] != encode(self.identity, "identity"):  # as JSON: there, NaN equals NaN
@@ -93,8 +97,9 @@ def fingerprint(corpus: Any) -> dict[str, Any]:
     found |= {"segments": _digest(corpus.bounds), "classes": _digest(corpus.classes), "labels": _digest(corpus.codes())}
     for name, index in (("first segment", 0), ("last segment", corpus.n_segments - 1)):
         if 0 <= index < corpus.n_segments:
-            rows = corpus.segment(index).rows
-            found[name] = (rows.nnz, *(crc32(np.ascontiguousarray(a)) for a in (rows.indptr, rows.indices)))
+            segment = corpus.segment(index)
+            arrays = segment.rows.indptr, segment.rows.indices, segment.rows.values, segment.weights
+            found[name] = (segment.rows.nnz, *(crc32(np.ascontiguousarray(array)) for array in arrays))
     return found
 
 
@@ -103,7 +108,11 @@ def _digest(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, crc32(np.ascontiguousarray(value))
     if isinstance(value, np.ndarray | list | tuple):
-        return [_digest(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+        items = [_digest(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+        return items if len(items) <= _SHOWN else (len(items), crc32(repr(items).encode("utf-8", "surrogatepass")))
+    if sp.issparse(value):
+        matrix = value.tocsr()
+        return matrix.shape, _digest(matrix.indptr), _digest(matrix.indices), _digest(matrix.data)
     if isinstance(value, dict):
         return sorted(([_digest(key), _digest(item)] for key, item in value.items()), key=repr)
     if isinstance(value, np.generic):

@@ -36,7 +36,7 @@ def save(
     prune : float
         Weights up to this size are left out; above 0, a file for serving.
     X, y : optional
-        Rows or texts, and their labels: to measure what the file costs in accuracy.
+        Rows or texts, and their labels, or a `Corpus` as X: to measure what the file costs in accuracy.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def save(
     >>> fastlin.load(path).predict([[1, 0]]).tolist()
     ['a']
     """
-    if (X is None) != (y is None):
-        raise ValueError("X and y must be given together")
+    if (y is None) != (X is None or hasattr(X, "segments")):
+        raise ValueError("X and y must be given together, or a Corpus, which brings its labels, as X")
     packing = Packing(dtype, prune)
     encoder = Encoder(lambda value, name: _described(value, name, encoder, packing))
     described = _described(model, type(model).__name__, encoder, packing)
