@@ -179,21 +179,28 @@ class Decoder:
 _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "float": lambda _, content: _SPECIAL[content],
     "bytes": lambda _, content: bytes.fromhex(content),
-    "tuple": lambda decode, content: tuple(decode(item) for item in content),
-    "frozenset": lambda decode, content: frozenset(decode(item) for item in content),
-    "set": lambda decode, content: {decode(item) for item in content},
-    "dict": lambda decode, content: {decode(key): decode(item) for key, item in content},
-    "slice": lambda decode, content: slice(*map(decode, content)),
+    "tuple": lambda decode, content: tuple(decode(_listed(content))),
+    "frozenset": lambda decode, content: frozenset(decode(_listed(content))),
+    "set": lambda decode, content: set(decode(_listed(content))),
+    "dict": lambda decode, content: {decode(key): decode(item) for key, item in map(_listed, _listed(content))},
+    "slice": lambda decode, content: slice(*decode(_listed(content))),
     "dtype": lambda _, content: np.dtype(_SCALARS[content]),
     "type": lambda _, content: _TYPES[content],
     "array": lambda decode, content: decode._arrays[content],
-    "objects": lambda decode, content: decode._objects_array(*content),
-    "strings": lambda decode, content: decode._strings(*content),
-    "numbers": lambda decode, content: decode._numbers(*content),
-    "csr_array": lambda decode, content: decode._csr(sp.csr_array, *content),
-    "csr_matrix": lambda decode, content: decode._csr(sp.csr_matrix, *content),
+    "objects": lambda decode, content: decode._objects_array(*_listed(content)),
+    "strings": lambda decode, content: decode._strings(*_listed(content)),
+    "numbers": lambda decode, content: decode._numbers(*_listed(content)),
+    "csr_array": lambda decode, content: decode._csr(sp.csr_array, *_listed(content)),
+    "csr_matrix": lambda decode, content: decode._csr(sp.csr_matrix, *_listed(content)),
     "generator": lambda decode, content: restore_generator({"random": decode._arrays[content]}),
 }
+
+
+def _listed(content: Any) -> list[Any]:
+    """No string or object in the place of a list."""
+    if type(content) is not list:
+        raise TypeError("no list where there must be one")
+    return content
 
 
 def sparse(
