@@ -188,6 +188,20 @@ def test_text_in_label_out(path):
     assert fastlin.load(path, verify=False).predict(TEXTS).tolist() == ANSWERS
 
 
+def test_what_was_set_and_what_warned_comes_back_in_silence(path):
+    model = fastlin.TfidfVectorizer(vocabulary=["Dog", "cat"], stop_words=["can't"])
+    with pytest.warns(UserWarning, match=r"Upper case|stop_words"):
+        model.fit(TEXTS)
+    same(again(model, path).transform(TEXTS), model.transform(TEXTS))
+    model = fastlin.CountVectorizer()
+    model.vocabulary_ = {"dog": 1, "cat": 0}
+    same(again(model, path).transform(TEXTS), model.transform(TEXTS))
+    model = fastlin.TfidfTransformer(smooth_idf=False)
+    model.idf_ = [1.0, np.inf, 2.0]
+    same(again(model, path).transform([[1.0, 0, 3]]), model.transform([[1.0, 0, 3]]))
+    assert again(fastlin.TfidfVectorizer(), path).fit(TEXTS).transform(TEXTS).shape[0] == len(TEXTS)
+
+
 def test_names_of_columns_come_back(path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])

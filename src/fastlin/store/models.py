@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -95,12 +94,9 @@ def load(path: Any, *, mmap: bool = True, verify: bool = True) -> Any:
     header, arrays = read_archive(path, KIND, mmap=mmap, verify=verify)
     decode = Decoder(arrays, lambda kind, content: _restored(kind, content, decode, verify))
     try:
-        with warnings.catch_warnings():  # of terms that no text has, and the like: said when it was fitted
-            warnings.simplefilter("ignore", UserWarning)
-            model = _restored("model", header.get("model"), decode, verify)
+        return _restored("model", header.get("model"), decode, verify)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
-    return model
 
 
 def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any:

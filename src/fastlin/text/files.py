@@ -31,6 +31,7 @@ def _take_terms(terms: Any) -> State:
 
 def _terms(model: Any, state: State) -> EngineTerms | PythonTerms:
     """The terms as they were, for the model's parameters."""
+    model._checked_stop_words = id(model.stop_words)  # when it was fitted
     plan = model._plan()
     if (plan is None) != ("terms" in state):
         raise ValueError("terms that the parameters do not read")
@@ -81,7 +82,7 @@ def _take_counts(model: Any, _: Packing) -> State:
     if not hasattr(model, "_terms"):
         return {}
     learned = model._matching(model._terms)
-    state = {"n_documents": learned.n_documents, "fixed": bool(model.fixed_vocabulary_)}
+    state = {"n_documents": learned.n_documents, "fixed": getattr(model, "fixed_vocabulary_", None)}
     if learned.given is None:
         return state | {"columns": learned.columns, "rows": learned.rows, "terms": _take_terms(learned.terms)}
     own = model.vocabulary is not None and checked_vocabulary(model.vocabulary) == learned.given
@@ -92,10 +93,11 @@ def _give_counts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG00
     if not state:
         return
     n_documents, fixed = state.pop("n_documents"), state.pop("fixed")
-    if type(n_documents) is not int or n_documents < 0 or type(fixed) is not bool:
+    if type(n_documents) is not int or n_documents < 0 or fixed not in (True, False, None):
         raise ValueError("no number of documents")
     if "given" in state:
-        learned = model._given(state.pop("given") or model.vocabulary)
+        model._checked_stop_words = id(model.stop_words)
+        learned = Learned.of(model._new_terms(), checked_vocabulary(state.pop("given") or model.vocabulary))
         frequencies = state.pop("frequencies")
         if frequencies is not None:
             _prove_frequencies(frequencies, learned.n_columns, n_documents)
@@ -105,7 +107,9 @@ def _give_counts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG00
         _prove_frequencies(rows, len(terms), n_documents)
         learned = Learned(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
     only(state)
-    model._terms, model.fixed_vocabulary_ = learned, fixed
+    model._terms = learned
+    if fixed is not None:  # it was fitted, and no vocabulary set
+        model.fixed_vocabulary_ = fixed
 
 
 def _prove_frequencies(rows: NDArray[np.int64], n: int, n_documents: int) -> None:
@@ -135,7 +139,7 @@ def _give_tfidf_vectorizer(model: Any, state: State, verify: bool) -> None:
     if tfidf is not None:
         if not isinstance(tfidf, TfidfTransformer):
             raise ValueError("no weights of terms")
-        if hasattr(tfidf, "idf_") and hasattr(model, "_terms") and len(tfidf.idf_) != model._terms.n_columns:
+        if hasattr(model, "_terms") and _width(tfidf) not in (None, model._terms.n_columns):
             raise ValueError("weights that do not fit the terms")
         model._tfidf = tfidf
 
@@ -163,9 +167,14 @@ def _give_tfidf(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
         if idf is not None and len(idf) != len(documents):
             raise ValueError("weights that do not fit the frequencies")
     only(state)
-    width = len(model.idf_) if hasattr(model, "idf_") else getattr(model, "n_features_in_", 0)
-    if getattr(model, "n_features_in_", width) != width:
+    if _width(model) is not None and getattr(model, "n_features_in_", _width(model)) != _width(model):
         raise ValueError("weights that do not fit the columns")
+
+
+def _width(tfidf: Any) -> int | None:
+    """How many columns have weights; None: there are none."""
+    arrays = (getattr(tfidf, name, None) for name in ("_idf", "_documents"))
+    return next((len(array) for array in arrays if array is not None), None)
 
 
 # Hashing
