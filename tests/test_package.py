@@ -186,11 +186,13 @@ def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_examp
     assert f">>> from fastlin import {estimator.__name__}" in sections["Examples"]
 
 
-def test_the_readmes_python_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+def test_the_readmes_python_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["sparse_model"].score(names["corpus"]) > 0.7
+    assert (tmp_path / "reviews.fastlin").exists()
     printed = capsys.readouterr().out
     assert float(re.search(r"accuracy ([0-9.]+)", printed)[1]) > 0.6
     assert "emu" in printed
