@@ -159,3 +159,19 @@ def test_a_link_is_written_through(path, tmp_path):
     store.write_archive(tmp_path / "link", "model", {"x": 1}, {})
     assert (tmp_path / "link").is_symlink()
     assert read(path)[0] == {"x": 1}
+
+
+@pytest.mark.slow
+def test_more_than_four_gigabytes(path):
+    """Sizes and offsets beyond 32 bits; the array itself takes no memory."""
+    wide = np.broadcast_to(np.arange(5.0), (110_000_000, 5))
+    size = store.write_archive(path, "model", {}, {"wide": wide, "last": np.arange(7)})
+    assert size == path.stat().st_size > 2**32
+    arrays = read(path)[1]
+    assert arrays["wide"].shape == wide.shape
+    assert arrays["wide"][-1].tolist() == [0, 1, 2, 3, 4]
+    assert arrays["last"].tolist() == list(range(7))
+    with zipfile.ZipFile(path) as archive:
+        assert archive.getinfo("wide.npy").file_size > 2**32
+        assert np.load(archive.open("last.npy")).tolist() == list(range(7))
+    path.unlink()
