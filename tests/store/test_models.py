@@ -216,6 +216,9 @@ def test_parameters_of_all_kinds_come_back(path):
     generator = np.random.Generator(np.random.PCG64(3))
     weight = {0: 1.0, 1: float("inf"), (2, "x"): None, "s": np.float32(0.1), b"\xff": [True, np.int64(3)]}
     model = select.SelectFeatures(random_state=generator, C=weight, tol=float("-inf"), solver=np.float32)
+    words = [f"w{i}" for i in range(100)]
+    for many in (words, dict(zip(words, range(100), strict=True)), {"a": 2**70, **dict.fromkeys(words, 1)}):
+        assert many == again(select.SelectFeatures(C=many), path).C
     loaded = again(fastlin.HashingVectorizer(stop_words={"a", "b"}, dtype=np.dtype("int64")), path)
     assert (loaded.stop_words, loaded.dtype) == ({"a", "b"}, np.dtype("int64"))
     wrapped = make_pipeline(fastlin.Elementwise(), fastlin.Conjunctions(groups=[slice(0, 3), [1, 2]]), model)

@@ -22,7 +22,7 @@ _SCALARS = {
 }
 _TYPES: dict[str, Any] = {**_SCALARS, "float": float, "int": int, "bool": bool}
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_COMPACT = 64  # names and numbers, from which on a dict of them lies in arrays
+_COMPACT = 64  # from so many strings on, a list of them, or a dict from them to whole numbers, lies in arrays
 _DEEPEST = 100
 
 Objects = Callable[[Any, str], Any]  # what becomes of a value that is none of these here; the name says where it stood
@@ -45,7 +45,8 @@ class Encoder:
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if type(value) is list:
-            return self._items(value, name)
+            many = len(value) >= self._compact and set(map(type, value)) == {str}
+            return {"list": self._strings(value, name)} if many else self._items(value, name)
         if isinstance(value, np.ndarray) and self._has_arrays:
             return self._array(value, name)
         for kind, write in _WRITERS:
@@ -189,6 +190,7 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "array": lambda decode, content: decode._arrays[content],
     "objects": lambda decode, content: decode._objects_array(*_listed(content)),
     "strings": lambda decode, content: decode._strings(*_listed(content)),
+    "list": lambda decode, content: decode._strings(*_listed(content)).tolist(),
     "numbers": lambda decode, content: decode._numbers(*_listed(content)),
     "csr_array": lambda decode, content: decode._csr(sp.csr_array, *_listed(content)),
     "csr_matrix": lambda decode, content: decode._csr(sp.csr_matrix, *_listed(content)),
