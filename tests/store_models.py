@@ -42,6 +42,8 @@ ONLINE = {
     "averaged sgd": fastlin.SGDClassifier(average=True, alpha=0.01, **FEW),
     "l1": fastlin.SGDClassifier(penalty="l1", alpha=0.01, **FEW),
     "adagrad": fastlin.SGDClassifier(learning_rate="adagrad", penalty="elasticnet", dtype="float32", **FEW),
+    "ftrl": fastlin.SGDClassifier(learning_rate="ftrl", penalty="l1", alpha=0.01, **FEW),
+    "growing": fastlin.SGDClassifier(grow_features=True, learning_rate="adagrad", **FEW),
     "pegasos": fastlin.SGDClassifier(learning_rate="pegasos", class_weight={0: 2.0}, **FEW),
 }
 BATCH = {

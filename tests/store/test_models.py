@@ -100,6 +100,17 @@ def test_learning_goes_on_with_the_same_bits(path, name):
     assert again(loaded, path).predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_features_go_on_growing(path):
+    model = fitted(ONLINE["growing"], X, CODES)
+    loaded, wider = again(model, path), np.hstack([X, X[::-1]])
+    for rows, labels in ((wider, CODES), (X[:, :5], CODES + 3), (wider, CODES)):
+        np.testing.assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
+        model.partial_fit(rows, labels)
+        loaded.partial_fit(rows, labels)
+        np.testing.assert_array_equal(loaded.coef_, model.coef_)
+        loaded = again(loaded, path)
+
+
 @pytest.mark.parametrize("name", ["svm, warm", "logistic"])
 def test_a_warm_start_goes_on_with_the_same_bits(path, name):
     model = fitted(BATCH[name].set_params(warm_start=True, tol=1e-2), X, CODES)

@@ -119,6 +119,12 @@ def test_options_are_checked_before_anything_is_written(path, arguments, message
     assert not path.exists()
 
 
+def test_what_predicts_no_labels_has_no_accuracy(path):
+    with pytest.raises(TypeError, match="CountVectorizer predicts no labels"):
+        fastlin.save(fastlin.CountVectorizer().fit(TEXTS), path, X=TEXTS, y=ANSWERS)
+    assert not path.exists()
+
+
 def test_what_has_no_weights_is_not_quantised(path):
     with pytest.raises(ValueError, match="of which this CountVectorizer has none"):
         fastlin.save(fastlin.CountVectorizer().fit(TEXTS), path, dtype="int8")

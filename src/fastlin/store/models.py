@@ -54,6 +54,8 @@ def save(
     """
     if (y is None) != (X is None or hasattr(X, "segments")):
         raise ValueError("X and y must be given together, or a Corpus, which brings its labels, as X")
+    if X is not None and not hasattr(model, "score"):
+        raise TypeError(f"X and y measure accuracy, and {type(model).__name__} predicts no labels")
     packing = Packing(dtype, prune)
     encoder = Encoder(lambda value, name: _described(value, name, encoder, packing))
     described = _described(model, type(model).__name__, encoder, packing)
