@@ -280,6 +280,7 @@ def test_a_model_may_be_saved_over_the_file_it_lies_in(path):
         (sklearn.preprocessing.PolynomialFeatures(), "a class that model files do not know"),
         (3, "int is a int"),
         (print, "a function"),
+        (select.chi2, "a function by itself"),
     ],
 )
 def test_what_holds_code_or_is_unknown_is_named(path, model, message):

@@ -59,6 +59,8 @@ def save(
     packing = Packing(dtype, prune)
     encoder = Encoder(lambda value, name: _described(value, name, encoder, packing))
     described = _described(model, type(model).__name__, encoder, packing)
+    if "model" not in described:
+        raise TypeError(f"a function by itself is no model: {model.__name__}")
     if packing.serving and not packing.packed:
         raise ValueError(f"dtype and prune are for weights, of which this {type(model).__name__} has none")
     header = {"model": described["model"], "fastlin": importlib.import_module("fastlin").__version__}
