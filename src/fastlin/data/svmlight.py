@@ -17,6 +17,7 @@ from fastlin.data.sources import BLOCK, Piece
 from fastlin.engine import svmlight as engine
 from fastlin.validation import WIDEST, one_of, whole_number
 
+IN_CACHE = 1 << 18  # bytes of text at a time, where nobody waits for a block
 TOKEN = re.compile(rb"[^ \t\r\n#]{0,40}")
 LINE_END = re.compile(rb"[\r\n]")
 FAULTS = {
@@ -150,7 +151,7 @@ def load_svmlight(
     grouping = engine.UNKNOWN if query_id else engine.ANY
     rows = _Rows(Problems(), lowest, highest, grouping=grouping, weighted=False, multilabel=multilabel)
     for file in sources.files(source):
-        for piece in sources.pieces(file):
+        for piece in sources.pieces(file, IN_CACHE):
             rows.read(piece)
     labels, _, groups, indptr, indices, values, label_ends = rows.parser.take()
     if zero_based is False or (zero_based == "auto" and len(indices) and indices.min() > 0):

@@ -31,6 +31,25 @@ cdef extern from * nogil:
         return fastlin_mask(&truths);
     #endif
     }
+    static inline uint64_t fastlin_eight_digits(uint64_t x) {
+        x = (x * 10 + (x >> 8)) & 0x00FF00FF00FF00FFULL;
+        x = (x * 100 + (x >> 16)) & 0x0000FFFF0000FFFFULL;
+        return (x * 10000 + (x >> 32)) & 0xFFFFFFFFULL;
+    }
+    static inline uint64_t fastlin_sixteen_digits(const uint8_t* text) {
+        uint64_t x[2];
+    #if defined(__SSE4_1__)
+        __m128i n = _mm_sub_epi8(_mm_loadu_si128((const __m128i*)text), _mm_set1_epi8('0'));
+        n = _mm_madd_epi16(_mm_maddubs_epi16(n, _mm_set1_epi16(1 << 8 | 10)), _mm_set1_epi32(1 << 16 | 100));
+        n = _mm_madd_epi16(_mm_packus_epi32(n, n), _mm_set1_epi32(1 << 16 | 10000));
+        x[0] = (uint64_t)_mm_cvtsi128_si64(n);
+        return (x[0] & 0xFFFFFFFFULL) * 100000000ULL + (x[0] >> 32);
+    #else
+        memcpy(x, text, 16);
+        return fastlin_eight_digits(x[0] ^ 0x3030303030303030ULL) * 100000000ULL
+            + fastlin_eight_digits(x[1] ^ 0x3030303030303030ULL);
+    #endif
+    }
     static const uint64_t fastlin_tens[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     static inline uint64_t fastlin_product(uint64_t a, uint64_t b, uint64_t* low) {
         unsigned __int128 product = (unsigned __int128)a * b;
@@ -40,6 +59,9 @@ cdef extern from * nogil:
     static inline double fastlin_of_bits(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }
     """
     uint64_t no_digits "fastlin_no_digits"(const uint8_t*) noexcept     # bit i: byte i of 64 is no digit
+    # the number that eight digits less "0" are, the first in the lowest byte: by pairs, fours, eights; and sixteen
+    uint64_t eight_digits "fastlin_eight_digits"(uint64_t) noexcept
+    uint64_t sixteen_digits "fastlin_sixteen_digits"(const uint8_t*) noexcept
     const uint64_t* tens "fastlin_tens"
     uint64_t product "fastlin_product"(uint64_t, uint64_t, uint64_t* low) noexcept
     double of_bits "fastlin_of_bits"(uint64_t) noexcept
@@ -60,16 +82,13 @@ cdef inline uint64_t next_eight(const uint8_t* p, const uint8_t* end) noexcept n
     return x
 
 
-cdef inline uint64_t eight_digits(uint64_t x) noexcept nogil:
-    """The number that eight digits are, less "0" each, the first in the lowest byte: by pairs, fours, eights."""
-    x = (x * 10 + (x >> 8)) & 0x00FF00FF00FF00FFULL
-    x = (x * 100 + (x >> 16)) & 0x0000FFFF0000FFFFULL
-    return (x * 10000 + (x >> 32)) & 0xFFFFFFFFULL
-
-
 cdef inline uint64_t known_digits(const uint8_t* p, Py_ssize_t n, uint64_t w) noexcept nogil:
     """10ⁿw + the number that the n digits from p on are; eight bytes from the last eight on are read."""
     cdef uint64_t x
+    if n >= 16:
+        w = w * 10000000000000000ULL + sixteen_digits(p)
+        p += 16
+        n -= 16
     while n >= 8:
         memcpy(&x, p, 8)
         w = w * 100000000ULL + eight_digits(x ^ 0x3030303030303030ULL)
@@ -148,7 +167,7 @@ cdef inline const uint8_t* read_number(
     cdef const uint8_t* part
     cdef uint64_t w = 0, exponent = 0
     cdef int64_t q = 0, digits
-    cdef bint negative = p[0] == c"-", doubtful = False
+    cdef bint negative = p[0] == c"-", below, doubtful = False
     p += negative or p[0] == c"+"
     first = p
     p = read_digits(p, end, &w)
@@ -162,13 +181,14 @@ cdef inline const uint8_t* read_number(
         return NULL
     if p[0] | 32 == c"e":
         part = p + 1
-        part += part[0] == c"-" or part[0] == c"+"
+        below = part[0] == c"-"
+        part += below or part[0] == c"+"
         p = read_digits(part, end, &exponent)
         if p == part:
             return NULL
         if p - part > 9:
             exponent = 1000000000
-        q += -<int64_t>exponent if part[-1] == c"-" else <int64_t>exponent
+        q += -<int64_t>exponent if below else <int64_t>exponent
     if digits > 19:
         while first[0] == c"0" or first[0] == c".":
             digits -= first[0] == c"0"

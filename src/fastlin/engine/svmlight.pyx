@@ -162,7 +162,9 @@ cdef inline const uint8_t* usual_entry(
         return NULL
     index[0] = known_digits(p, colon, 0)
     value[0] = rounded(w, dot + 1 - end if end > dot else 0, powers, &doubtful) if w else 0.0
-    return NULL if doubtful else p + end
+    if doubtful:
+        return NULL
+    return p + end
 
 
 cdef inline Fault entries(
