@@ -1,8 +1,9 @@
 """How much sooner are files read than by scikit-learn, pandas and Python's csv, with the same numbers and texts?
 
-svmlight: the tf-idf matrix of 20 Newsgroups, the corpus `zipf` and one of small counts, written once with as many digits
-as it takes (`dump_svmlight`), read from the page cache into a CSR. Text: the posts of 20 Newsgroups and a file of short
-lines as TSV, read into lists of labels and texts. Everything runs on one core; what is read is compared in a first run.
+svmlight: the tf-idf matrix of 20 Newsgroups, the corpus `zipf` and one of small counts, written once with as many
+digits as it takes (`dump_svmlight`), read from the page cache into a CSR. Text: the posts of 20 Newsgroups and a file
+of short lines as TSV, read into lists of labels and texts. Everything runs on one core; what is read is compared in a
+first run.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from corpora import cache_folder, documents, load
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from corpora import cache_folder, documents, load
 from fastlin.data import dump_svmlight, load_svmlight, read
 
 ASKED = {"tf-idf of 20 Newsgroups": (10, 30)}
@@ -138,7 +139,8 @@ def compare(
         ratios = {side: seconds / spent["fastlin"] for side, seconds in spent.items() if side != "fastlin"}
         asked = ASKED.get(name, ("", ""))
         verdict = "same" if agreement else "DIFFERENT"
-        rows.append([name, megabytes, *(megabytes / each for each in spent.values()), *ratios.values(), *asked, verdict])
+        rates = [megabytes / seconds for seconds in spent.values()]
+        rows.append([name, megabytes, *rates, *ratios.values(), *asked, verdict])
         results.append({"question": name, "megabytes": megabytes, "seconds": spent, "asked": asked, "same": agreement})
     heads = [f"{side} MB/s" for side in readers] + [f"÷ {side}" for side in readers if side != "fastlin"]
     show(title, ["file", "MB", *heads, "at least", "aim", "answers"], rows)

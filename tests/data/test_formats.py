@@ -121,7 +121,7 @@ def test_a_million_labels():
 
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=1, max_size=12), BLOCKS, st.booleans(), st.sampled_from(",;|"))
 def test_csv_is_read_as_pythons_module_wrote_it(rows, block, all_quoted, delimiter):
-    rows = [("first", "line", "")] + rows
+    rows = [("first", "line", ""), *rows]
     file = io.StringIO(newline="")
     quoting = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
     csv.writer(file, delimiter=delimiter, quoting=quoting).writerows(rows)
@@ -178,8 +178,9 @@ def test_json_lines_may_hold_features_and_weights():
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("{", "not JSON"), ("[1]", "holds a list"), ("3", "holds a number"), ("nope", "not JSON"), ("{} {}", "not JSON"),
-        ('{"text": "a"}', "there is no field 'label' among 'text'"), ('{"label": "a"}', "no field 'text'"), ("{}", "none"),
+        ("{", "not JSON"), ("[1]", "holds a list"), ("3", "holds a number"), ("nope", "not JSON"),
+        ("{} {}", "not JSON"), ("{}", "none"), ('{"label": "a"}', "no field 'text'"),
+        ('{"text": "a"}', "there is no field 'label' among 'text'"),
         ('{"label": null, "text": "a"}', "null, not a label"), ('{"label": ["a"], "text": "a"}', "a list, not a label"),
         ('{"label": "a", "text": 3}', "a number, neither"), ('{"label": NaN, "text": ""}', "NaN is no number"),
         ('{"label": "a", "text": {"f": null}}', "'f' holds null"), ('{"label": "a", "text": {"f": 1e999}}', "finite"),
@@ -219,8 +220,9 @@ spam tag| http
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("1 no bar", "there is no '|'"), ("1 |a x:nan", "'nan' of 'a.x'"), ("1 |a x:1e999", "no finite"), ("1 | :1", "no name"),
-        ("1 x |a", "the weight 'x'"), ("1 -1 |a", "from 0 on"), ("1 1 0.5 |a", "3 words before"), ("1:2 3:4 | a", "single label"),
+        ("1 no bar", "there is no '|'"), ("1 |a x:nan", "'nan' of 'a.x'"), ("1 |a x:1e999", "no finite"),
+        ("1 x |a", "the weight 'x'"), ("1 -1 |a", "from 0 on"), ("1 1 0.5 |a", "3 words before"), ("1 | :1", "no name"),
+        ("1:2 3:4 | a", "single label"),
         ("1 |a:x b", "'x' of 'a'"), ("1 | a:1:2", "'1:2'"), ("1 | a:1_0", "'1_0'"), ("1 | a:", "''"),
     ],
 )  # fmt: skip

@@ -117,7 +117,6 @@ def outcome(path, **options):
                 assert all(isinstance(text, str | dict) for text in found.texts)
                 count += len(found.texts)
     except ReadError as error:
-        assert error.path == str(path)
         return str(error)
     return count
 
@@ -133,7 +132,7 @@ def attack(name, folder, n):
         lax = outcome(path, on_error="skip")
         if isinstance(strict, int):
             assert lax == strict  # nothing was malformed, so nothing is left out
-        refused += isinstance(strict, str)
+        refused += isinstance(strict, str) and strict.startswith(str(path))
         assert time.monotonic() - start < 10
     return refused
 

@@ -6,6 +6,7 @@ import io
 import lzma
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 import zstandard
@@ -185,6 +186,41 @@ def test_a_line_of_100_megabytes():
     found = list(read(io.BytesIO(b"a\tb\nlong\t" + b"x" * size + b"\nc\td"), "tsv"))
     assert [text[:1] for each in found for text in each.texts] == ["b", "x", "d"]
     assert max(len(text) for each in found for text in each.texts) == size
+
+
+class Lines:
+    """One line again and again, made as it is read."""
+
+    def __init__(self, line, n):
+        self.line, self.left = line, n
+
+    def read(self, size=-1):
+        n = min(size // len(self.line) + 1, self.left)
+        self.left -= n
+        return self.line * n
+
+
+@pytest.mark.parametrize(
+    "form, line",
+    [
+        ("tsv", b"label\tsome text that is not long\n"),
+        ("csv", b'label,"some ""text"" that is not long"\n'),
+        ("jsonl", b'{"label": "a", "text": "some text that is not long, but the line is"}\n'),
+        ("svmlight", b"1 3:0.123456789 17:1e-5 1000:77 # comment\n"),
+        ("vw", b"1 |some text:1e-3 that is:2 |but the line\n"),
+    ],
+)
+def test_a_file_takes_the_memory_of_a_block(form, line):
+    n, rows = 20_000, 0
+    tracemalloc.start()
+    try:
+        for found in read(Lines(line, n), form, block=1 << 13):
+            rows += len(found.y if form == "svmlight" else found.texts)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows == n
+    assert peak < n * len(line)  # the lines alone would take more
 
 
 def test_byte_order_marks(tmp_path):

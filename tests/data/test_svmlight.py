@@ -123,7 +123,8 @@ def rng_seed(request):
     "text",
     [
         b"", b"\n\n", b"# nothing\n", b"1\n", b"1 # no entries", b"1 1:2#touching\n", b"  1\t1:2 \t 3:4  \n\n-1 2:3",
-        b"+1 1:1e3 2:-.5 3:5.\r\n0.5 7:0\r\n", b"1 qid:7 1:2\n2 3:4\n", b"3 1:0 2:-0.0\n", b"1 0007:1 0000000000009:2\n",
+        b"+1 1:1e3 2:-.5 3:5.\r\n0.5 7:0\r\n", b"1 qid:7 1:2\n2 3:4\n", b"3 1:0 2:-0.0\n",
+        b"1 0007:1 0000000000009:2\n",
     ],
 )  # fmt: skip
 def test_what_is_unusual_but_right_is_read_as_by_scikit_learn(text):
@@ -219,7 +220,7 @@ def test_the_number_of_features_that_was_asked_for():
     assert load("1 1:1\n", n_features=7)[0].shape == (1, 7)
     assert load("1 7:1\n", n_features=7)[0].indices.tolist() == [6]
     for text, zero_based in (("1 8:1", "auto"), ("1 7:1", True), ("1 0:1 7:1", "auto")):
-        with pytest.raises(ReadError, match="outside of|n_features is 7"):
+        with pytest.raises(ReadError, match=r"outside of|n_features is 7"):
             load(text, n_features=7, zero_based=zero_based)
     with pytest.raises(ReadError, match="'0:1' has an index outside of 1"):
         load("1 0:1", zero_based=False)
@@ -266,7 +267,7 @@ def test_weights_only_on_request_and_only_good_ones():
     with pytest.raises(ReadError, match="'1:2' is no label"):
         list(read(io.BytesIO(b"1:2 1:1"), "svmlight"))
     for wrong in ("-1", "nan", "1e999", "x", "", "1:2"):
-        with pytest.raises(ReadError, match="line 1: .* is no weight"):
+        with pytest.raises(ReadError, match=r"line 1: .* is no weight"):
             list(read(io.BytesIO(f"1:{wrong} 1:1".encode()), "svmlight", weight=True))
 
 
