@@ -7,6 +7,7 @@ import lzma
 import subprocess
 import sys
 import tracemalloc
+import types
 
 import pytest
 import zstandard
@@ -96,8 +97,21 @@ def test_a_text_that_begins_like_bzip2_is_a_text():
 def test_without_the_package_for_zstd_the_error_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "x.tsv.zst").write_bytes(COMPRESS[".zst"](TEXT))
     monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
     with pytest.raises(ImportError, match=r"fastlin\[zstd\]"):
         texts(tmp_path / "x.tsv.zst")
+
+
+def test_pythons_own_zstd_does_as_well(tmp_path, monkeypatch):
+    own = types.SimpleNamespace(
+        ZstdDecompressor=lambda: zstandard.ZstdDecompressor().decompressobj(), ZstdError=zstandard.ZstdError,
+        open=zstandard.open,
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression.zstd", own)
+    monkeypatch.setitem(sys.modules, "compression", types.ModuleType("compression"))
+    (tmp_path / "x.tsv.zst").write_bytes(COMPRESS[".zst"](TEXT))
+    assert texts(tmp_path / "x.tsv.zst") == EXPECTED
 
 
 # --- which files -----------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.data.sources import COMPRESSIONS
+from fastlin.data.zstd import zstd
 from fastlin.validation import Rows
 
 ROWS = 1024  # written at a time
@@ -107,10 +108,6 @@ def _create(path: str, name: str) -> BinaryIO:
     """An empty file at `path`, compressed as `name` says."""
     kind: Any = COMPRESSIONS.get(os.path.splitext(name.lower())[1])
     if kind == "zstd":
-        try:
-            import zstandard
-        except ImportError as error:
-            raise ImportError("writing .zst files needs zstandard: pip install 'fastlin[zstd]'") from error
-        return zstandard.open(path, "wb")
+        return zstd().open(path, "wb")
     openers: dict[Any, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, None: open}
     return openers[kind](path, "wb")

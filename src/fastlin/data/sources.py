@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastlin.data.errors import ReadError
+from fastlin.data.zstd import zstd
 from fastlin.engine import svmlight as engine
 
 BLOCK = 1 << 20  # bytes
@@ -192,19 +193,16 @@ def _unxz(source: _Stream, size: int) -> Iterator[bytes]:
 
 def _unzstd(source: _Stream, size: int) -> Iterator[bytes]:  # noqa: ARG001 - what an input gives cannot be limited
     """Frames one behind the other. The package's own reader takes a file that was cut off for a whole one."""
-    try:
-        import zstandard
-    except ImportError as error:
-        raise ImportError("reading .zst files needs zstandard: pip install 'fastlin[zstd]'") from error
+    new, failure, _ = zstd()
     data = source.read(ZSTD_INPUT)
     while True:
-        frame = zstandard.ZstdDecompressor().decompressobj()
+        frame = new()
         while not frame.eof:
             if not data and not (data := source.read(ZSTD_INPUT)):
                 raise EOFError("its end is missing")
             try:
                 part = frame.decompress(data)
-            except zstandard.ZstdError as error:
+            except failure as error:
                 raise EOFError(str(error)) from error
             if part:
                 yield part
