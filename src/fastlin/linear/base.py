@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from fastlin import run, validation
 from fastlin.data import Corpus, Segment
+from fastlin.data.scratch import Scratch
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.labels import check_kind, places
 from fastlin.validation import Rows
@@ -67,6 +68,9 @@ class Whole:
 
     def segments(self) -> Iterator[Segment]:
         yield self.segment(0)
+
+    def scratch(self) -> Scratch:
+        return Scratch()
 
 
 class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):

@@ -32,20 +32,26 @@ class Counts:
     features: Floats
     labels: Floats
     prior: Prior
+    room: Floats | None = field(default=None, repr=False)  # that `features` are the first rows of
     _logs: tuple[Floats, bool] | None = field(default=None, repr=False)
 
     @classmethod
     def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
         return cls(zeros((n_features, n_labels)), np.zeros(n_labels), prior)
 
-    def under(self, prior: Prior, places: NDArray[np.int32], n_labels: int) -> "Counts":
-        """The same counts under another prior, in the same arrays unless there are more labels now."""
-        if n_labels == len(self.labels):
-            features = self.features if self.features.flags.writeable else self.features.copy()  # they lie in a file
-            return Counts(features, self.labels, prior)
-        more = Counts.none(len(self.features), n_labels, prior)
-        more.features[:, places], more.labels[places] = self.features, self.labels
-        return more
+    def under(self, prior: Prior, places: NDArray[np.int32], n_labels: int, n_features: int) -> "Counts":
+        """The same counts under another prior, with more labels and features; in the same arrays if they have room.
+
+        Features that come with time get twice the room at least.
+        """
+        V, room = len(self.features), self.features if self.room is None else self.room
+        if n_labels > len(self.labels) or n_features > len(room):
+            room = zeros((n_features if n_features <= V else max(n_features, 2 * V), n_labels))
+            labels = np.zeros(n_labels)
+            room[:V, places], labels[places] = self.features, self.labels
+        else:
+            labels = self.labels
+        return Counts(room[:n_features], labels, prior, room)
 
     def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
         """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
@@ -93,7 +99,7 @@ class Counts:
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_logs": None}
+        return {**self.__dict__, "_logs": None, "room": None}
 
 
 def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats, bool]:

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import store, validation
+from fastlin.data import Corpus, Segment
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Readable, Scorer, SparseClassifier, dense_scorer
+from fastlin.linear.base import Readable, Scorer, Whole, dense_scorer
 from fastlin.linear.counts import Counts, Prior, right_when_left_out
+from fastlin.linear.growing import GrowingClassifier, known_only
 from fastlin.linear.labels import places, union
 from fastlin.validation import Rows, real_number
 
 
-class MultinomialNB(SparseClassifier):
+class MultinomialNB(GrowingClassifier):
     """Multinomial naive Bayes.
 
     p(k | x) ∝ μ_k Π_j φ_kj^{x_j} with φ_kj = (αVρ_j + c_kj)/(αV + Σ_j c_kj), where c_kj counts feature j under label k
@@ -40,6 +42,9 @@ class MultinomialNB(SparseClassifier):
         prior, aρ_j = 1 the uninformative one.
     n_jobs : int or None
         Threads; they never change a bit of the model.
+    grow_features : bool
+        Later matrices may have more features than those before, or fewer: `partial_fit` counts new ones, predictions
+        leave them out. V is then the number of features so far; alpha and base_measure cannot be arrays.
 
     Attributes
     ----------
@@ -81,6 +86,7 @@ class MultinomialNB(SparseClassifier):
         base_measure: Any = None,
         concentration: float | None = None,
         n_jobs: int | None = None,
+        grow_features: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -89,73 +95,90 @@ class MultinomialNB(SparseClassifier):
         self.base_measure = base_measure
         self.concentration = concentration
         self.n_jobs = n_jobs
+        self.grow_features = grow_features
 
     # Learning
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows of X under their labels.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
+        X : matrix of shape (n_samples, n_features), or Corpus
             Non-negative; a CSR of float32 or float64 with int32 indices is used where it lies.
         y : array of shape (n_samples,)
-            Labels: strings or integers.
+            Labels: strings or integers. None with a Corpus, which brings labels and weights.
         sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
         """
         model = copy.copy(self)
-        rows, classes, codes, weights = model._checked(X, y, sample_weight, reset=True)
-        if len(weights) and not weights.any():
+        corpus = model._checked(X, y, sample_weight, reset=True)
+        classes = corpus.classes
+        counts = Counts.none(corpus.shape[1], len(classes), self._prior(corpus.shape[1], len(classes)))
+        for segment in self._segments(corpus):
+            counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
+        if corpus.weighted and not counts.labels.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
-        counts = Counts.none(rows.n_columns, len(classes), self._prior(rows.n_columns, len(classes)))
-        counts.add(rows, codes, weights, self.n_jobs, keep=False)
         return self._become(model._install(classes, counts))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
         model, first = copy.copy(self), not hasattr(self, "classes_")
-        rows, seen, codes, weights = model._checked(X, y, sample_weight, reset=first)
-        known = seen if first else union(self.classes_, seen)
+        corpus = model._checked(X, y, sample_weight, reset=first)
+        known = corpus.classes if first else union(self.classes_, corpus.classes)
         if classes is not None:
             known = union(known, validation.as_classes(classes))
-        codes = places(known, seen)[codes]
-        prior = self._prior(rows.n_columns, len(known))
+        place, n_features = places(known, corpus.classes), corpus.shape[1]
         if first:
-            counts = Counts.none(rows.n_columns, len(known), prior)
+            counts = Counts.none(n_features, len(known), self._prior(n_features, len(known)))
         else:
-            counts = self._counts.under(prior, places(known, self.classes_), len(known))
+            n_features = max(n_features, self.n_features_in_)
+            prior = self._prior(n_features, len(known))
+            counts = self._counts.under(prior, places(known, self.classes_), len(known), n_features)
+            model._learn_names(X)
+        if isinstance(corpus, Corpus):
+            for _ in self._segments(corpus):  # what it holds is refused before the first row is counted
+                pass
         try:
-            counts.add(rows, codes, weights, self.n_jobs, keep=True)
+            for segment in self._segments(corpus):
+                counts.add(segment.rows, place[segment.codes], segment.weights, self.n_jobs, keep=True)
         finally:  # after Ctrl-C, what the whole blocks said
             self._become(model._install(known, counts))
         return self
 
-    def loo_score(self, X: Any, y: Any, alphas: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+    def loo_score(self, X: Any, y: Any = None, alphas: Any = 1.0, sample_weight: Any = None) -> NDArray[np.float64]:
         """Leave-one-out accuracy for each of many `alphas`: counted once, each row's own counts taken back.
 
         Equal to fitting n times without one row each, with this estimator's other parameters.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
+        X : matrix of shape (n_samples, n_features), or Corpus
         y : array of shape (n_samples,)
+            None with a Corpus.
         alphas : array of numbers
         sample_weight : array of shape (n_samples,), optional
-            Weighs a row in the counts and in the accuracy.
+            Weighs a row in the counts and in the accuracy. None with a Corpus.
         """
         if self.concentration is not None:
             raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")
-        rows, classes, codes, weights = copy.copy(self)._checked(X, y, sample_weight, reset=True)
-        rows = rows.without_zeros() if rows.zeros else rows
+        corpus = copy.copy(self)._checked(X, y, sample_weight, reset=True)
         tried = [
             real_number("alphas", float(alpha), at_least=0, at_most=1e100)
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")
         ]
-        counts = Counts.none(rows.n_columns, len(classes), self._prior(rows.n_columns, len(classes)))
-        counts.add(rows, codes, weights, self.n_jobs, keep=False)
-        weights = weights if len(weights) else np.ones(len(rows))
-        right = [right_when_left_out(rows, codes, weights, counts, alpha, self.n_jobs) for alpha in tried]
-        return np.average(right, axis=1, weights=weights)
+        n_features, n_labels = corpus.shape[1], len(corpus.classes)
+        counts = Counts.none(n_features, n_labels, self._prior(n_features, n_labels))
+        for segment in self._segments(corpus):
+            counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
+        right, total = np.zeros(len(tried)), 0.0
+        for segment in self._segments(corpus):
+            rows = segment.rows.without_zeros() if segment.rows.zeros else segment.rows
+            weights = segment.weights if corpus.weighted else np.ones(len(rows))
+            total += float(weights.sum())
+            for place, alpha in enumerate(tried):
+                right[place] += weights @ right_when_left_out(rows, segment.codes, weights, counts, alpha, self.n_jobs)
+        return right / total
 
     # What was learnt
 
@@ -225,16 +248,16 @@ class MultinomialNB(SparseClassifier):
 
     # Parts
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool
-    ) -> tuple[Rows, NDArray[Any], NDArray[np.int32], NDArray[np.float64]]:
-        """(rows, classes, codes, weights), the weights of length 0 for all ones."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Corpus | Whole:
+        """What is to be counted."""
         validation.as_jobs(self.n_jobs)
-        rows = validation.as_rows(X, dtype=np.dtype(np.float64), nonnegative=True)
-        self._check_width(X, rows, reset)
-        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
-        weights = validation.as_weights(sample_weight, len(rows))
-        return rows, classes, codes, np.empty(0) if weights is None else weights
+        return self._labelled(X, y, sample_weight, reset, **self._wanted())
+
+    def _segments(self, corpus: Corpus | Whole) -> Iterator[Segment]:
+        """The segments of a corpus, once their values are seen to be counts."""
+        for segment in corpus.segments():
+            validation.check_values(segment.rows, start=segment.start, **self._wanted())
+            yield segment
 
     def _wanted(self) -> dict[str, Any]:
         return {"dtype": np.dtype(np.float64), "nonnegative": True}
@@ -244,7 +267,8 @@ class MultinomialNB(SparseClassifier):
             yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
 
     def _scorer(self) -> Scorer:
-        return dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
+        scorer = dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
+        return known_only(scorer, self.n_features_in_)
 
     def _codes(self, rows: Readable) -> NDArray[np.int64]:
         codes = np.zeros(len(rows), np.int64)
@@ -269,6 +293,8 @@ class MultinomialNB(SparseClassifier):
 
     def _prior(self, n_features: int, n_labels: int) -> Prior:
         """What the parameters say, checked; it costs nothing a feature unless a parameter is an array of them."""
+        if self.grow_features and (np.ndim(self.alpha) or self.base_measure is not None):
+            raise ValueError("alpha and base_measure as arrays know all features, which grow_features does not")
         measure = self._measure(n_features)
         return Prior(self._pseudo(measure, n_features), measure, self._label_prior(n_labels))
 

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _get_feature_names
 
 from fastlin import store, validation
 from fastlin.data import Corpus
@@ -18,13 +17,13 @@ from fastlin.linear.base import (
     Infer,
     Readable,
     Scorer,
-    SparseClassifier,
     dense_scorer,
     labels_of,
     refuse_beside_corpus,
     sparse_scorer,
     width_of,
 )
+from fastlin.linear.growing import GrowingClassifier, known_only
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.optim.course import Keeper
@@ -44,7 +43,7 @@ class SparseWeights(NamedTuple):
     learning: dict[str, NDArray[Any]] | None = None  # the whole state, as it lies in the file
 
 
-class OnlineClassifier(SparseClassifier, ABC):
+class OnlineClassifier(GrowingClassifier, ABC):
     """A linear classifier that learns row by row. A subclass says which loss and which step, in `_rule`."""
 
     fit_intercept: bool
@@ -62,7 +61,6 @@ class OnlineClassifier(SparseClassifier, ABC):
     average: bool | int
     dtype: Any
     callback: Any
-    grow_features: bool
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -346,26 +344,6 @@ class OnlineClassifier(SparseClassifier, ABC):
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         return (rows if dtype is None else rows.astype(dtype), codes), classes
 
-    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
-        """With `grow_features` a matrix may have more features than are known, or fewer: the first are the same."""
-        if reset or not self.grow_features:
-            super()._check_width(X, rows, reset)
-            return
-        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
-        if known is None or names is None:
-            return
-        for place, (one, other) in enumerate(zip(known, names, strict=False)):
-            if one != other:
-                raise ValueError(
-                    f"new features follow those that are known: feature {place} of X is {other!r}, but was {one!r}"
-                )
-
-    def _learn_names(self, X: Any) -> None:
-        """Names of features beyond those known."""
-        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
-        if known is not None and names is not None and len(names) > len(known):
-            self.feature_names_in_ = names
-
     def _dtype(self, rows: Readable) -> np.dtype[Any]:
         """The type of new weights."""
         return validation.as_dtype(self.dtype) or (rows.values.dtype if isinstance(rows, Rows) else rows.dtype)
@@ -477,12 +455,3 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
 
         scorer = Scorer(len(order), forward)
     return known_only(scorer, len(state.weights))
-
-
-def known_only(scorer: Scorer, n_features: int) -> Scorer:
-    """Of wider rows, the features that are known."""
-
-    def forward(rows: Rows, infer: Infer) -> None:
-        scorer.forward(rows.first(n_features) if rows.n_columns > n_features else rows, infer)
-
-    return Scorer(scorer.width, forward)

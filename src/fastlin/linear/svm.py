@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
-from fastlin.data.scratch import Held, Scratch
+from fastlin.data.scratch import Held
 from fastlin.linear.base import Scorer, SparseClassifier, dense_scorer
 from fastlin.linear.labels import columns
 from fastlin.optim.dual import Ascent, Costs, Group, Problem, groups, signed, total, train
@@ -182,7 +182,7 @@ class LinearSVC(SparseClassifier):
             options.scaling,
             share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
         )
-        problem = Problem(corpus, costs, Scratch())
+        problem = Problem(corpus, costs, corpus.scratch())
         parts = groups(problem, generator)
         model.classes_ = classes
         kept = self._kept(problem, classes)
