@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROOM: int
+EQUATION: int
 
 def generalise(
     expected: NDArray[np.float64],
@@ -33,3 +34,27 @@ def improve(
     terms: NDArray[np.float64],
     places: NDArray[np.int32],
 ) -> None: ...
+def add_terms(
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    values: NDArray[Any],
+    low: int,
+    high: int,
+    starts: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    p: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    delta: NDArray[np.float64],
+    equations: NDArray[np.float64],
+    first: bool,
+) -> None: ...
+def turn(
+    observed: NDArray[np.float64],
+    precision: NDArray[np.float64],
+    width: int,
+    theta: NDArray[np.float64],
+    start: int,
+    stop: int,
+    delta: NDArray[np.float64],
+    equations: NDArray[np.float64],
+) -> int: ...

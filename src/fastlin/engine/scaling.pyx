@@ -264,3 +264,95 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
             settle(&alone, &delta[0])
         if batch.n > 0:
             solve(&batch, &delta[0])
+
+
+# Equations whose terms lie in several parts: sums are taken part by part, then all equations have their turn
+
+cdef enum:
+    SMALLEST, FLOOR, CEILING, LARGEST, TOTAL, SLOPE, BEND, FOUND, FIELDS
+
+EQUATION = FIELDS            # numbers that `add_terms` and `turn` keep of each
+
+
+def add_terms(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+              Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
+              const double[:, ::1] sums, const double[::1] delta, double[:, ::1] equations, bint first):
+    """Add to the sums over a e^{fδ − top} of the weights of the features [low, high) what the rows of a part have.
+
+    p is w p(k|x) and `sums` f# of each row (one column: of every label). The first time δ is 0, and the smallest and
+    the largest f of each equation are noted. `equations` [EQUATION, weights] begin as zeros, but the smallest is ∞ and
+    the bracket of δ goes from −∞ to ∞.
+    """
+    cdef Py_ssize_t j, k
+    cdef int64_t q, t
+    cdef double share, f, grown, top, total, slope, bend
+    cdef bint common = sums.shape[1] == 1
+    with nogil:
+        for j in range(low, high):
+            for q in range(starts[j], starts[j + 1]):
+                if equations[FOUND, q] != 0:
+                    continue
+                k = labels[q]
+                top = delta[q] * equations[LARGEST if delta[q] > 0 else SMALLEST, q] if delta[q] != 0 else 0
+                total = slope = bend = 0
+                for t in range(indptr[j], indptr[j + 1]):
+                    share = values[t] * p[rows[t], k]
+                    if not share > LEAST:
+                        continue
+                    f = sums[rows[t], 0 if common else k]
+                    if first and f < equations[SMALLEST, q]:
+                        equations[SMALLEST, q] = f
+                    if first and f > equations[LARGEST, q]:
+                        equations[LARGEST, q] = f
+                    grown = share if first else share * exponential(f * delta[q] - top)
+                    total += grown
+                    slope += f * grown
+                    bend += f * f * grown
+                equations[TOTAL, q] += total
+                equations[SLOPE, q] += slope
+                equations[BEND, q] += bend
+
+
+def turn(const double[::1] observed, const double[::1] precision, Py_ssize_t width, const double[::1] theta,
+         Py_ssize_t start, Py_ssize_t stop, double[::1] delta, double[:, ::1] equations):
+    """Move δ of the weights [start, stop) by their sums, which are zero then; returns how many are not yet found."""
+    cdef Py_ssize_t i, q, left = 0
+    cdef double rho
+    cdef Batch batch
+    with nogil:
+        while start < stop:
+            batch.n = stop - start if stop - start < STRETCH else STRETCH
+            for i in range(batch.n):
+                q = start + i
+                rho = precision[q // width]
+                batch.r[i] = observed[q] - rho * theta[q]
+                batch.rho[i] = rho
+                batch.least[i] = equations[SMALLEST, q]
+                batch.most[i] = equations[LARGEST, q]
+                batch.delta[i] = delta[q]
+                batch.low[i] = equations[FLOOR, q]
+                batch.high[i] = equations[CEILING, q]
+                batch.top[i] = 0
+                if delta[q] != 0:
+                    batch.top[i] = delta[q] * (batch.most[i] if delta[q] > 0 else batch.least[i])
+                batch.total[i] = equations[TOTAL, q]
+                batch.slope[i] = equations[SLOPE, q]
+                batch.bend[i] = equations[BEND, q]
+                batch.found[i] = equations[FOUND, q] != 0
+                if not batch.found[i] and batch.least[i] == HUGE_VAL:     # no term
+                    batch.found[i] = True
+                    batch.delta[i] = batch.r[i] / rho if rho > 0 else 0.0
+                if batch.found[i]:                         # `move` computes with it all the same
+                    batch.total[i] = 1
+                    batch.slope[i] = 1
+            move(&batch)
+            for i in range(batch.n):
+                q = start + i
+                delta[q] = batch.delta[i]
+                equations[FLOOR, q] = batch.low[i]
+                equations[CEILING, q] = batch.high[i]
+                equations[FOUND, q] = batch.found[i]
+                equations[TOTAL, q] = equations[SLOPE, q] = equations[BEND, q] = 0
+                left += not batch.found[i]
+            start += batch.n
+    return left

@@ -18,6 +18,7 @@ from fastlin.optim.progress import Progress
 
 Vector = NDArray[np.float64]
 PIECE = 1 << 16  # weights that are solved for between two looks at Ctrl-C
+TURNS = 100  # three to five are usual
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def improved(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """IIS."""
-    _sweep(problem, theta, progress, Improved(problem))
+    _sweep(problem, theta, progress, Improved(problem) if len(problem.parts) == 1 else ImprovedByParts(problem))
 
 
 class Generalised:
@@ -122,6 +123,59 @@ class Improved:
         return np.empty((3, room)), np.zeros((2, room), np.int32)
 
 
+class ImprovedByParts:
+    """The same where the rows of a column lie in several parts: after a pass over them, all equations have a turn."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, parts = problem, problem.parts
+        self.sums = parts.room(1 if isinstance(problem.layout, Dense) else problem.width)
+        self.p = parts.room(max(2, problem.width) if parts.of_labels else 1)
+        for part in parts:
+            part.map(self.sums)[:] = feature_sums(problem, part)
+
+    def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - every scaler is told
+        for part in self.problem.parts:
+            residual = self.problem.residual[: part.design.n_rows]
+            self.problem.leave(part, theta, residual)
+            part.map(self.p)[:] = part.inference.expected(residual)
+        self.problem.passes += 1
+
+    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+        problem, step = self.problem, self.problem.layout.step
+        equations = np.zeros((scaling.EQUATION, problem.size))
+        equations[:3] = np.array([[np.inf], [-np.inf], [np.inf]])  # the smallest f, and the bracket
+        delta[:] = 0
+        precision = np.append(side.precision, np.zeros((problem.size - problem.n_weights) // step))
+
+        def turn(piece: slice) -> int:
+            where = piece.start, piece.stop
+            return scaling.turn(side.observed, precision, step, theta, *where, delta, equations)
+
+        for number in range(TURNS):
+            for part in problem.parts:
+                self._add(part, side, delta, equations, first=number == 0)
+            if not sum(problem.pieces.each(turn)):
+                break
+
+    def _add(self, part: Part, side: Side, delta: Vector, equations: Vector, first: bool) -> None:
+        """The terms of a part."""
+        problem, design = self.problem, part.design
+        p, sums = part.map(self.p), part.map(self.sums)
+        n, K = problem.n_weights, problem.size - problem.n_weights
+        starts, labels = problem.layout.pairs()
+        labels = np.append(labels, np.arange(K, dtype=np.int32))
+        labels = np.full_like(labels, side.label) if side.share < 1 else labels
+
+        def work(low: int, high: int) -> None:
+            columns = design.column_indptr, design.column_rows, design.column_values, low, high
+            scaling.add_terms(*columns, starts, labels, p, sums, delta, equations, first)
+
+        problem.workers.map(work, problem.column_cuts[part.index])
+        if K:
+            ones = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows), 0, 1
+            scaling.add_terms(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
+
+
 def feature_sums(problem: Problem, part: Part) -> Vector:
     """f# of each row of a part and label, [n, K], or [n, 1] where it is every label's: scores of weights that are 1."""
     sums = np.empty((part.design.n_rows, problem.width))
@@ -147,7 +201,9 @@ def _sides(problem: Problem) -> list[Side]:
     return [Side(0, -1.0, 0.5, total - observed, precision), Side(1, 1.0, 0.5, observed, precision)]
 
 
-def _sweep(problem: Problem, theta: Vector, progress: Progress, scaler: Generalised | Improved) -> None:
+def _sweep(
+    problem: Problem, theta: Vector, progress: Progress, scaler: Generalised | Improved | ImprovedByParts
+) -> None:
     n, sides = problem.n_weights, _sides(problem)
     _check_counts(problem, sides)
     gradient, delta = np.empty(problem.size), np.empty(problem.size)

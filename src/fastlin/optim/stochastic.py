@@ -3,6 +3,8 @@
 The epochs are those of the online learners (optim/epochs.py), with λ = 1/(Cn) an instance.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,10 @@ from fastlin.engine import vectors
 from fastlin.losses import CODES
 from fastlin.optim import newton
 from fastlin.optim.candidates import instances
-from fastlin.optim.epochs import Data, Stopping, train
-from fastlin.optim.inferences import Groups, Inference, Labels
+from fastlin.optim.epochs import Data, Source, Stopping, Visit, train
+from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
+from fastlin.optim.parts import OfRows, Part, Parts
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.state import ADAGRAD, GRADIENT, SCHEDULES, OnlineState, rule_of
@@ -52,10 +55,46 @@ def _first_rate(problem: Problem) -> float:
     return STEADY / (1.0 + square)
 
 
-def _data(rows: Rows, inference: Inference, generator: np.random.Generator) -> Data:
+@dataclass(frozen=True)
+class OfParts:
+    """Several parts as the data of epochs, in random order, and the rows of each in random order."""
+
+    whole: Parts
+    generator: np.random.Generator
+
+    def __len__(self) -> int:
+        return self.whole.n_instances
+
+    def counted(self) -> int:
+        return len(self)
+
+    def residuals(self, width: int) -> OfRows:
+        scratch = self.whole.scratch
+        return [scratch.zeros((size if width else 0, width)) for size in self.whole.sizes]
+
+    def parts(self) -> Iterator[Data]:
+        return (_data(part, self.generator) for part in self.whole)
+
+    def visit(self, residuals: OfRows, visit: Visit) -> None:
+        for index in self.generator.permutation(len(self.whole)):
+            with self.whole.open(index) as part:
+                data = _data(part, self.generator)
+                visit(data, data.order(), part.map(residuals))
+
+
+def _source(parts: Parts, generator: np.random.Generator) -> Source:
+    if len(parts) > 1:
+        return OfParts(parts, generator)
+    (part,) = parts
+    return _data(part, generator)
+
+
+def _data(part: Part, generator: np.random.Generator) -> Data:
+    design, inference = part.design, part.inference
+    values = design.values.astype(np.float64, copy=False)
+    rows = Rows(design.indptr, design.indices, values, design.n_features, True, True, design.largest)
     if isinstance(inference, Groups):
         return instances(rows, inference, True, generator)
-    assert isinstance(inference, Labels)
     return Data(rows, inference.codes, inference.weights, np.arange(len(rows)), "shuffle", generator)
 
 
@@ -66,8 +105,7 @@ def _run(
     generator: np.random.Generator,
     fields: dict[str, Any],
 ) -> None:
-    (part,), precision = problem.parts, problem.prior.precision
-    inference, design = part.inference, part.design
+    parts, precision = problem.parts, problem.prior.precision
     if not isinstance(problem.layout, Dense):
         raise ValueError("solver='sgd' and solver='adagrad' need weights='dense'")
     if len(problem.prior.mean) or (len(precision) and np.ptp(precision) > 0):
@@ -80,15 +118,11 @@ def _run(
     if progress.record(least, vectors.largest(gradient), passes=problem.passes):
         return
     best, progress.wanders = theta.copy(), True
-    strength, dtype = float(precision[0]) / inference.n_instances, np.dtype(np.float64)
+    strength, dtype = float(precision[0]) / parts.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
     rule = rule_of(dtype, **common, **fields)
-    state = OnlineState(rule, design.n_features, problem.width, dtype)
-    state.start_from(theta[:n].reshape(-1, problem.width).T, theta[n:])
-    values = design.values.astype(np.float64, copy=False)
-    largest = float(np.abs(values).max(initial=0))
-    rows = Rows(design.indptr, design.indices, values, design.n_features, True, True, largest)
-    data = _data(rows, inference, generator)
+    state = OnlineState(rule, parts.n_features, problem.width, dtype)
+    state.start_from(theta[:n].reshape(-1, problem.width).T, theta[n:] if problem.size > n else None)
 
     def report(_: dict[str, Any]) -> bool:
         theta[:n] = state.coef().reshape(-1)
@@ -102,6 +136,7 @@ def _run(
             best[:] = theta
         return progress.record(value, vectors.largest(gradient), passes=problem.passes)
 
+    data = _source(parts, generator)
     train(state, data, Stopping(progress.max_iter, None, 1), report=report, n_jobs=1)  # the rows are not sorted
     if not progress.converged:
         theta[:] = best
