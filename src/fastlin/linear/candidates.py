@@ -10,20 +10,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from fastlin import run, validation
+from fastlin.data import Corpus
 from fastlin.engine import memory
-from fastlin.linear.base import Scorer, dense_scorer
+from fastlin.linear import grouped
+from fastlin.linear.base import Scorer, dense_scorer, refuse_beside_corpus
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
-from fastlin.optim.design import Design
+from fastlin.optim.candidates import Grouped
 from fastlin.optim.epochs import Stopping, train
 from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
-from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState, rule_of
-from fastlin.validation import Rows, one_of, real_number, whole_number
+from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
 PATIENCE = 5  # epochs without progress that end an online fit
@@ -165,19 +166,21 @@ class CandidateClassifier(MaxentClassifier):
 
     coef_: NDArray[Any]
 
-    def fit(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, group_sizes: Any = None, sample_weight: Any = None) -> Self:
         """Learn to choose.
 
         Parameters
         ----------
-        X : matrix of shape (n_candidates, n_features)
-            One row a candidate, the candidates of an instance in turn; dense or sparse.
+        X : matrix of shape (n_candidates, n_features), or Corpus
+            One row a candidate, the candidates of an instance in turn; dense or sparse. A corpus has groups, of two
+            labels the greater (1 of 0 and 1) for the right candidate, one in each group, and, if rows weigh, the
+            right one's weight for the group's.
         y : array of shape (n_instances,)
-            The place of the right candidate within its group, from 0.
+            The place of the right candidate within its group, from 0; None with a corpus.
         group_sizes : array of shape (n_instances,)
-            How many candidates each instance has, at least one.
+            How many candidates each instance has, at least one; None with a corpus.
         sample_weight : array of shape (n_instances,), optional
-            w; instances of weight 0 are left out.
+            w; instances of weight 0 are left out. None with a corpus.
 
         Returns
         -------
@@ -186,13 +189,13 @@ class CandidateClassifier(MaxentClassifier):
         """
         solver = self._check_parameters()
         model = copy.copy(self)
-        rows, groups = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
+        grouped = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
         if self.loss == "log_loss":
-            model._maximise_entropy(rows, groups, solver)
+            model._maximise_entropy(grouped, solver)
         elif self.loss == "hinge":
-            model._maximise_margin(rows, groups)
+            model._maximise_margin(grouped)
         else:
-            model._learn_online(rows, groups)
+            model._learn_online(grouped)
         self._become(model)
         if self.loss == "log_loss":
             self._warn()
@@ -214,14 +217,14 @@ class CandidateClassifier(MaxentClassifier):
             validation.as_groups(group_sizes, len(scores))
         return scores
 
-    def predict(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:  # type: ignore[override]
+    def predict(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
         """The place of the best candidate within each group; the first among equals."""
         scores, starts = self._scored(X, group_sizes)
         top = np.maximum.reduceat(scores, starts[:-1])
         best = np.flatnonzero(scores == np.repeat(top, np.diff(starts)))
         return best[np.searchsorted(best, starts[:-1])] - starts[:-1]
 
-    def rank(self, X: Any, group_sizes: Any) -> NDArray[np.int64]:
+    def rank(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
         """The rank of each row within its group, 0 for the best; of equals the first is the better."""
         scores, starts = self._scored(X, group_sizes)
         sizes = np.diff(starts)
@@ -231,12 +234,12 @@ class CandidateClassifier(MaxentClassifier):
         return ranks
 
     @available_if(_probabilistic)
-    def predict_proba(self, X: Any, group_sizes: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """p of each row within its group; only with loss="log_loss"."""
         return np.exp(self.predict_log_proba(X, group_sizes))
 
     @available_if(_probabilistic)
-    def predict_log_proba(self, X: Any, group_sizes: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """log p of each row within its group; only with loss="log_loss"."""
         scores, starts = self._scored(X, group_sizes)
         sizes = np.diff(starts)
@@ -244,12 +247,17 @@ class CandidateClassifier(MaxentClassifier):
         return scores - np.repeat(np.log(np.add.reduceat(np.exp(scores), starts[:-1])), sizes)
 
     def score(  # type: ignore[override]
-        self, X: Any, y: Any, group_sizes: Any, sample_weight: Any = None
+        self, X: Any, y: Any = None, group_sizes: Any = None, sample_weight: Any = None
     ) -> float:
-        """The share of the instances whose right candidate is predicted."""
+        """The share of the instances whose right candidate is predicted; a corpus says itself which that is."""
         chosen = self.predict(X, group_sizes)
-        gold = validation.as_positions(y, np.concatenate([[0], np.cumsum(group_sizes)]))
-        weights = validation.as_weights(sample_weight, len(gold), unit="group")
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            gold = grouped.positions(X)
+            weights = X.weights()[grouped.group_starts(X)[:-1] + gold] if X.weighted else None
+        else:
+            gold = validation.as_positions(y, np.concatenate([[0], np.cumsum(group_sizes)]))
+            weights = validation.as_weights(sample_weight, len(gold), unit="group")
         return float(np.average(chosen == gold, weights=weights))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -281,74 +289,69 @@ class CandidateClassifier(MaxentClassifier):
             raise ValueError("loss='hinge' needs a finite C and a penalty: separable data have no largest margin else")
         return solver
 
-    def _checked(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool) -> tuple[Rows, Groups]:
+    def _checked(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool) -> Grouped:
         """The rows and groups to learn from; groups of weight 0 are gone."""
-        known = getattr(self, "n_features_in_", None)
-        rows = validation.as_rows(X, dtype=validation.as_dtype(self.dtype), nonnegative=nonnegative)
+        known, dtype = getattr(self, "n_features_in_", None), validation.as_dtype(self.dtype)
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(y=y, group_sizes=group_sizes, sample_weight=sample_weight)
+        rows = X if isinstance(X, Corpus) else validation.as_rows(X, dtype=dtype, nonnegative=nonnegative)
         self._check_width(X, rows, reset=True)
-        if self.warm_start and hasattr(self, "coef_") and known != rows.n_columns:
-            raise ValueError(f"warm_start goes on with the same features: {known}, but X has {rows.n_columns}")
+        if self.warm_start and hasattr(self, "coef_") and known != self.n_features_in_:
+            raise ValueError(f"warm_start goes on with the same features: {known}, but X has {self.n_features_in_}")
+        if isinstance(rows, Corpus):
+            return grouped.of_corpus(rows, dtype, nonnegative)
         starts = validation.as_groups(group_sizes, len(rows))
         gold = validation.as_positions(y, starts)
         weights = validation.as_weights(sample_weight, len(gold), unit="group")
-        if weights is None:
-            return rows, Groups(starts, gold, np.empty(0))
-        if not weights.all():
-            kept, sizes = weights > 0, np.diff(starts)
-            if not kept.any():
-                raise ValueError("sample_weight is zero for every group: nothing to learn from")
-            rows = rows.take(np.flatnonzero(np.repeat(kept, sizes)))
-            starts = np.concatenate([[0], np.cumsum(sizes[kept])])
-            gold, weights = gold[kept], weights[kept]
-        return rows, Groups(starts, gold, weights)
+        return grouped.of_rows(rows, Groups(starts, gold, np.empty(0) if weights is None else weights))
 
-    def _maximise_entropy(self, rows: Rows, groups: Groups, solver: str) -> None:
-        parts = Parts.single(Design.of(rows), groups)
-        layout, dtype, means = Dense(parts.n_features, 1), self._type(rows), self._means(rows.n_columns, 1)
+    def _maximise_entropy(self, data: Grouped, solver: str) -> None:
+        parts, n_features = data.lay_out(), data.n_features
+        layout, dtype, means = Dense(parts.n_features, 1), self._type(data), self._means(n_features, 1)
         theta = memory.zeros((parts.n_features,))
         with run.Workers(self.n_jobs) as workers:
-            problem = Problem(parts, layout, self._prior(parts, layout, rows.n_columns), False, workers)
+            problem = Problem(parts, layout, self._prior(parts, layout, n_features), False, workers)
             if self.warm_start and hasattr(self, "coef_"):
                 theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, parts.features]
             elif len(problem.prior.mean):
                 theta[:] = problem.prior.mean
 
             def install() -> None:
-                self.coef_ = spread_out(parts.features, rows.n_columns, theta[:, np.newaxis], means, dtype).T
+                self.coef_ = spread_out(parts.features, n_features, theta[:, np.newaxis], means, dtype).T
 
             self._optimise(problem, theta, solver, self._reporter(install, None))
             install()
 
-    def _maximise_margin(self, rows: Rows, groups: Groups) -> None:
-        generator, dtype = validation.as_generator(self.random_state), self._type(rows)
+    def _maximise_margin(self, data: Grouped) -> None:
+        generator, dtype = validation.as_generator(self.random_state), self._type(data)
         with run.Workers(self.n_jobs) as workers:
-            dual = candidates.HingeDual(rows, groups, float(self.C), workers)
+            dual = candidates.HingeDual(data, float(self.C), workers)
 
             def install() -> None:
                 self.coef_ = dual.theta.astype(dtype)[np.newaxis]
 
-            progress = Progress(self.tol, self.max_iter, groups.total_weight, self._reporter(install, None))
+            progress = Progress(self.tol, self.max_iter, data.total_weight, self._reporter(install, None))
             dual.ascend(progress, generator)
         install()
         self._finish(progress, {name: progress.history[-1][name] for name in ("objective", "duality_gap")})
 
-    def _learn_online(self, rows: Rows, groups: Groups) -> None:
-        rows = rows.astype(self._type(rows))
+    def _learn_online(self, data: Grouped) -> None:
+        dtype = self._type(data)
         step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
         if self.loss == "pa":
             step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": real_number("C", self.C, above=0)}
-        rule = rule_of(rows.values.dtype, average_from=int(self.average), **step)
-        state = OnlineState(rule, rows.n_columns, 1, rows.values.dtype)
+        rule = rule_of(dtype, average_from=int(self.average), **step)
+        state = OnlineState(rule, data.n_features, 1, dtype)
         if self.warm_start and hasattr(self, "coef_"):
             state.start_from(self.coef_, None)
 
         def install() -> None:
             self.coef_ = state.coef().T.copy()
 
-        progress = Progress(self.tol or 0.0, self.max_iter, groups.total_weight)
+        progress = Progress(self.tol or 0.0, self.max_iter, data.total_weight)
         progress.history, progress.converged = train(
             state,
-            candidates.instances(rows, groups, self.shuffle, validation.as_generator(self.random_state)),
+            candidates.Choices(data, dtype, self.shuffle, validation.as_generator(self.random_state)),
             Stopping(self.max_iter, self.tol, PATIENCE),
             report=self._reporter(install, None),
             n_jobs=self.n_jobs,
@@ -363,9 +366,13 @@ class CandidateClassifier(MaxentClassifier):
         self._stopped = progress.stopped
         self.objective_, self.certificate_ = progress.history[-1]["objective"], certificate
 
-    def _type(self, rows: Rows) -> Any:
-        return validation.as_dtype(self.dtype) or rows.values.dtype
+    def _type(self, data: Grouped) -> Any:
+        return validation.as_dtype(self.dtype) or data.dtype
 
     def _scored(self, X: Any, group_sizes: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The scores of the rows, and where the groups start."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(group_sizes=group_sizes)
+            return self.decision_function(X), grouped.group_starts(X)
         scores = self.decision_function(X)
         return scores, validation.as_groups(group_sizes, len(scores))

@@ -1,19 +1,57 @@
 """Instances that bring their own candidates: the data of online epochs, and dual ascent on the hinge loss."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
+from fastlin.data.scratch import Held, Scratch
 from fastlin.engine import candidates, vectors
 from fastlin.engine.memory import zeros
-from fastlin.optim.epochs import BUDGET, Data, Kernel
+from fastlin.optim.design import Design
+from fastlin.optim.epochs import BUDGET, Data, Kernel, Visit
 from fastlin.optim.inferences import Groups
+from fastlin.optim.parts import Parts
 from fastlin.optim.progress import Progress
 from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Groups of a weight above zero, in pieces that `piece` reads; their sizes in rows."""
+
+    piece: Callable[[int], tuple[Rows, Groups]]
+    sizes: list[int]
+    n_features: int
+    dtype: np.dtype[Any]
+    scratch: Scratch
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __iter__(self) -> Iterator[tuple[Rows, Groups]]:
+        return (self.piece(index) for index in range(len(self)))
+
+    @cached_property
+    def n_groups(self) -> int:
+        return sum(groups.n_instances for _, groups in self)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Σ w."""
+        return sum(groups.total_weight for _, groups in self)
+
+    def lay_out(self) -> Parts:
+        """In parts, for weights of one column."""
+        if len(self) > 1:
+            return Parts.of(lambda: iter(self), self.n_features, self.scratch)
+        rows, groups = self.piece(0)
+        return Parts.single(Design.of(rows), groups)
 
 
 @dataclass(frozen=True)
@@ -41,48 +79,100 @@ def instances(rows: Rows, groups: Groups, shuffle: bool, generator: np.random.Ge
     return Instances(rows, groups.gold, groups.weights, members, sampling, generator, groups.starts)
 
 
+@dataclass(frozen=True)
+class Choices:
+    """The pieces of grouped rows as the data of epochs: in random order, or as they lie."""
+
+    grouped: Grouped
+    dtype: np.dtype[Any]
+    shuffle: bool
+    generator: np.random.Generator
+
+    def __len__(self) -> int:
+        return self.grouped.n_groups
+
+    def counted(self) -> int:
+        return len(self)
+
+    def residuals(self, width: int) -> list[Held]:
+        return [self.grouped.scratch.zeros((size if width else 0, width)) for size in self.grouped.sizes]
+
+    def parts(self) -> Iterator[Instances]:
+        return (self._data(index) for index in range(len(self.grouped)))
+
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
+        n = len(self.grouped)
+        for index in self.generator.permutation(n) if self.shuffle and n > 1 else range(n):
+            data = self._data(index)
+            with residuals[index].map() as residual:
+                visit(data, data.order(), residual)
+
+    def _data(self, index: int) -> Instances:
+        rows, groups = self.grouped.piece(index)
+        return instances(rows.astype(self.dtype), groups, self.shuffle, self.generator)
+
+
 class HingeDual:
     """Σ w ℓ + ½‖θ‖²/C, ℓ = max_r [r ≠ y] − s_y + s_r, by ascent on its dual from θ = 0: see `engine/candidates.pyx`."""
 
-    def __init__(self, rows: Rows, groups: Groups, C: float, workers: run.Workers) -> None:
-        self.rows, self.groups, self.C, self.threads = rows, groups, C, workers.threads
-        self.right = groups.starts[:-1] + groups.gold
-        self.box = C * (groups.weights if len(groups.weights) else np.ones(len(groups.gold)))
-        self.alpha, self.theta = np.zeros(len(rows)), zeros((rows.n_columns,))
-        self.alpha[self.right] = self.box
+    def __init__(self, grouped: Grouped, C: float, workers: run.Workers) -> None:
+        self.grouped, self.C, self.threads = grouped, C, workers.threads
+        self.theta = zeros((grouped.n_features,))
+        self.alpha = [grouped.scratch.zeros(size) for size in grouped.sizes]
+        for held, (_, groups) in zip(self.alpha, grouped, strict=True):
+            with held.map() as alpha:
+                alpha[_right(groups)] = self._box(groups)
 
     def ascend(self, progress: Progress, generator: np.random.Generator) -> None:
         """Epochs in random orders; the gap is measured where the sum of its parts says that it may be small enough."""
-        room = np.empty(int(np.diff(self.groups.starts).max()))
         objective, gap = self.measure()
         while not progress.note(gap, objective=objective, duality_gap=gap):
             met = np.inf
             while met > progress.enough * self.C and progress.iterations < progress.max_iter:
                 progress.iterations += 1
-                met = self._epoch(generator.permutation(len(self.right)), room)
+                met = self._epoch(generator)
                 if progress.report:
                     break
             objective, gap = self.measure()
 
-    def _epoch(self, order: NDArray[np.int64], room: NDArray[np.float64]) -> float:
-        rows, position, gap = self.rows, 0, 0.0
-        while position < len(order):
-            position, part = candidates.ascend(
-                rows.indptr, rows.indices, rows.values, self.groups.starts, self.groups.gold, order, position, BUDGET,
-                self.alpha, self.theta, room,
-            )  # fmt: skip
-            gap += part
+    def _epoch(self, generator: np.random.Generator) -> float:
+        n, gap = len(self.grouped), 0.0
+        for index in generator.permutation(n) if n > 1 else range(n):
+            rows, groups = self.grouped.piece(index)
+            order, position = generator.permutation(len(groups.gold)), 0
+            room = np.empty(int(np.diff(groups.starts).max()))
+            with self.alpha[index].map() as alpha:
+                while position < len(order):
+                    position, met = candidates.ascend(
+                        rows.indptr, rows.indices, rows.values, groups.starts, groups.gold, order, position, BUDGET,
+                        alpha, self.theta, room,
+                    )  # fmt: skip
+                    gap += met
         return gap
 
     def measure(self) -> tuple[float, float]:
         """The objective and the duality gap of θ, made anew from α to be rid of rounding."""
-        shares, starts = -self.alpha[:, np.newaxis], self.groups.starts
-        shares[self.right, 0] += self.box
         self.theta[:] = 0
-        run.backward(self.rows, shares, self.theta[:, np.newaxis], self.threads)
-        losses = run.scores(self.rows, self.theta[:, np.newaxis], np.zeros(1), self.threads)[:, 0] + 1
-        losses[self.right] -= 1
-        top = np.maximum.reduceat(losses, starts[:-1])
-        gap = vectors.dot(self.alpha, np.repeat(top, np.diff(starts)) - losses)
-        excess = vectors.dot(self.box, top - losses[self.right])
+        gap = excess = 0.0
+        for held, (rows, groups) in zip(self.alpha, self.grouped, strict=True):
+            with held.map() as alpha:
+                shares = -alpha[:, np.newaxis]
+            shares[_right(groups), 0] += self._box(groups)
+            run.backward(rows, shares, self.theta[:, np.newaxis], self.threads)
+        for held, (rows, groups) in zip(self.alpha, self.grouped, strict=True):
+            losses = run.scores(rows, self.theta[:, np.newaxis], np.zeros(1), self.threads)[:, 0] + 1
+            losses[_right(groups)] -= 1
+            top = np.maximum.reduceat(losses, groups.starts[:-1])
+            with held.map() as alpha:
+                gap += vectors.dot(alpha, np.repeat(top, np.diff(groups.starts)) - losses)
+            excess += vectors.dot(self._box(groups), top - losses[_right(groups)])
         return (excess + 0.5 * vectors.dot(self.theta, self.theta)) / self.C, gap / self.C
+
+    def _box(self, groups: Groups) -> NDArray[np.float64]:
+        """Cw, which the α of a group add up to."""
+        return self.C * (groups.weights if len(groups.weights) else np.ones(len(groups.gold)))
+
+
+def _right(groups: Groups) -> NDArray[np.int64]:
+    """The right row of each group."""
+    return groups.starts[:-1] + groups.gold
