@@ -23,9 +23,10 @@ class Learner(NamedTuple):
 ONLINE = {"max_iter": 10, "tol": None}
 AVERAGED = {**ONLINE, "average": True}
 ADAGRAD = {"loss": "log_loss", "learning_rate": "adagrad", "eta0": 1.0, "alpha": 1e-6}
-FTRL = {"loss": "log_loss", "learning_rate": "ftrl", "eta0": 1.0, "penalty": "l1", "alpha": 1e-6}
+FTRL = {"loss": "log_loss", "learning_rate": "ftrl", "eta0": 1.0, "penalty": "l1", "alpha": 0.3}
 MARGINS = (0.001, 0.01, 0.1, 1.0, 10.0)
-RATES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+PENALTIES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+WHOLE = (3.0, 1.0, 0.3, 0.1, 0.03)  # FTRL's are for the whole run, not for an instance
 
 LEARNERS = {
     "logistic": Learner("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
@@ -34,8 +35,8 @@ LEARNERS = {
     "perceptron": Learner("Perceptron", AVERAGED),
     "pa": Learner("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
     "mira": Learner("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
-    "sgd": Learner("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", RATES)),
-    "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", RATES)),
+    "sgd": Learner("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", PENALTIES)),
+    "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
 }
 TEXT_OPTIONS = {
     "ngrams": (1, 1), "analyzer": "word", "hash": None, "names": None, "min_df": None, "max_df": None,
