@@ -18,7 +18,7 @@ class LabelFeatures:
     weights: tuple[float, ...]
 
     def __str__(self) -> str:
-        lines = (f"  {weight:>10.4g}  {name}" for name, weight in zip(self.names, self.weights, strict=True))
+        lines = (f"  {weight:>10.4f}  {name}" for name, weight in zip(self.names, self.weights, strict=True))
         return "\n".join([str(self.label), *lines])
 
 
