@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 
@@ -100,7 +99,7 @@ def test_a_conversion_to_standard_output(folder):
 def test_conversions_that_make_no_sense(shell, folder, tmp_path):
     (tmp_path / "x.svmlight").write_text("1 0:1\n2 1:1\n")
     words = ["convert", tmp_path / "x.svmlight", "-o"]
-    assert "rows of numbers" in shell.wrong(*words, tmp_path / "x.tsv")
+    assert "x.svmlight holds rows of numbers" in shell.wrong(*words, tmp_path / "x.tsv")
     assert "have no vectoriser" in shell.wrong(*words, tmp_path / "s", "--save-vectoriser", tmp_path / "v")
     assert "--ngrams is for texts" in shell.wrong(*words, tmp_path / "s", "--ngrams", "2")
     assert "did you mean 'svmlight'" in shell.wrong(*words, tmp_path / "s", "--to", "svmlite")
@@ -222,6 +221,15 @@ def test_svmlight_that_is_none(shell, tmp_path, text):
         assert "1 malformed" in shell(*words, "--on-error", "skip").err
 
 
+SMALL_FILES = """
+import resource, signal, sys
+from fastlin.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # what is too long is an error then
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+sys.exit(main())
+"""
+
+
 def test_an_unwritable_place_and_a_full_disk(shell, folder, tmp_path):
     words = ["train", folder / "train.tsv", "-q", "-m"]
     if os.geteuid():
@@ -229,18 +237,12 @@ def test_an_unwritable_place_and_a_full_disk(shell, folder, tmp_path):
         assert "permission denied" in shell.wrong(*words, tmp_path / "locked" / "m")
     write(tmp_path / "m", documents(3))
     before = (tmp_path / "m").read_bytes()
-    code = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); " \
-        "from fastlin.cli import main; sys.exit(main())"  # fmt: skip
-    command = [sys.executable, "-c", code, *map(str, words), str(tmp_path / "m")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=_ignore_file_size)  # noqa: PLW1509
+    command = [sys.executable, "-c", SMALL_FILES, *map(str, words), str(tmp_path / "m")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done
     assert "File too large" in done.stderr
     assert (tmp_path / "m").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "locked") == ["m"]
-
-
-def _ignore_file_size():
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 def test_many_labels(shell, tmp_path):

@@ -93,7 +93,7 @@ def test_rows_of_numbers(shell, tmp_path):
     assert shell.right("predict", tmp_path / "x.svmlight", "-m", tmp_path / "m").lines == ["1", "-1", "1", "-1"]
     (tmp_path / "wide.svmlight").write_text("1 0:2 9999:7\n-1\n")  # a column that was never met
     assert shell.right("predict", tmp_path / "wide.svmlight", "-m", tmp_path / "m").lines[0] == "1"
-    assert "takes rows of numbers" in shell.wrong("predict", "-m", tmp_path / "m", stdin="a text\n")
+    assert "rows of numbers are wanted" in shell.wrong("predict", "-m", tmp_path / "m", stdin="a text\n")
 
 
 def test_a_file_that_is_no_model(shell, folder, tmp_path):

@@ -124,7 +124,7 @@ def test_the_line_that_the_manual_promises(shell, folder, tmp_path):
     assert facts["documents"] == 300
     assert facts["labels"] == 3
     assert facts["bytes"] == (tmp_path / "m.fastlin").stat().st_size
-    texts, labels = zip(*(reversed(line.split("\t")) for line in (folder / "dev.tsv").read_text().splitlines()))
+    labels, texts = zip(*(line.split("\t") for line in (folder / "dev.tsv").read_text().splitlines()), strict=True)
     assert facts["dev_accuracy"] == fastlin.load(tmp_path / "m.fastlin").score(texts, labels) > 0.8
 
 
@@ -134,7 +134,11 @@ def test_progress_changes_no_bit(shell, folder, tmp_path):
         shell.right(*words, "-m", tmp_path / "quiet")
         done = shell(*words, "-m", tmp_path / "loud", "--verbose")
         assert done.code == 0
-        assert [line.partition(":")[0] for line in done.err.splitlines()] == [f"reading {folder}/train.tsv", "features", "learning"]
+        assert [line.partition(":")[0] for line in done.err.splitlines()] == [
+            f"reading {folder}/train.tsv",
+            "features",
+            "learning",
+        ]
         assert_same_bits(fastlin.load(tmp_path / "quiet")[-1], fastlin.load(tmp_path / "loud")[-1])
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import fastlin
 from fastlin import Corpus
 from fastlin.cli import learners, models
-from fastlin.cli.documents import Source, labels_of
+from fastlin.cli.documents import Source, labels_of, size_of, texts_of
 from fastlin.cli.messages import UserError
 from fastlin.cli.preparing import is_stored, on_disk
 from fastlin.cli.progress import Progress
-from fastlin.data import Documents, dump_svmlight
+from fastlin.data import dump_svmlight
 
 SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".tsv": "tsv", ".jsonl": "jsonl"}
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
@@ -74,14 +74,15 @@ def svmlight(corpus: Corpus, options: argparse.Namespace, progress: Progress) ->
 def texts(options: argparse.Namespace, to: str, progress: Progress) -> dict[str, Any]:
     """Labels and texts, a line each."""
     n = 0
-    with Source(options.files, options) as source, written(options.output) as file:
-        with progress.stage("converting", source.bytes, "bytes") as stage:
-            for block in source.blocks(stage):
-                if not isinstance(block, Documents):
-                    raise UserError(f"{block.path} holds rows of numbers: they go into shards or svmlight")
-                pairs = zip(labels_of(block, source.name), block.texts, strict=True)
-                file.write("".join(LINES[to](label, text) for label, text in pairs).encode())
-                n += len(block.texts)
+    with (
+        Source(options.files, options) as source,
+        progress.stage("converting", source.bytes) as stage,
+        written(options.output) as file,
+    ):
+        for block in source.blocks(stage):
+            pairs = zip(labels_of(block, source.name), texts_of(block), strict=True)
+            file.write("".join(LINES[to](label, text) for label, text in pairs).encode())
+            n += size_of(block)
     return {"documents": n}
 
 

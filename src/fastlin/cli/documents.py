@@ -127,10 +127,10 @@ class Source:
         weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
         labels = [labels_of(block, self.name) for block in blocks]
         if isinstance(blocks[0], Documents):
-            texts = [text for block in blocks for text in block.texts]
+            texts = [text for block in blocks for text in texts_of(block)]
             return Data(texts, [label for part in labels for label in part], weights)
-        width = max(block.X.shape[1] for block in blocks)
-        X = sp.vstack([as_wide(block.X, width) for block in blocks], format="csr")
+        rows = [rows_of(block) for block in blocks]
+        X = sp.vstack([as_wide(part, rows[-1].shape[1]) for part in rows], format="csr")  # the last is the widest
         return Data(X, np.concatenate(labels), weights)
 
     def _size(self, file: sources.File) -> int | None:
@@ -152,6 +152,20 @@ def labels_of(block: Block | Documents, name: str) -> Any:
     return labels
 
 
+def texts_of(block: Block | Documents) -> list[Any]:
+    """The documents of a block that holds such."""
+    if not isinstance(block, Documents):
+        raise UserError(f"{block.path} holds rows of numbers, where texts are wanted")
+    return block.texts
+
+
+def rows_of(block: Block | Documents) -> Any:
+    """The rows of a block that holds such."""
+    if isinstance(block, Documents):
+        raise UserError(f"{block.path} holds texts, where rows of numbers are wanted: there is no vectoriser")
+    return block.X
+
+
 def as_wide(X: Any, width: int) -> Any:
     """Rows with so many columns: empty ones are added, and those beyond fall off."""
     if X.shape[1] != width:
@@ -162,14 +176,7 @@ def as_wide(X: Any, width: int) -> Any:
 
 def documents_of(block: Block | Documents, model: Any) -> Any:
     """What a model is given of a block. As words that it never met, columns that it never met are nothing to it."""
-    wants_rows = not hasattr(model, "steps")
-    if isinstance(block, Documents):
-        if wants_rows:
-            raise UserError(f"{block.path} holds texts, and this model takes rows of numbers: it has no vectoriser")
-        return block.texts
-    if not wants_rows:
-        raise UserError(f"{block.path} holds rows of numbers, and this model takes texts")
-    return as_wide(block.X, model.n_features_in_)
+    return texts_of(block) if hasattr(model, "steps") else as_wide(rows_of(block), model.n_features_in_)
 
 
 def _reading(options: argparse.Namespace) -> dict[str, Any]:

@@ -77,10 +77,9 @@ def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[st
 def evaluate(model: Any, files: list[str], options: argparse.Namespace, progress: Progress) -> Report:
     """The report of a model on labelled files, of which a block at a time is in memory."""
     tally = Tally(model.classes_)
-    with Source(files, options) as source:
-        with progress.stage(f"evaluating on {source.name}", source.bytes, "bytes") as stage:
-            for block in source.blocks(stage):
-                documents = documents_of(block, model)
-                probabilities = model.predict_proba(documents) if hasattr(model, "predict_proba") else None
-                tally.add(labels_of(block, source.name), model.predict(documents), probabilities)
+    with Source(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
+        for block in source.blocks(stage):
+            documents = documents_of(block, model)
+            probabilities = model.predict_proba(documents) if hasattr(model, "predict_proba") else None
+            tally.add(labels_of(block, source.name), model.predict(documents), probabilities)
     return tally.report()

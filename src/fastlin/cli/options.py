@@ -122,7 +122,9 @@ def reading(parser: Parser, labelled: bool = True) -> None:
         group.add_argument("--weight", metavar="COLUMN", help="where the weight of a document is")
     group.add_argument("--delimiter", metavar="CHARACTER", help="between the columns of tsv and csv")
     group.add_argument(
-        "--header", action=argparse.BooleanOptionalAction, help="whether the first line of tsv and csv names the columns"
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of tsv and csv names the columns",
     )
     group.add_argument("--encoding", metavar="NAME", help="of texts (default utf-8)")
     group.add_argument(

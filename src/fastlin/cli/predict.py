@@ -19,12 +19,15 @@ def run(options: argparse.Namespace) -> int:
     if options.top < 0:
         raise UserError(f"--top takes a number of labels, got {options.top}")
     model = models.load(options.model, options.jobs, verify=not options.no_verify)
-    with Source(options.files, options, labelled=False) as source:
-        with Progress(options).stage("predicting", source.bytes, "bytes") as stage:
-            for block in source.blocks(stage):
-                found = lines(model, documents_of(block, model), options)
-                sys.stdout.write("".join(f"{line}\n" for line in found))
-                sys.stdout.flush()  # whoever reads the pipe waits for these lines
+    progress = Progress(options)
+    with (
+        Source(options.files, options, labelled=False) as source,
+        progress.stage(f"reading {source.name}", source.bytes) as stage,
+    ):
+        for block in source.blocks(stage):
+            found = lines(model, documents_of(block, model), options)
+            sys.stdout.write("".join(f"{line}\n" for line in found))
+            sys.stdout.flush()  # whoever reads the pipe waits for these lines
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fastlin import Corpus
 from fastlin.cli import learners, memory, models
-from fastlin.cli.documents import Data, Source
+from fastlin.cli.documents import Data, Source, texts_of
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress, Stage
 from fastlin.data import Documents
@@ -38,7 +38,7 @@ def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
     with Source(options.files, options, again=True) as source:
         if options.out_of_core or source.needs > (options.memory or memory.available() // 2):
             return on_disk(source, steps, ready is not None, options, progress)
-        with progress.stage(f"reading {source.name}", source.bytes, "bytes") as stage:
+        with progress.stage(f"reading {source.name}", source.bytes) as stage:
             data = source.collect(stage)
     return in_memory(data, steps, ready is not None, options, progress)
 
@@ -48,15 +48,13 @@ def is_stored(files: list[str]) -> bool:
     return len(files) == 1 and os.path.isdir(files[0]) and os.path.exists(os.path.join(files[0], "corpus.json"))
 
 
-def in_memory(
-    data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress
-) -> Prepared:
+def in_memory(data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
     if not isinstance(data.documents, list):
         learners.refuse_features(options)
         return Prepared(data.documents.astype(options.dtype), data.labels, data.weights, [])
     steps = steps if ready else learners.suited(steps, data.documents[0], options)
     X = data.documents
-    with progress.stage("features", len(X)) as stage:
+    with progress.stage("features", len(X), "documents") as stage:
         for _, step in steps:
             X = step.transform(X) if ready else step.fit_transform(X)
             stage.update(X.shape[0], f"{X.shape[1]:,} features")
@@ -73,9 +71,9 @@ def on_disk(
         steps = []
     elif not ready:
         steps = learners.suited(steps, first.texts[0], options)
-        with progress.stage("features", source.bytes, "bytes") as stage:
+        with progress.stage("features", source.bytes) as stage:
             learn(steps, source, stage)
-    with progress.stage("converting", source.bytes, "bytes") as stage:
+    with progress.stage("converting", source.bytes) as stage:
         corpus = Corpus(
             source.open(stage),
             format=source.format,
@@ -93,8 +91,8 @@ def learn(steps: Steps, source: Source, stage: Stage) -> None:
     """Fit the steps to the documents, of which a block at a time is in memory."""
     (_, vectoriser), *rest = steps
     if not rest:
-        vectoriser.fit(text for block in source.blocks(stage) for text in block.texts)
+        vectoriser.fit(text for block in source.blocks(stage) for text in texts_of(block))
         return
     for block in source.blocks(stage):
-        vectoriser.partial_fit(block.texts)
-        rest[0][1].partial_fit(vectoriser.transform(block.texts))
+        vectoriser.partial_fit(texts_of(block))
+        rest[0][1].partial_fit(vectoriser.transform(texts_of(block)))

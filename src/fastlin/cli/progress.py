@@ -129,7 +129,7 @@ class Progress:
         """Whether anybody looks on: otherwise, nobody needs to be told."""
         return self.kind is not Stage
 
-    def stage(self, name: str, total: float | None = None, unit: str = "documents") -> Stage:
+    def stage(self, name: str, total: float | None = None, unit: str = "bytes") -> Stage:
         return self.kind(name, total, unit)
 
 
