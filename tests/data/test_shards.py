@@ -4,8 +4,10 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -241,6 +243,26 @@ def test_a_corpus_is_replaced_at_once_and_what_it_was_is_removed(tmp_path, memor
         assert_same_corpus(memory.write(folder, storage), memory)
         assert sorted(path.name.split("-")[0] for path in folder.iterdir()) == ["corpus.json", "shards"]
     assert_same_corpus(Corpus(folder).write(folder), memory)  # onto itself
+
+
+def test_a_killed_writer_leaves_the_old_corpus_or_the_new_one(tmp_path, memory):
+    folder, other = tmp_path / "corpus", small_corpus(60, seed=5)
+    other.write(folder, "npy")
+    rng, found = np.random.default_rng(0), set()
+    for number in range(40):
+        child = os.fork()
+        if not child:
+            while True:
+                (memory, other)[number % 2].write(folder, "npy")
+        time.sleep(rng.uniform(0.001, 0.02))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        corpus = Corpus(folder)
+        assert_same_corpus(corpus, memory if len(corpus) == len(memory) else other)
+        found.add(len(corpus))
+    assert found == {len(memory), len(other)}
+    memory.write(folder, "npy")
+    assert len(list(folder.iterdir())) == 2  # what the killed ones left is gone
 
 
 def test_other_files_are_not_touched(tmp_path, memory):

@@ -12,6 +12,7 @@ from fastlin.data.files import CorpusError
 from fastlin.validation import WIDEST
 
 NAME = "corpus.json"
+NEW = ".corpus.json.new"  # until it is whole
 VERSION = 1
 FLOATS = ("float32", "float64")
 STORAGES = ("npy", "arrow")
@@ -61,7 +62,7 @@ class Manifest:
         """Put it into its place at once; what it describes must be there already."""
         content = {"format": "fastlin corpus", "version": VERSION, **asdict(self)}
         text = json.dumps(content | {"crc32": _digest(content)}, indent=1, sort_keys=True)
-        aside = folder / f".{NAME}.{os.getpid()}"
+        aside = folder / NEW
         try:
             with aside.open("w", encoding="utf-8") as file:
                 file.write(text + "\n")

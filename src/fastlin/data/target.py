@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -9,16 +10,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fastlin.data.files import CorpusError
-from fastlin.data.manifest import NAME, Manifest, read_manifest, sync_folder
+from fastlin.data.manifest import NAME, NEW, Manifest, sync_folder
 from fastlin.data.scratch import TemporaryFolder
+
+OURS = re.compile(rf"{re.escape(NAME)}|{re.escape(NEW)}|shards-\w+")  # what a folder of a corpus may hold
 
 
 class Target:
     """Used in a `with`, it leaves nothing behind after a failure.
 
     Shards are written into `place`, a new folder within; the manifest that names it is put into its place last, and
-    then the shards of the corpus that was here before are removed.
+    then older shards are removed: those of the corpus that was here, and of writers that were killed.
     """
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
@@ -27,8 +29,13 @@ class Target:
         self.place = folder / f"shards-{secrets.token_hex(6)}"
 
     def __enter__(self) -> Self:
-        if self.folder.exists() and not (self.folder / NAME).exists() and any(self.folder.iterdir()):
-            raise FileExistsError(f"{self.folder} holds other files: give a corpus a folder of its own")
+        odd = (
+            [path.name for path in self.folder.iterdir() if not OURS.fullmatch(path.name)]
+            if self.folder.exists()
+            else []
+        )
+        if odd:
+            raise FileExistsError(f"{self.folder} holds other files, as {odd[0]!r}: give a corpus a folder of its own")
         self._made, self._done = not self.folder.exists(), False
         self.place.mkdir(parents=True)
         return self
@@ -41,9 +48,6 @@ class Target:
 
     def commit(self, manifest: Manifest) -> None:
         """The corpus is complete."""
-        before = None
-        with contextlib.suppress(CorpusError, OSError):
-            before = read_manifest(self.folder / NAME).folder
         if self._durable:
             for path in self.place.iterdir():
                 with path.open("rb") as file:
@@ -51,8 +55,9 @@ class Target:
             sync_folder(self.place)
         manifest.write(self.folder)
         self._done = True
-        if before is not None and before != self.place.name:
-            shutil.rmtree(self.folder / before, ignore_errors=True)
+        for path in self.folder.iterdir():
+            if path.name.startswith("shards-") and path != self.place:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
