@@ -118,6 +118,7 @@ def test_converted_files_stay(tmp_path, table, storage):
     corpus = convert(table, tmp_path / "corpus", to=storage, vectorizer=HashingVectorizer(n_features=64))
     expected = Corpus(table, vectorizer=HashingVectorizer(n_features=64))
     assert corpus.path == tmp_path / "corpus"
+    assert isinstance(corpus.vectorizer, HashingVectorizer)
     assert_same_corpus(Corpus(tmp_path / "corpus"), expected)
     hashed = corpus._store.hashed
     assert (hashed["class"], hashed["parameters"]["n_features"]) == ("HashingVectorizer", 64)

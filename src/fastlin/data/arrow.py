@@ -98,7 +98,9 @@ class ArrowShard:
                 batch.validate(full=True)
                 self._check(pa, reader.num_record_batches, batch)
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        except (pa.ArrowException, OSError, IndexError) as error:
+        except CorpusError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, TypeError, LookupError) as error:
             raise CorpusError(f"{self._path} is damaged: {error}") from error
         self._stamp = stamp
         return columns

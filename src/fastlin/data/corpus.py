@@ -118,9 +118,12 @@ class Corpus:
     def _of(cls, store: Store, temporary: TemporaryFolder | None = None) -> Self:
         corpus = cls.__new__(cls)
         corpus._store, corpus._temporary = store, temporary
-        corpus.vectorizer = corpus.skipped = None
         corpus.bounds = store.bounds(SEGMENT)
         return corpus
+
+    def _made_like(self, other: "Corpus") -> Self:
+        self.vectorizer, self.skipped = other.vectorizer, other.skipped
+        return self
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -225,12 +228,12 @@ class Corpus:
         """
         chosen = _chosen(rows, len(self))
         if isinstance(self._store, InMemory):
-            return Corpus._of(self._store.take(chosen))
+            return Corpus._of(self._store.take(chosen))._made_like(self)
         with temporary_target() as target:
             builder = Builder(target, SEGMENT)
             self._copy(builder, chosen)
             builder.finish(self.shape[1], self.feature_names, self._store.hashed)
-        return Corpus._of(OnDisk(target.folder, verify=False, dtype=None), target.temporary)
+        return Corpus._of(OnDisk(target.folder, verify=False, dtype=None), target.temporary)._made_like(self)
 
     def write(self, path: Any, format: str | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
         """Store the corpus in a folder, a segment a shard.
@@ -257,7 +260,7 @@ class Corpus:
                 builder = Builder(target, SEGMENT, kind)
                 self._copy(builder, None)
                 builder.finish(self.shape[1], self.feature_names, self._store.hashed)
-        return Corpus(path)
+        return Corpus(path)._made_like(self)
 
     def _copy(self, builder: Builder, chosen: NDArray[np.int64] | None) -> None:
         """Give all rows to a builder, or those that are chosen."""

@@ -56,11 +56,14 @@ class OnDisk:
 
     def bounds(self, limit: int) -> NDArray[np.int64]:
         """Where segments of so much work start, and the number of rows."""
+        groups = group_starts(self.groups()) if self.grouped else None
         if self.manifest.segment == limit:
+            if groups is not None and not np.isin(self.starts, groups).all():
+                raise CorpusError(f"a group of {self.path} lies in two shards")
             return self.starts
         indptr = np.concatenate([np.zeros(1, np.int64), *(np.diff(shard.indptr()) for shard in self.shards)])
         np.cumsum(indptr, out=indptr)
-        return segment_bounds(indptr, limit, group_starts(self.groups()) if self.grouped else None)
+        return segment_bounds(indptr, limit, groups)
 
     def groups(self) -> NDArray[np.int64]:
         """The number of every row's group; of length 0 without groups."""

@@ -29,13 +29,7 @@ class Target:
         self.place = folder / f"shards-{secrets.token_hex(6)}"
 
     def __enter__(self) -> Self:
-        odd = (
-            [path.name for path in self.folder.iterdir() if not OURS.fullmatch(path.name)]
-            if self.folder.exists()
-            else []
-        )
-        if odd:
-            raise FileExistsError(f"{self.folder} holds other files, as {odd[0]!r}: give a corpus a folder of its own")
+        self._refuse_other_files()
         self._made, self._done = not self.folder.exists(), False
         self.place.mkdir(parents=True)
         return self
@@ -45,6 +39,14 @@ class Target:
     ) -> None:
         if not self._done:
             shutil.rmtree(self.folder if self._made else self.place, ignore_errors=True)
+
+    def _refuse_other_files(self) -> None:
+        inside = self.folder.iterdir() if self.folder.exists() else ()
+        for path in inside:
+            if not OURS.fullmatch(path.name):
+                raise FileExistsError(
+                    f"{self.folder} holds other files, as {path.name!r}: a corpus needs its own folder"
+                )
 
     def commit(self, manifest: Manifest) -> None:
         """The corpus is complete."""
