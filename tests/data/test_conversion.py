@@ -171,7 +171,7 @@ def test_a_failed_conversion_leaves_nothing(tmp_path, table, monkeypatch):
     bad = tmp_path / "bad.tsv"
     bad.write_bytes(table.read_bytes() + b"no tab\n")
     for given in ({}, {"cache": tmp_path / "cache"}):
-        with pytest.raises(ReadError, match=r"bad.tsv, line 301: there is no '\\t'"):
+        with pytest.raises(ReadError, match=r"bad\.tsv, line 301: there is no"):
             Corpus(bad, vectorizer=HashingVectorizer(n_features=64), block=500, **given)
         assert not (tmp_path / "cache").exists()
         assert not list((tmp_path / "temporary").iterdir())
