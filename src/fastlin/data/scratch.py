@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+POPULATE_READ = 22  # Linux's MADV_POPULATE_READ: pages that are in memory are mapped at once, not one by one
+
 
 class Scratch:
     """A place for arrays, such as one for every segment of a corpus.
@@ -42,7 +44,10 @@ class Scratch:
     def room(self, start: int, size: int) -> mmap.mmap:
         """A part of the file, mapped for as long as it is held."""
         assert self._file is not None
-        return mmap.mmap(self._file.fileno(), size, offset=start)
+        room = mmap.mmap(self._file.fileno(), size, offset=start)
+        with contextlib.suppress(OSError):  # an older kernel
+            room.madvise(POPULATE_READ)
+        return room
 
 
 class Held:
