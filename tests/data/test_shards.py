@@ -149,6 +149,10 @@ def test_what_is_hostile_or_not_verified_is_an_error_or_a_corpus(stored, tmp_pat
 @pytest.mark.slow
 def test_much_damage_is_an_error_or_changes_nothing(stored, memory, tmp_path):
     assert try_mutations(stored, tmp_path, 10_000, mutate, memory=memory) > 9_000
+
+
+@pytest.mark.slow
+def test_much_that_is_hostile_or_not_verified_is_an_error_or_a_corpus(stored, tmp_path):
     assert try_mutations(stored, tmp_path, 10_000, mutate, verify=False) > 3_000
     assert try_mutations(stored, tmp_path, 10_000, mutate_entry) > 5_000
 

@@ -24,7 +24,8 @@ class Rooms:
         if len(room) < size:
             room = np.empty(size, np.uint8)
         copy = np.asarray(Lent(room, self._idle))[:size].view(dtype)
-        np.copyto(copy, values)
+        with np.errstate(invalid="ignore"):  # a damaged value may be a signalling NaN; it is found in a moment
+            np.copyto(copy, values)
         return copy
 
     def __reduce__(self) -> Any:
