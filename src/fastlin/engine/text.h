@@ -16,40 +16,41 @@
 #define FASTLIN_SMALL_PAGE ((size_t)64 << 10) /* of any system */
 #define FASTLIN_LARGE (2 * FASTLIN_PAGE)
 
-typedef uint8_t fastlin_bytes __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
-typedef int8_t fastlin_truths __attribute__((vector_size(FASTLIN_BLOCK), aligned(1)));
+/* As wide as the registers: of wider vectors gcc makes comparisons byte by byte, several times as slow. */
+#if defined(__AVX512BW__)
+#define FASTLIN_LANES 64
+#elif defined(__AVX2__)
+#define FASTLIN_LANES 32
+#else
+#define FASTLIN_LANES 16
+#endif
 
-/* Bit i: whether the i-th byte is true. There is no portable word for it; without SSE2, eight bytes a multiplication. */
-static inline uint64_t fastlin_mask(const fastlin_truths *truths)
+typedef uint8_t fastlin_bytes __attribute__((vector_size(FASTLIN_LANES), aligned(1)));
+typedef int8_t fastlin_truths __attribute__((vector_size(FASTLIN_LANES), aligned(1)));
+
+/* Bit i: whether the i-th byte is true. There is no portable word for it. */
+static inline uint64_t fastlin_mask(fastlin_truths truths)
 {
 #if defined(__AVX512BW__)
-    return _mm512_movepi8_mask(_mm512_loadu_si512(truths));
+    return _mm512_movepi8_mask((__m512i)truths);
 #elif defined(__AVX2__)
-    const __m256i *half = (const __m256i *)truths;
-    return (uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256(half))
-           | (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256(half + 1)) << 32;
+    return (uint32_t)_mm256_movemask_epi8((__m256i)truths);
 #elif defined(__SSE2__)
-    const __m128i *quarter = (const __m128i *)truths;
-    uint64_t mask = 0;
-    for (int i = 0; i < 4; i++)
-        mask |= (uint64_t)(uint16_t)_mm_movemask_epi8(_mm_loadu_si128(quarter + i)) << 16 * i;
-    return mask;
+    return (uint16_t)_mm_movemask_epi8((__m128i)truths);
 #else
-    const uint8_t *byte = (const uint8_t *)truths;
     uint64_t mask = 0;
-    for (int i = 0; i < FASTLIN_BLOCK; i++)
-        mask |= (uint64_t)(byte[i] & 1) << i;
+    for (int i = 0; i < FASTLIN_LANES; i++)
+        mask |= (uint64_t)(truths[i] & 1) << i;
     return mask;
 #endif
 }
 
-/* 64 ASCII characters, in lower case if `fold`: into `lower`. Returns which of them are letters, digits or _; or, of
-   tokens that stand between blanks, which are no blanks; these all become spaces. */
-static inline uint64_t fastlin_members(const uint8_t *text, uint8_t *lower, int fold, int between_blanks)
+/* As many ASCII characters as a vector has bytes: see `fastlin_members`. */
+static inline uint64_t fastlin_members_of(const uint8_t *text, uint8_t *lower, int fold, int between_blanks)
 {
     fastlin_bytes c, folded;
     fastlin_truths members;
-    memcpy(&c, text, FASTLIN_BLOCK);
+    memcpy(&c, text, FASTLIN_LANES);
     folded = c | 32;
     fastlin_truths letters = (fastlin_truths)((fastlin_bytes)(folded - 'a') < 26);
     if (between_blanks) {
@@ -59,8 +60,18 @@ static inline uint64_t fastlin_members(const uint8_t *text, uint8_t *lower, int 
         members = letters | (fastlin_truths)((fastlin_bytes)(c - '0') < 10) | (fastlin_truths)(c == '_');
     if (fold)
         c |= (fastlin_bytes)letters & 32;
-    memcpy(lower, &c, FASTLIN_BLOCK);
-    return fastlin_mask(&members);
+    memcpy(lower, &c, FASTLIN_LANES);
+    return fastlin_mask(members);
+}
+
+/* 64 ASCII characters, in lower case if `fold`: into `lower`. Returns which of them are letters, digits or _; or, of
+   tokens that stand between blanks, which are no blanks; these all become spaces. */
+static inline uint64_t fastlin_members(const uint8_t *text, uint8_t *lower, int fold, int between_blanks)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < FASTLIN_BLOCK; i += FASTLIN_LANES)
+        mask |= fastlin_members_of(text + i, lower + i, fold, between_blanks) << i;
+    return mask;
 }
 
 static inline uint64_t fastlin_eight(const char *text)
