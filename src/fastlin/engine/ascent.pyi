@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+APART: int
+
 def binary(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -16,7 +18,7 @@ def binary(
     W: NDArray[np.float64],
     bias: NDArray[np.float64],
     gaps: NDArray[np.float64],
-) -> float: ...
+) -> None: ...
 def softmax(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -30,4 +32,5 @@ def softmax(
     W: NDArray[np.float64],
     bias: NDArray[np.float64],
     gaps: NDArray[np.float64],
-) -> float: ...
+    room: NDArray[np.float64],
+) -> None: ...

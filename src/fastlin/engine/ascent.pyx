@@ -22,6 +22,9 @@ from fastlin.engine.mathx cimport add_up, exponential, exponentials, highest, lo
 
 cdef enum:
     MOST = 30                # Newton iterations of a row
+    APART_ = 16              # doubles: more than a vector
+
+APART = APART_
 
 cdef double LOWEST = -700    # of log a
 cdef double ENOUGH = 1e-3    # mass that the last iteration of a row may have moved: the next visit moves it on
@@ -150,18 +153,20 @@ cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double*
 
 def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
             const double[::1] norms, const int64_t[::1] order, double C, double step,
-            double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps):
+            double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps, double[:, ::1] room):
     """Visit the rows of `order`: K ≥ 2 labels. dual[i] = (log a, a), [2K]; step = 1/ρ.
 
-    gaps[i] is what row i added to the duality gap.
+    gaps[i] is what row i added to the duality gap. `room` is [3, K + 2 APART]: loops over vectors that lie too near
+    each other are not vectorised, and round otherwise.
     """
     cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
     cdef const number* x = &values[0]
     cdef Py_ssize_t position, K = W.shape[1], k
     cdef int64_t i, start, ahead, m_ahead
     cdef double eta, top, total, w = 1, local
-    cdef double[::1] scores = bias.copy(), new = bias.copy(), spare = bias.copy()
-    cdef double* s = &scores[0]
+    cdef double* s = &room[0, APART_]
+    cdef double* new = &room[1, APART_]
+    cdef double* spare = &room[2, APART_]
     cdef double* logs
     cdef double* a
     with nogil:
@@ -179,14 +184,14 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             for k in range(K):
                 s[k] += bias[k]
             top = highest(s, K)
-            total = exponentials(s, K, top, &spare[0])
+            total = exponentials(s, K, top, spare)
             local = logarithm(total) + top
             for k in range(K):
                 local += a[k] * (logs[k] - s[k])
             gaps[i] = w * local
             for k in range(K):
                 s[k] += eta * a[k]
-            move_softmax(s, eta, K, logs, &new[0], &spare[0])
+            move_softmax(s, eta, K, logs, new, spare)
             for k in range(K):
                 s[k] = w * (a[k] - new[k])
                 a[k] = new[k]

@@ -123,18 +123,19 @@ class Dual:
 
     def _visit(self, part: Part, index: int, stretch: slice, step: float, generator: np.random.Generator) -> None:
         design, labels, problem = part.design, part.labels, self.problem
-        kernel = ascent.binary if problem.width == 1 else ascent.softmax
         values = part.map(self.values) if self.values else design.values
         state, norms, gaps = part.map(self.state), part.map(self.norms)[:, 0], part.map(self.gaps)[:, 0]
         rest, patience = part.map(self.rest)[:, 0], part.map(self.patience)[:, 0]
         order = generator.permutation(stretch.start + np.flatnonzero(rest[stretch] <= 0))
+        room = np.empty((3, problem.width + 2 * ascent.APART))
         share = max(1, int(BUDGET * design.n_rows / (design.nnz + design.n_rows) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
-            kernel(
-                design.indptr, design.indices, values, labels.weights, norms,
-                order[start : start + share], self.C, step, state, self.W, self.bias, gaps,
-            )  # fmt: skip
+            rows = design.indptr, design.indices, values, labels.weights, norms, order[start : start + share]
+            if problem.width == 1:
+                ascent.binary(*rows, self.C, step, state, self.W, self.bias, gaps)
+            else:
+                ascent.softmax(*rows, self.C, step, state, self.W, self.bias, gaps, room)
             if step:
                 self.violation += (self.bias - before) / step
         rest[stretch] -= 1
