@@ -16,7 +16,6 @@ from fastlin.data import FORMATS, Block, Documents, read, sources
 
 TABLES = {*FORMATS["arrow"], *FORMATS["parquet"]}  # which pyarrow opens by itself
 PACKED = 4  # a compressed file holds about so many times its size
-ROOM = 6  # a text and its matrix take about so many times the size of the text
 SPOOLED = 1 << 26  # bytes of a pipe that are kept in memory
 PIECE = 1 << 20
 
@@ -84,10 +83,10 @@ class Source:
         return sum(known) if len(known) == len(self._files) else None
 
     @property
-    def needs(self) -> int:
-        """The memory that texts and matrix would take, roughly."""
+    def unpacked(self) -> int:
+        """The bytes of text, of what is compressed by a guess."""
         packed = [PACKED if os.path.splitext(file.name)[1] in sources.COMPRESSIONS else 1 for file in self._files]
-        return sum(ROOM * times * (self._size(file) or 0) for times, file in zip(packed, self._files, strict=True))
+        return sum(times * (self._size(file) or 0) for times, file in zip(packed, self._files, strict=True))
 
     def open(self, stage: Stage) -> list[Any]:
         """The files, from their beginnings, as `fastlin.data.read` takes them; a stage that moves as they are read."""

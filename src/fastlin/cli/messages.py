@@ -25,7 +25,7 @@ def explained(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{os.fspath(error.filename)}: "
         return f"{place}{error.strerror}"
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def close_output() -> None:

@@ -10,6 +10,7 @@ from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
 from fastlin.data import sources
 from fastlin.inspect import Report, Tally
+from fastlin.inspect.weights import learner_of, rows_of
 
 
 def check_target(path: str) -> None:
@@ -76,10 +77,10 @@ def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[st
 
 def evaluate(model: Any, files: list[str], options: argparse.Namespace, progress: Progress) -> Report:
     """The report of a model on labelled files, of which a block at a time is in memory."""
-    tally = Tally(model.classes_)
+    learner, tally = learner_of(model), Tally(model.classes_)
     with Source(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
         for block in source.blocks(stage):
-            documents = documents_of(block, model)
-            probabilities = model.predict_proba(documents) if hasattr(model, "predict_proba") else None
-            tally.add(labels_of(block, source.name), model.predict(documents), probabilities)
+            X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
+            probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
+            tally.add(labels_of(block, source.name), learner.predict(X), probabilities)
     return tally.report()

@@ -36,7 +36,8 @@ def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
     if is_stored(options.files):
         return Prepared(Corpus(options.files[0]), None, None, ready or [])
     with Source(options.files, options, again=True) as source:
-        if options.out_of_core or source.needs > (options.memory or memory.available() // 2):
+        needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
+        if options.out_of_core or needed > (options.memory or memory.available() // 2):
             return on_disk(source, steps, ready is not None, options, progress)
         with progress.stage(f"reading {source.name}", source.bytes) as stage:
             data = source.collect(stage)

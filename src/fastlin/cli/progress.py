@@ -24,7 +24,7 @@ def amount(number: float) -> str:
     """A number with its unit of thousands."""
     for unit in ("", "k", "M", "G"):
         if abs(number) < 1000 or unit == "G":
-            return f"{number:.0f}{unit}" if not unit or number >= 100 else f"{number:.1f}{unit}"
+            return f"{number:.3g}{unit}" if number < 1000 else f"{number:.0f}{unit}"
         number /= 1000
     raise AssertionError
 
