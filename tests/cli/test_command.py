@@ -167,6 +167,14 @@ def test_ctrl_c_ends_a_training_and_leaves_the_old_model(folder, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
 
 
+def test_closed_streams_and_a_full_disk(folder):
+    command = f"{FASTLIN[0]} -m fastlin predict {folder}/texts.txt -m {folder}/model.fastlin"
+    done = subprocess.run(["bash", "-c", f"{command} >&- 2>&- <&-"], check=False)
+    assert done.returncode == 0
+    done = subprocess.run(["bash", "-c", f"{command} > /dev/full"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "fastlin predict: No space left on device\n")
+
+
 def test_what_help_imports():
     code = "import sys; from fastlin.cli import main; main(['train', '--help']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

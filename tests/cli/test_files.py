@@ -60,6 +60,11 @@ def test_shards_are_converted_once_and_learnt_from(shell, folder, tmp_path):
     assert held == shell.right("evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin").out
     shell.right("train", tmp_path / "shards", "-m", tmp_path / "rows")
     assert_same_bits(fastlin.load(tmp_path / "rows"), fastlin.load(tmp_path / "m")[-1])
+    words = ["convert", folder / "dev.tsv", "-o", tmp_path / "held", "--vectoriser", tmp_path / "v", "--quiet"]
+    shell.right(*words)
+    assert shell.right("evaluate", tmp_path / "held", "-m", tmp_path / "rows").out == held
+    labels = shell.right("predict", tmp_path / "held", "-m", tmp_path / "rows").lines
+    assert labels == shell.right("predict", folder / "dev.tsv", "-m", tmp_path / "m").lines
 
 
 def test_features_that_are_learnt_are_used_again(shell, folder, tmp_path):
@@ -218,7 +223,10 @@ def test_svmlight_that_is_none(shell, tmp_path, text):
     words = ["train", tmp_path / "x.svmlight", "-m", tmp_path / "m", "--learner", "perceptron", "--epochs", "1"]
     if SVMLIGHT[text] is not None:
         assert SVMLIGHT[text] in shell.wrong(*words)
-        assert "1 malformed" in shell(*words, "--on-error", "skip").err
+        for options in ([], ["--out-of-core"]):
+            done = shell(*words, "--on-error", "skip", *options)
+            assert "1 malformed lines left out" in done.err
+            assert f"x.svmlight, {SVMLIGHT[text]}: " in done.err
 
 
 SMALL_FILES = """

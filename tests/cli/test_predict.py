@@ -104,6 +104,8 @@ def test_a_file_that_is_no_model(shell, folder, tmp_path):
     data[len(data) // 2] ^= 8
     (tmp_path / "damaged").write_bytes(data)
     assert "damaged" in shell.wrong(*words, tmp_path / "damaged")
+    fastlin.save(fastlin.load(folder / "model.fastlin")[0], tmp_path / "words")
+    assert "holds a TfidfVectorizer, no classifier" in shell.wrong(*words, tmp_path / "words")
     (tmp_path / "short").write_bytes(data[:1000])
     assert "short" in shell.wrong(*words, tmp_path / "short")
 

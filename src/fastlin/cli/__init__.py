@@ -5,6 +5,7 @@ help and mistakes are answered at once.
 """
 
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What stands behind `fastlin`; `sys.argv[1:]` when not given.
     """
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # closed by whoever started this
+            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 - open for as long as the command
     words = sys.argv[1:] if arguments is None else list(arguments)
     name = f"fastlin {words[0]}" if words and words[0] in COMMANDS else "fastlin"
     developer = "--traceback" in words

@@ -15,9 +15,9 @@ import numpy as np
 import fastlin
 from fastlin import Corpus
 from fastlin.cli import learners, models
-from fastlin.cli.documents import Source, labels_of, size_of, texts_of
+from fastlin.cli.documents import Source, is_stored, labels_of, size_of, texts_of
 from fastlin.cli.messages import UserError
-from fastlin.cli.preparing import is_stored, on_disk
+from fastlin.cli.preparing import on_disk
 from fastlin.cli.progress import Progress
 from fastlin.data import dump_svmlight
 

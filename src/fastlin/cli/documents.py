@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
-from fastlin.data import FORMATS, Block, Documents, read, sources
+from fastlin.data import FORMATS, Block, Corpus, Documents, Problems, read, sources
 
 TABLES = {*FORMATS["arrow"], *FORMATS["parquet"]}  # which pyarrow opens by itself
 PACKED = 4  # a compressed file holds about so many times its size
@@ -59,7 +59,8 @@ class Source:
     def __init__(
         self, names: list[str], options: argparse.Namespace, *, labelled: bool = True, again: bool = False
     ) -> None:
-        self._files = sources.files(names)
+        self.stored = names[0] if is_stored(names) else None
+        self._files = [] if self.stored else sources.files(names)
         piped = any(file.stream is not None for file in self._files)
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
         self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
@@ -108,15 +109,20 @@ class Source:
         return opened
 
     def blocks(self, stage: Stage) -> Iterator[Block | Documents]:
-        """Read from the beginning, block by block."""
+        """Read from the beginning, block by block; a stored corpus, segment by segment."""
+        if self.stored:
+            corpus = Corpus(self.stored)
+            for start, rows, codes, weights in corpus.segments():
+                y = corpus.classes[codes] if len(corpus.classes) else None
+                yield Block(rows.matrix(), y, weights if len(weights) else None, None, self.stored, start)
+            return
         reader = read(self.open(stage), self.format, **self.reading)
         seen = 0
         for block in reader:
             seen += size_of(block)
             stage.note = f"{seen:,} documents"
             yield block
-        if reader.skipped.count:
-            print(f"{self.name}: {reader.skipped.count:,} malformed lines left out\n{reader.skipped}", file=sys.stderr)
+        report_skipped(reader.skipped)
         if not seen:
             raise UserError(f"{self.name}: there are no documents")
 
@@ -136,6 +142,17 @@ class Source:
         if file.stream is None:
             return os.path.getsize(file.name)
         return None if self._spool is None else self._spool.seek(0, os.SEEK_END)
+
+
+def is_stored(names: list[str]) -> bool:
+    """Whether this is the folder of a stored corpus."""
+    return len(names) == 1 and os.path.exists(os.path.join(names[0], "corpus.json"))
+
+
+def report_skipped(problems: Problems | None) -> None:
+    """Say on stderr which malformed lines were left out."""
+    if problems is not None and problems.count:
+        print(f"{problems.count:,} malformed lines left out\n{problems}", file=sys.stderr)
 
 
 def size_of(block: Block | Documents) -> int:

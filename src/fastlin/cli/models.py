@@ -35,6 +35,8 @@ def check_dev(options: argparse.Namespace) -> None:
 def load(path: str, jobs: int | None = None, verify: bool = True) -> Any:
     """A model, which works on so many threads."""
     model = fastlin.load(path, verify=verify)
+    if not hasattr(model, "classes_"):
+        raise UserError(f"{path} holds a {type(model).__name__}, no classifier of labels")
     for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
         if jobs is not None and "n_jobs" in step.get_params(deep=False):
             step.set_params(n_jobs=jobs)

@@ -1,12 +1,11 @@
 """What a learner is given: a matrix in memory, or a corpus on disk where that would not fit."""
 
 import argparse
-import os
 from typing import Any, NamedTuple
 
 from fastlin import Corpus
 from fastlin.cli import learners, memory, models
-from fastlin.cli.documents import Data, Source, texts_of
+from fastlin.cli.documents import Data, Source, is_stored, report_skipped, texts_of
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress, Stage
 from fastlin.data import Documents
@@ -44,11 +43,6 @@ def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
     return in_memory(data, steps, ready is not None, options, progress)
 
 
-def is_stored(files: list[str]) -> bool:
-    """Whether the files are the folder of a stored corpus."""
-    return len(files) == 1 and os.path.isdir(files[0]) and os.path.exists(os.path.join(files[0], "corpus.json"))
-
-
 def in_memory(data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
     if not isinstance(data.documents, list):
         learners.refuse_features(options)
@@ -83,6 +77,8 @@ def on_disk(
             **source.reading,
             **target,
         )
+    if not steps:  # with them, the first reading has said it
+        report_skipped(corpus.skipped)
     if not len(corpus.classes):
         raise UserError(f"{source.name}: the documents have no labels")
     return Prepared(corpus, None, None, steps)
