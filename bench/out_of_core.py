@@ -31,6 +31,7 @@ from fastlin.validation import as_rows
 
 ROWS, LENGTH, FEATURES = 400_000, 100, 1_000_000
 LARGE = 24  # segments of the corpus that does not fit
+STORED = ("npy", "arrow", "as wide")  # counts on disk as float32; the last in the type of memory
 LEARNERS: dict[str, Callable[..., Any]] = {
     "SGD, log loss": lambda **options: SGDClassifier(loss="log_loss", **options),
     "averaged perceptron": lambda **options: Perceptron(average=True, **options),
@@ -54,6 +55,7 @@ def epoch_times(folder: Path, dtype: str, repeat: int) -> dict[str, dict[str, An
     X, y = rows(ROWS, dtype)
     sides = {"memory": Corpus(X, y)}
     sides |= {kind: sides["memory"].write(folder / f"{kind}-{dtype}", kind) for kind in ("npy", "arrow")}
+    sides["as wide"] = sides["memory"].write(folder / f"wide-{dtype}", "npy", dtype=dtype)
     found = {}
     for name, make in LEARNERS.items():
 
@@ -75,9 +77,9 @@ def compare_epochs(folder: Path, repeat: int) -> dict[str, Any]:
         table = []
         for name, times in found.items():
             further = {side: times[side]["further"] for side in times}
-            ratios = [further[side] / further["memory"] for side in ("npy", "arrow")]
+            ratios = [further[side] / further["memory"] for side in STORED]
             table.append([name, *further.values(), *ratios])
-        heads = ["seconds a further epoch", "memory", "npy", "arrow", "npy ÷ memory", "arrow ÷ memory"]
+        heads = ["seconds a further epoch", "memory", *STORED, *(f"{side} ÷ memory" for side in STORED)]
         show(f"{ROWS * LENGTH:,} non-zeros, {dtype}", heads, table)
     return results
 

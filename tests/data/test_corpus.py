@@ -71,6 +71,9 @@ def test_rows_that_lie_in_one_shard_are_not_copied(tmp_path, storage):
     stored = small_corpus().write(tmp_path / "corpus", storage)
     assert {shard.dtype for shard in stored._store.manifest.shards} == {"float32"}
     assert stored.segment(0).rows.values.dtype == np.float64
+    stored = small_corpus().write(tmp_path / "corpus", storage, dtype="float64")  # asked for, so it is stored so
+    assert not stored.segment(0).rows.values.flags.writeable
+    assert_same_corpus(stored, small_corpus())
 
 
 def test_segments_that_are_held_keep_their_values(tmp_path):

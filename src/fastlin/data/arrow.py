@@ -164,7 +164,7 @@ def write_arrow(target: Target, store: Store, limit: int, dtype: np.dtype[Any] |
     if len(store.classes):
         manifest.tables["labels"] = write_table(target.place, "labels", store.classes)
         labels = pa.array(store.classes.tolist())
-    stored = "float32" if short else "float64"
+    stored = str(dtype) if dtype is not None else "float32" if short else "float64"
     types = _types(pa, manifest, stored)
     metadata = {"n_features": str(manifest.features), "hashed": json.dumps(manifest.hashed)}
     if names is not None:

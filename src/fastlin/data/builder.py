@@ -44,7 +44,7 @@ class Piece:
 class Builder:
     """Writes .npy shards, each of which is a segment of `limit` non-zeros at most.
 
-    `dtype` is the type of the values; None: that of the rows, which float32 holds on disk where it does so exactly.
+    `dtype` is the type of the values, on disk, too; None: that of the rows, on disk float32 wherever that is exact.
     """
 
     def __init__(self, target: Target, limit: int, dtype: np.dtype[Any] | None = None) -> None:
@@ -175,7 +175,7 @@ class Builder:
 
     def _write(self, pieces: list[Piece]) -> None:
         """One shard."""
-        dtype = FLOAT if all(narrow(piece.values) for piece in pieces) else DOUBLE
+        dtype = self._dtype or (FLOAT if all(narrow(piece.values) for piece in pieces) else DOUBLE)
         n_rows, nonzeros = (
             sum(sizes) for sizes in zip(*((len(p.indptr) - 1, len(p.indices)) for p in pieces), strict=True)
         )

@@ -44,8 +44,8 @@ class Corpus:
     group_sizes : array, optional
         How many consecutive rows in memory belong together, for each group. Segments keep groups whole.
     dtype : {"float32", "float64"}, optional
-        The type of the values; None: that of the source, float64 where it has none. float32 rounds, takes half the room
-        and is read from shards without a copy.
+        The type of the values, in converted shards, too, which are then read without a copy. float32 rounds. None: that
+        of the source, float64 where it has none; shards hold float32 wherever that is exact.
     format : str, optional
         How files are read: the name of a format that `fastlin.data.read` knows. None: by their names.
     vectorizer : transformer, optional
@@ -245,7 +245,7 @@ class Corpus:
         format : {"arrow", "npy"}, optional
             Arrow IPC files, or arrays of numpy's; None: Arrow, if pyarrow is installed.
         dtype : {"float32", "float64"}, optional
-            The type of the values; None: what they are. float32 takes half the room in memory, and rounds.
+            The type of the values, on disk, too; None: what they are, on disk float32 wherever that is exact.
 
         Returns
         -------
@@ -293,7 +293,7 @@ def convert(source: Any, target: Any, *, to: str | None = None, dtype: Any = Non
     to : {"arrow", "npy"}, optional
         As `format` in `Corpus.write`.
     dtype : {"float32", "float64"}, optional
-        The type of the values; None: what they are.
+        As in `Corpus.write`.
     **options
         Further ones of `Corpus`.
 
