@@ -26,7 +26,7 @@ from fastlin.linear.base import (
 from fastlin.linear.growing import GrowingClassifier, known_only
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
-from fastlin.optim.course import Keeper
+from fastlin.optim.course import Course, Keeper
 from fastlin.optim.epochs import Data, Source, Stopping, count_only, train
 from fastlin.optim.state import OnlineState
 from fastlin.optim.streams import Stream
@@ -138,7 +138,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
             members, chosen = shares(codes, self.validation_fraction, generator)
             held = rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen]
         own = np.arange(len(classes), dtype=np.int32)
-        data = _source(rows, codes, weights, members, own, options, generator)
+        data = _source(rows, codes, weights, members, own, options, generator, keeper.course)
         if not data.counted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         check_rate(options.rule, 0, data.counted())
@@ -202,7 +202,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
         dtype = self._dtype(rows) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        data = _source(rows, codes, weights, None, places(known, seen), options, generator)
+        data = _source(rows, codes, weights, None, places(known, seen), options, generator, Course())
         check_rate(options.rule, 0 if first else self.t_ - 1, data.counted())
 
         if first:
@@ -432,6 +432,7 @@ def _source(
     places: NDArray[np.int32],
     options: Options,
     generator: np.random.Generator,
+    course: Course,
 ) -> Source:
     """The data of epochs: `places` are the labels' among the model's, `weights` one a row, or of a corpus one a label.
 
@@ -439,7 +440,7 @@ def _source(
     """
     if isinstance(rows, Corpus):
         batch_size = int(options.rule["batch_size"][0])
-        return Stream(rows, places, weights, members, options.sampling, generator, options.dtype, batch_size)
+        return Stream(rows, places, weights, members, options.sampling, generator, options.dtype, batch_size, course)
     members = np.arange(len(rows)) if members is None else members
     return Data(rows, places[codes], weights, members, options.sampling, generator)
 

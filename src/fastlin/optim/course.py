@@ -1,7 +1,7 @@
 """How far a run of epochs has come, and its checkpoints: all that it takes, besides the data, to go on the same way."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ class Course:
     segments: NDArray[np.int64] = field(default_factory=_nobody)  # in their order; of length 0 before an epoch
     done: int = 0  # segments of those
     carried: NDArray[np.int64] = field(default_factory=_nobody)  # rows of a mini-batch that goes on in the next segment
+    pause: Callable[[], None] = lambda: None  # called where a checkpoint may be made
 
 
 class Keeper:

@@ -52,8 +52,8 @@ class Source(Protocol):
     def parts(self) -> Iterator["Data"]:
         """All rows as they are stored, in the parts that the residuals have."""
 
-    def visit(self, residuals: list[Held], visit: Visit, course: Course, pause: Callable[[], None], /) -> None:
-        """Call `visit` until every row has had its turn once, `pause` wherever a checkpoint could be made."""
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
+        """Call `visit` until every row has had its turn once."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Data:
     def parts(self) -> Iterator["Data"]:
         yield self
 
-    def visit(self, residuals: list[Held], visit: Visit, _course: Course, _pause: Callable[[], None], /) -> None:
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
         with residuals[0].map() as residual:
             visit(self, self.order(), residual)
 
@@ -146,9 +146,10 @@ def train(
         if keeper is not None:
             keeper.offer(state, residuals, data.generator, before + time.perf_counter() - started)
 
+    course.pause = pause
     try:
         while course.epoch <= stopping.max_iter:
-            _one_epoch(state, data, residuals, course, pause)
+            _one_epoch(state, data, residuals, course)
             seen = max(1, int(state.clock["t"][0]) - course.learnt)
             record: dict[str, Any] = {
                 "epoch": course.epoch,
@@ -182,9 +183,7 @@ def train(
         _flush(state, data, residuals, n_jobs)
 
 
-def _one_epoch(
-    state: OnlineState, data: Source, residuals: list[Held], course: Course, pause: Callable[[], None]
-) -> None:
+def _one_epoch(state: OnlineState, data: Source, residuals: list[Held], course: Course) -> None:
     """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes."""
 
     def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
@@ -203,7 +202,7 @@ def _one_epoch(
     if not len(course.segments):  # else the epoch goes on
         state.clock["loss"], state.clock["updates"], state.clock["mistakes"] = 0, 0, 0
         course.learnt = int(state.clock["t"][0])
-    data.visit(residuals, visit, course, pause)
+    data.visit(residuals, visit)
 
 
 def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int | None) -> None:

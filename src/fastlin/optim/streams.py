@@ -1,7 +1,7 @@
 """A corpus as the data of online epochs: segments in random order, and the rows of each in random order."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class Stream:
     generator: np.random.Generator
     dtype: np.dtype[Any]  # of the weights
     batch_size: int
+    course: Course = field(default_factory=Course)  # goes on from there
 
     def __len__(self) -> int:
         return len(self.corpus) if self.members is None else len(self.members)
@@ -63,16 +64,16 @@ class Stream:
         scratch = self.corpus.scratch()
         return [scratch.zeros((int(size) if width else 0, width)) for size in np.diff(self.corpus.bounds)]
 
-    def visit(self, residuals: list[Held], visit: Visit, course: Course, pause: Callable[[], None], /) -> None:
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
         """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
-        n = self.corpus.n_segments
+        n, course = self.corpus.n_segments, self.course
         if not len(course.segments):
             course.segments = self.generator.permutation(n) if self.sampling != "order" else np.arange(n)
         rest = self._rest(course.carried, residuals)
         for index in course.segments[course.done :]:
             rest = self._visit_segment(index, residuals[index], rest, visit)
             course.done, course.carried = course.done + 1, rest.numbers()
-            pause()
+            course.pause()
         if rest.pieces:
             rest.visit(visit)
         course.segments, course.done, course.carried = np.empty(0, np.int64), 0, np.empty(0, np.int64)
