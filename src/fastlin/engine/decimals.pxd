@@ -22,33 +22,6 @@ cdef extern from "text.h":
 
 cdef extern from * nogil:
     """
-    /* "0" … "9" become −128 … −119: bytes with a sign can be compared on any processor. gcc compares vectors that are
-       longer than the processor's byte by byte, so each length has its own words. */
-    static inline uint64_t fastlin_no_digits(const uint8_t* text) {
-        uint64_t mask = 0;
-        int i;
-    #if defined(__AVX512BW__)
-        __m512i bytes = _mm512_add_epi8(_mm512_loadu_si512(text), _mm512_set1_epi8(128 - '0'));
-        mask = _mm512_cmpgt_epi8_mask(bytes, _mm512_set1_epi8(9 - 128));
-        (void)i;
-    #elif defined(__AVX2__)
-        for (i = 0; i < 64; i += 32) {
-            __m256i bytes = _mm256_loadu_si256((const __m256i*)(text + i));
-            bytes = _mm256_add_epi8(bytes, _mm256_set1_epi8((char)(128 - '0')));
-            mask |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(9 - 128))) << i;
-        }
-    #elif defined(__SSE2__)
-        for (i = 0; i < 64; i += 16) {
-            __m128i bytes = _mm_loadu_si128((const __m128i*)(text + i));
-            bytes = _mm_add_epi8(bytes, _mm_set1_epi8((char)(128 - '0')));
-            mask |= (uint64_t)_mm_movemask_epi8(_mm_cmpgt_epi8(bytes, _mm_set1_epi8(9 - 128))) << i;
-        }
-    #else
-        for (i = 0; i < 64; i++)
-            mask |= (uint64_t)((uint8_t)(text[i] - '0') > 9) << i;
-    #endif
-        return mask;
-    }
     static inline uint64_t fastlin_eight_digits(uint64_t x) {
         x = (x * 10 + (x >> 8)) & 0x00FF00FF00FF00FFULL;
         x = (x * 100 + (x >> 16)) & 0x0000FFFF0000FFFFULL;

@@ -74,6 +74,18 @@ static inline uint64_t fastlin_members(const uint8_t *text, uint8_t *lower, int 
     return mask;
 }
 
+/* Which of 64 characters are no digits. */
+static inline uint64_t fastlin_no_digits(const uint8_t *text)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < FASTLIN_BLOCK; i += FASTLIN_LANES) {
+        fastlin_bytes c;
+        memcpy(&c, text + i, FASTLIN_LANES);
+        mask |= fastlin_mask((fastlin_truths)((fastlin_bytes)(c - '0') > 9)) << i;
+    }
+    return mask;
+}
+
 static inline uint64_t fastlin_eight(const char *text)
 {
     uint64_t word;
