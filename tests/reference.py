@@ -215,7 +215,8 @@ class Online:
         self.theta[:, :-1] *= 1 - eta * self.l2
         self.theta -= eta * gradient
         cancelled = (size > 0) & (np.abs(self.theta) < 1e-9 * size)  # rounding alone is left, and may settle a tie
-        if (cancelled if len(batch) > 1 else cancelled[:, :-1] & (self.l1 + self.l2 > 0)).any():
+        inexact = len(batch) > 1 or (self.rule == "perceptron" and eta % 0.125 > 0)  # steps that do not cancel exactly
+        if (cancelled if inexact else cancelled[:, :-1] & (self.l1 + self.l2 > 0)).any():
             self.closest = 0.0
         sizes, threshold = np.abs(self.theta[:, :-1]), eta * self.l1
         if np.any((sizes > 0) & (np.abs(sizes - threshold) < 1e-9 * threshold)):  # rounding alone would set it to 0
