@@ -15,7 +15,8 @@ import fastlin
 from cli_support import documents
 from fastlin import cli
 from fastlin.cli import COMMANDS, progress
-from fastlin.cli.options import DESCRIPTIONS, choice, number, share, size, span
+from fastlin.cli import options as cli_options
+from fastlin.cli.options import choice, number, share, size, span
 
 FASTLIN = [sys.executable, "-m", "fastlin"]
 
@@ -38,7 +39,7 @@ def test_help_names_every_command_and_its_options(shell):
         shown = shell.right(*words).out
         assert all(command in shown for command in COMMANDS)
         assert "Exit codes: 0 done, 1 a check failed, 2 " in shown
-    assert list(DESCRIPTIONS) == list(COMMANDS)
+    assert list(cli_options.COMMANDS) == list(COMMANDS)
     for command in COMMANDS:
         shown = shell.right(command, "--help").out
         assert shown.startswith(f"usage: fastlin {command}")

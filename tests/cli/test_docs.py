@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fastlin.cli import COMMANDS, main
-from fastlin.cli.options import DESCRIPTIONS, LEARNERS, Parser, common
+from fastlin.cli.options import LEARNERS, parser_of
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SIMPLE = re.compile(r"fastlin [^|<>;&$]*")  # a command that needs no shell
@@ -71,25 +71,16 @@ def test_the_reference_describes_every_command_option_and_learner():
         assert f"## fastlin {command}" in text
     parts = dict(zip(COMMANDS, re.split(r"^## fastlin \w+$", text, flags=re.MULTILINE)[1:], strict=True))
     shared = text[: text.index("## fastlin train")]
-    for command, (add, _) in DESCRIPTIONS.items():
-        parser = Parser(command, "")
-        add(parser)
-        common(parser)
+    for command in COMMANDS:
         described = set(re.findall(r"`(--?[\w-]+)", shared + parts[command]))
-        for action in parser._actions:
+        for action in parser_of(command)._actions:
             options = [name for name in action.option_strings if not name.startswith("--no-") or name == "--no-verify"]
             assert set(options) <= described, (command, options)
-    known = {name for add, _ in DESCRIPTIONS.values() for name in options_of(add)} | {"--help", "--version"}
+    actions = (action for command in COMMANDS for action in parser_of(command)._actions)
+    known = {name for action in actions for name in action.option_strings} | {"--help", "--version"}
     assert set(re.findall(r"`(--[\w-]+)", text)) <= known
     for name in LEARNERS:
         assert f"| `{name}` |" in text
-
-
-def options_of(add):
-    parser = Parser("x", "")
-    add(parser)
-    common(parser)
-    return [name for action in parser._actions for name in action.option_strings]
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 130, 141])

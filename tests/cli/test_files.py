@@ -60,6 +60,11 @@ def test_shards_are_converted_once_and_learnt_from(shell, folder, tmp_path):
     assert held == shell.right("evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin").out
     shell.right("train", tmp_path / "shards", "-m", tmp_path / "rows")
     assert_same_bits(fastlin.load(tmp_path / "rows"), fastlin.load(tmp_path / "m")[-1])
+    others = ["train", tmp_path / "shards", "-m", tmp_path / "other"]
+    words = ["convert", folder / "dev.tsv", "-o", tmp_path / "w", "--save-vectoriser", tmp_path / "few"]
+    shell.right(*words, "--max-features", "20")
+    for options in (["--vectoriser", tmp_path / "few"], ["--ngrams", "2"]):
+        assert re.search("other features than those of|--ngrams is for texts", shell.wrong(*others, *options))
     words = ["convert", folder / "dev.tsv", "-o", tmp_path / "held", "--vectoriser", tmp_path / "v", "--quiet"]
     shell.right(*words)
     assert shell.right("evaluate", tmp_path / "held", "-m", tmp_path / "rows").out == held

@@ -3,19 +3,19 @@
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from fastlin.cli.messages import UserError, did_you_mean
 
 LEARNERS = {
-    "logistic": "logistic regression, to the optimum (alias maxent); --C",
-    "svm": "linear support vector machine, to the optimum; --C",
-    "nb": "multinomial naive Bayes, on counts; --alpha",
-    "perceptron": "averaged perceptron; --epochs",
-    "pa": "averaged passive-aggressive; --C, --epochs",
-    "mira": "averaged MIRA; --C, --epochs",
-    "sgd": "stochastic gradient descent, Adagrad's steps; --loss, --alpha, --epochs",
-    "ftrl": "FTRL-proximal with L1 for sparse models; --alpha, --epochs",
+    "logistic": "logistic regression (maxent) to the optimum: --C",
+    "svm": "linear support vector machine to the optimum: --C, --loss",
+    "nb": "multinomial naive Bayes of counts: --alpha",
+    "perceptron": "averaged perceptron: --epochs",
+    "pa": "averaged passive-aggressive: --C, --loss, --epochs",
+    "mira": "averaged MIRA: --C, --epochs",
+    "sgd": "stochastic gradient descent, steps by Adagrad: --alpha, --loss, --epochs",
+    "ftrl": "FTRL-Proximal with L1, for sparse models: --alpha, --loss, --epochs",
 }
 ALIASES = {"maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm"}
 FORMATS = ("tsv", "csv", "jsonl", "lines", "svmlight", "vw", "parquet", "arrow")
@@ -25,8 +25,15 @@ ANALYZERS = ("word", "char", "char_wb")
 class Parser(argparse.ArgumentParser):
     """A parser that says what was meant, and leaves what to do about a mistake to its caller."""
 
-    def __init__(self, command: str, description: str, **options: Any) -> None:
-        super().__init__(f"fastlin {command}", description=description, allow_abbrev=False, **options)
+    def __init__(self, command: str, arguments: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            f"fastlin {command}",
+            usage=f"fastlin {command} {arguments}".strip(),
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; {self.prog} --help explains the options")
@@ -114,7 +121,10 @@ def reading(parser: Parser, labelled: bool = True) -> None:
     """How files are read."""
     group = parser.add_argument_group("reading; a COLUMN is a number from 0, or a name")
     group.add_argument(
-        "--format", type=choice(FORMATS), help=f"{', '.join(FORMATS)}; by the name of the file if not given"
+        "--format",
+        type=choice(FORMATS),
+        metavar="NAME",
+        help=f"{', '.join(FORMATS)}; by the name of the file if not given",
     )
     group.add_argument("--label", metavar="COLUMN", help="where the label is; none: there are no labels")
     group.add_argument("--text", metavar="COLUMN", help="where the text is")
@@ -128,7 +138,11 @@ def reading(parser: Parser, labelled: bool = True) -> None:
     )
     group.add_argument("--encoding", metavar="NAME", help="of texts (default utf-8)")
     group.add_argument(
-        "--on-error", type=choice(("raise", "skip")), default="raise", help="raise or skip malformed lines"
+        "--on-error",
+        type=choice(("raise", "skip")),
+        default="raise",
+        metavar="DO",
+        help="raise or skip malformed lines",
     )
 
 
@@ -139,7 +153,11 @@ def features(parser: Parser) -> None:
         "--ngrams", type=span, default=(1, 1), metavar="N", help="1 to N words or characters; M-N: M to N"
     )
     group.add_argument(
-        "--analyzer", type=choice(ANALYZERS), default="word", help=f"{', '.join(ANALYZERS)} (default word)"
+        "--analyzer",
+        type=choice(ANALYZERS),
+        default="word",
+        metavar="NAME",
+        help=f"{', '.join(ANALYZERS)} (default word)",
     )
     group.add_argument("--hash", type=int, metavar="BITS", help="hash features into 2^BITS columns: no vocabulary")
     group.add_argument("--names", type=int, metavar="N", help="with --hash: keep the names of N features, to inspect")
@@ -149,7 +167,9 @@ def features(parser: Parser) -> None:
     group.add_argument(
         "--lowercase", action=argparse.BooleanOptionalAction, default=True, help="in lower case (default)"
     )
-    group.add_argument("--stop-words", type=choice(("english",)), help="english: leave out what is frequent in English")
+    group.add_argument(
+        "--stop-words", type=choice(("english",)), metavar="NAME", help="english: leave out what is frequent in English"
+    )
     weighing = group.add_mutually_exclusive_group()
     weighing.add_argument(
         "--tfidf", dest="weighing", action="store_const", const="tfidf", help="weigh by rarity (default)"
@@ -169,9 +189,8 @@ def learning(parser: Parser, path: bool = False) -> None:
     """Who learns, and how."""
     group = parser.add_argument_group("learner")
     group.add_argument(
-        "--learner", type=choice(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME",
-        help="; ".join(f"{name}: {text}" for name, text in LEARNERS.items()),
-    )  # fmt: skip
+        "--learner", type=choice(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME", help="see below"
+    )
     if path:
         group.add_argument("--parameter", metavar="NAME", help="what is tuned; C or alpha, whichever the learner has")
         group.add_argument("--path", type=numbers, metavar="A,B,…", help="its values")
@@ -188,7 +207,13 @@ def learning(parser: Parser, path: bool = False) -> None:
     )  # fmt: skip
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the rows (default 0)")
     group.add_argument("--jobs", type=int, metavar="N", help="threads; the model is the same. -1: one a processor")
-    group.add_argument("--dtype", type=choice(("float32", "float64")), default="float32", help="of values and weights")
+    group.add_argument(
+        "--dtype",
+        type=choice(("float32", "float64")),
+        default="float32",
+        metavar="TYPE",
+        help="float32 or float64: of values and weights",
+    )
 
 
 def saving(parser: Parser, required: bool) -> None:
@@ -196,7 +221,10 @@ def saving(parser: Parser, required: bool) -> None:
     group = parser.add_argument_group("model file")
     group.add_argument("-m", "--model", required=required, metavar="FILE", help="where to save the model")
     group.add_argument(
-        "--quantise", type=choice(("float32", "float16", "int8")), help="store the weights smaller, to serve them"
+        "--quantise",
+        type=choice(("float32", "float16", "int8")),
+        metavar="TYPE",
+        help="float32, float16 or int8: weights in fewer bits, to serve them",
     )
     group.add_argument("--prune", type=float, default=0.0, metavar="X", help="leave out weights up to X")
 
@@ -255,10 +283,19 @@ def convert(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="what to read; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="a folder of shards, or a file")
     parser.add_argument(
-        "--to", type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")), help="by the name if not given"
+        "--to",
+        type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")),
+        metavar="NAME",
+        help="arrow, npy, svmlight, tsv, jsonl; by the name of PATH if not given",
     )
     parser.add_argument("--save-vectoriser", metavar="FILE", help="save what makes features of texts, to use it again")
-    parser.add_argument("--dtype", type=choice(("float32", "float64")), default="float32", help="of the values")
+    parser.add_argument(
+        "--dtype",
+        type=choice(("float32", "float64")),
+        default="float32",
+        metavar="TYPE",
+        help="float32 or float64: of the values",
+    )
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")
     features(parser)
     reading(parser)
@@ -268,7 +305,11 @@ def tune(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
     parser.add_argument("--dev", required=True, metavar="FILE", help="labelled documents that decide")
     parser.add_argument(
-        "--metric", type=choice(("accuracy", "macro_f1", "log_loss")), default="accuracy", help="what decides"
+        "--metric",
+        type=choice(("accuracy", "macro_f1", "log_loss")),
+        default="accuracy",
+        metavar="NAME",
+        help="accuracy, macro_f1 or log_loss: what decides",
     )
     saving(parser, required=False)
     learning(parser, path=True)
@@ -281,21 +322,46 @@ def demo(parser: Parser) -> None:
     """No options of its own."""
 
 
-DESCRIPTIONS: dict[str, tuple[Callable[[Parser], None], str]] = {
-    "train": (train, "Learn a model from labelled documents, label<TAB>text if nothing else is said."),
-    "predict": (predict, "Print the label of each document on a line of its own, as soon as it is known."),
-    "evaluate": (evaluate, "Accuracy, precision and recall by label, confusions, log loss and calibration."),
-    "inspect": (inspect, "Print what a model holds; nothing in the file is run."),
-    "convert": (convert, "Turn files of any kind into shards, which are read without parsing, or into other files."),
-    "tune": (tune, "Try values of C or alpha and keep the one that does best on other documents."),
-    "demo": (demo, "Train every learner on the docstrings of this Python's standard library."),
+TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in LEARNERS.items())])
+COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
+    "train": (
+        train,
+        (
+            "FILE... -m MODEL [options]",
+            "Learn a model from labelled documents, a label, a tab and a text a line.",
+            TABLE,
+        ),
+    ),
+    "predict": (
+        predict,
+        ("[FILE...] -m MODEL [options]", "Print the label of every document on a line, as soon as it is known."),
+    ),
+    "evaluate": (
+        evaluate,
+        ("FILE... -m MODEL [options]", "Accuracy, precision and recall by label, confusions, log loss, calibration."),
+    ),
+    "inspect": (inspect, ("MODEL [options]", "Print what a model holds; nothing in the file is run.")),
+    "convert": (
+        convert,
+        ("FILE... -o PATH [options]", "Turn files of any kind into shards, read without parsing, or into other files."),
+    ),
+    "tune": (
+        tune,
+        ("FILE... --dev FILE [options]", "Try values of C or alpha; keep the one that does best on --dev.", TABLE),
+    ),
+    "demo": (demo, ("", "Train every learner on the docstrings of this Python's standard library.")),
 }
+
+
+def parser_of(command: str) -> Parser:
+    """What a command takes."""
+    add, about = COMMANDS[command]
+    parser = Parser(command, *about)
+    add(parser)
+    common(parser)
+    return parser
 
 
 def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     """The options of a command line."""
-    add, description = DESCRIPTIONS[command]
-    parser = Parser(command, description)
-    add(parser)
-    common(parser)
-    return parser.parse(words)
+    return parser_of(command).parse(words)

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fastlin import Corpus
 from fastlin.cli import learners, memory, models
 from fastlin.cli.documents import Data, Source, is_stored, report_skipped, texts_of
@@ -33,7 +35,8 @@ def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
     ready = models.transformers(options.vectoriser) if options.vectoriser else None
     steps = ready or learners.vectoriser(options)  # mistakes are found before anything is read
     if is_stored(options.files):
-        return Prepared(Corpus(options.files[0]), None, None, ready or [])
+        learners.refuse_features(options)
+        return Prepared(stored(options.files[0], ready), None, None, ready or [])
     with Source(options.files, options, again=True) as source:
         needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
         if options.out_of_core or needed > (options.memory or memory.available() // 2):
@@ -41,6 +44,19 @@ def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
         with progress.stage(f"reading {source.name}", source.bytes) as stage:
             data = source.collect(stage)
     return in_memory(data, steps, ready is not None, options, progress)
+
+
+def stored(path: str, steps: Steps | None) -> Corpus:
+    """A stored corpus, if these steps may have made its features."""
+    corpus = Corpus(path)
+    if steps is not None:
+        vectoriser = steps[0][1]
+        named = hasattr(vectoriser, "get_feature_names_out")
+        width = len(names := vectoriser.get_feature_names_out()) if named else vectoriser.n_features
+        known = corpus.feature_names if named else None
+        if width != corpus.shape[1] or (known is not None and not np.array_equal(names, known)):
+            raise UserError(f"--vectoriser: it makes other features than those of {path}")
+    return corpus
 
 
 def in_memory(data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
@@ -56,9 +72,7 @@ def in_memory(data: Data, steps: Steps, ready: bool, options: argparse.Namespace
     return Prepared(X, data.labels, data.weights, steps)
 
 
-def on_disk(
-    source: Source, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress, **target: Any
-) -> Prepared:
+def on_disk(source: Source, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
     """Convert the files to a corpus; they are read twice where a vectoriser has to learn first."""
     first = next(source.blocks(Stage("", None, "")))
     if not isinstance(first, Documents):
@@ -75,7 +89,6 @@ def on_disk(
             dtype=options.dtype,
             vectorizer=models.pipeline(steps) if steps else None,
             **source.reading,
-            **target,
         )
     if not steps:  # with them, the first reading has said it
         report_skipped(corpus.skipped)
