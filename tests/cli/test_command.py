@@ -77,6 +77,11 @@ def test_mistakes_are_answered_in_a_line(shell, line, tmp_path, monkeypatch):
     assert re.search(MISTAKES[line], shell.wrong(*line.split()))
 
 
+def test_the_demonstration_is_the_demo_module(shell, monkeypatch):
+    monkeypatch.setattr("fastlin.demo.main", lambda: print("all learners"))
+    assert shell.right("demo").out == "all learners\n"
+
+
 def test_developers_may_have_the_traceback(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError):

@@ -50,6 +50,18 @@ def test_the_limit_decides_where_rows_lie(shell, folder, tmp_path):
     assert 1 << 20 < memory.available() < 1 << 62
 
 
+def test_memory_has_limits(monkeypatch, tmp_path):
+    free = memory.available()
+    monkeypatch.setattr(memory.resource, "getrlimit", lambda _: (1 << 20, 1 << 30))
+    assert memory.available() == min(free, 1 << 20)
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    assert memory.available() == 600
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available() > 600
+
+
 def test_shards_are_converted_once_and_learnt_from(shell, folder, tmp_path):
     words = ["convert", folder / "train.tsv", "-o", tmp_path / "shards", "--save-vectoriser", tmp_path / "v"]
     assert "300 rows" in shell.right(*words).out
@@ -150,6 +162,8 @@ def test_a_checkpoint_is_written_and_resumed(shell, folder, tmp_path):
     assert_same_bits(fastlin.load(tmp_path / "m")[-1], whole[-1])
     said = shell.wrong(*words, "--checkpoint", tmp_path / "c", "--resume", "--alpha", "0.1")
     assert "alpha" in said
+    said = shell.wrong(*words[:-1], "nb", "--checkpoint", tmp_path / "c")
+    assert "nb has no state to go on from" in said
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
-from fastlin.data import FORMATS, Block, Corpus, Documents, Problems, read, sources
+from fastlin.data import FORMATS, Block, Corpus, Documents, Problems, conversion, read, sources
 
 TABLES = {*FORMATS["arrow"], *FORMATS["parquet"]}  # which pyarrow opens by itself
 PACKED = 4  # a compressed file holds about so many times its size
@@ -146,7 +146,7 @@ class Source:
 
 def is_stored(names: list[str]) -> bool:
     """Whether this is the folder of a stored corpus."""
-    return len(names) == 1 and os.path.exists(os.path.join(names[0], "corpus.json"))
+    return len(names) == 1 and conversion.is_stored(names[0])
 
 
 def report_skipped(problems: Problems | None) -> None:

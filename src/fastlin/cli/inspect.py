@@ -6,6 +6,7 @@ import sys
 
 import fastlin
 from fastlin.cli import models
+from fastlin.cli.messages import UserError
 from fastlin.inspect import explain, summary, top_features
 
 
@@ -14,6 +15,8 @@ def run(options: argparse.Namespace) -> int:
         return verify(options.model)
     model = models.load(options.model)
     if options.text is not None:
+        if not hasattr(model, "steps"):
+            raise UserError("--text explains texts, and this model takes rows of numbers: it has no vectoriser")
         text = sys.stdin.read() if options.text == "-" else options.text
         found = [explain(model, text, label) for label in options.label or [None]]
         print(json.dumps([one.as_dict() for one in found]) if options.json else "\n\n".join(map(str, found)))

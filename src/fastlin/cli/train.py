@@ -1,6 +1,7 @@
 """`fastlin train`: labelled documents in, a model file out."""
 
 import argparse
+import inspect
 import json
 import time
 from typing import Any
@@ -14,9 +15,9 @@ from fastlin.cli.progress import Progress, watch
 def run(options: argparse.Namespace) -> int:
     started, progress = time.perf_counter(), Progress(options)
     models.check_target(options.model)
-    told = checkpoints(options)
     models.check_dev(options)
     learner = learners.learner(options)
+    told = checkpoints(options, learner)
     data = prepare(options, progress)
     fit(learner, data, progress, **told)
     facts = models.save(models.pipeline([*data.steps, ("learner", learner)]), options, progress)
@@ -39,15 +40,15 @@ def fit(learner: Any, data: Prepared, progress: Progress, **options: Any) -> Non
             learner.set_params(**before)
 
 
-def checkpoints(options: argparse.Namespace) -> dict[str, Any]:
+def checkpoints(options: argparse.Namespace, learner: Any) -> dict[str, Any]:
     """What a fit is told of its checkpoints."""
     if options.checkpoint is None:
         if options.resume:
             raise UserError("--resume needs --checkpoint: the file to go on from")
         return {}
     models.check_target(options.checkpoint)
-    if options.learner == "nb":
-        raise UserError("--checkpoint: naive Bayes counts in one pass, and has no state to go on from")
+    if "checkpoint" not in inspect.signature(learner.fit).parameters:
+        raise UserError(f"--checkpoint: {options.learner} has no state to go on from")
     return {"checkpoint": options.checkpoint, "every": options.every, "resume": options.resume}
 
 
