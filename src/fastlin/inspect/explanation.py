@@ -108,8 +108,7 @@ class Explainer:
 
     def explain(self, document: Any, label: Any = None) -> Explanation:
         weights, indices, values = self._weights, *self._row(document)
-        assert weights.classes is not None
-        classes = weights.classes.tolist()
+        classes = weights.classes
         contributions = weights.of_features(indices) * values[:, np.newaxis]
         scores = weights.intercept + contributions.sum(axis=0)
         if (scores == -np.inf).all():  # naive Bayes: no label can produce the document, and the prior decides

@@ -52,8 +52,7 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
           0.3466  good
     """
     weights, names = Weights(model), Names(model)
-    assert weights.classes is not None
-    known = weights.classes.tolist()
+    known = weights.classes
     wanted = known if labels is None else list(labels)
     unknown = [label for label in wanted if label not in known]
     if unknown:

@@ -85,12 +85,11 @@ def summary(model: Any) -> Summary:
     weights   10 of float64, 10 of them not 0; 0.0 MB
     """
     weights, learner = Weights(model), learner_of(model)
-    assert weights.classes is not None
     held = weights.array
     values = held.data if hasattr(held, "toarray") else np.asarray(held)
     return Summary(
         tuple(Part(type(step).__name__, _changed(step)) for step in (*transformers_of(model), learner)),
-        tuple(weights.classes.tolist()),
+        tuple(weights.classes),
         weights.n_features,
         int(np.prod(held.shape)),
         int(np.count_nonzero(values)),

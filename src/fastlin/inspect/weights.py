@@ -38,10 +38,11 @@ class Weights:
     def __init__(self, model: Any) -> None:
         learner = learner_of(model)
         self.logarithms = hasattr(learner, "feature_log_prob_")
-        self.array: Any = learner.feature_log_prob_ if self.logarithms else getattr(learner, "coef_", None)
-        self.classes: NDArray[Any] | None = getattr(learner, "classes_", None)
-        if self.array is None or self.classes is None:
+        coef = learner.feature_log_prob_ if self.logarithms else getattr(learner, "coef_", None)
+        if coef is None or not hasattr(learner, "classes_"):
             raise TypeError(f"{type(learner).__name__} is not a fitted linear classifier: it has no weights of labels")
+        self.array: Any = coef  # a row each label, or one row for two; dense or a CSR
+        self.classes: list[Any] = learner.classes_.tolist()
         self.shared = self.array.shape[0] == 1 and len(self.classes) == 2
         intercept = getattr(learner, "class_log_prior_" if self.logarithms else "intercept_", 0.0)
         intercept = np.broadcast_to(np.asarray(intercept, dtype=float), self.array.shape[:1])
