@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from fastlin import run, validation
+from fastlin import run, store, validation
 from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import Scratch
 from fastlin.engine import rows as row_kernels
@@ -223,6 +223,13 @@ class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
         self.__dict__ = dict(model.__dict__)
         return self
+
+
+def checkpoint_of(
+    model: SparseClassifier, source: Any, path: Any, every: Any, resume: Any, given: dict[str, Any]
+) -> store.Checkpoint:
+    """The file of a fit of these rows; `given` are the other arguments of `fit`."""
+    return store.Checkpoint(path, every, resume, {} if path is None else store.identity(model, source, **given))
 
 
 def refuse_beside_corpus(name: str = "X", **given: Any) -> None:

@@ -13,17 +13,19 @@ from fastlin import run, validation
 from fastlin.data import Corpus
 from fastlin.engine import memory
 from fastlin.linear import grouped
-from fastlin.linear.base import Scorer, dense_scorer, refuse_beside_corpus
+from fastlin.linear.base import Scorer, Whole, dense_scorer, refuse_beside_corpus
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
 from fastlin.optim.candidates import Grouped
+from fastlin.optim.course import Keeper
 from fastlin.optim.epochs import Stopping, train
 from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState, rule_of
+from fastlin.store import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
@@ -166,7 +168,17 @@ class CandidateClassifier(MaxentClassifier):
 
     coef_: NDArray[Any]
 
-    def fit(self, X: Any, y: Any = None, group_sizes: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        group_sizes: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Learn to choose.
 
         Parameters
@@ -181,6 +193,12 @@ class CandidateClassifier(MaxentClassifier):
             How many candidates each instance has, at least one; None with a corpus.
         sample_weight : array of shape (n_instances,), optional
             w; instances of weight 0 are left out. None with a corpus.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        every : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -190,12 +208,14 @@ class CandidateClassifier(MaxentClassifier):
         solver = self._check_parameters()
         model = copy.copy(self)
         grouped = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
+        sizes = X.groups if isinstance(X, Corpus) else group_sizes
+        file = self._checkpoint_of(_source(X, grouped), checkpoint, every, resume, groups=sizes)
         if self.loss == "log_loss":
-            model._maximise_entropy(grouped, solver)
+            model._maximise_entropy(grouped, solver, file)
         elif self.loss == "hinge":
-            model._maximise_margin(grouped)
+            model._maximise_margin(grouped, file)
         else:
-            model._learn_online(grouped)
+            model._learn_online(grouped, file)
         self._become(model)
         if self.loss == "log_loss":
             self._warn()
@@ -305,7 +325,7 @@ class CandidateClassifier(MaxentClassifier):
         weights = validation.as_weights(sample_weight, len(gold), unit="group")
         return grouped.of_rows(rows, Groups(starts, gold, np.empty(0) if weights is None else weights))
 
-    def _maximise_entropy(self, data: Grouped, solver: str) -> None:
+    def _maximise_entropy(self, data: Grouped, solver: str, checkpoint: Checkpoint) -> None:
         parts, n_features = data.lay_out(), data.n_features
         layout, dtype, means = Dense(parts.n_features, 1), self._type(data), self._means(n_features, 1)
         theta = memory.zeros((parts.n_features,))
@@ -319,10 +339,10 @@ class CandidateClassifier(MaxentClassifier):
             def install() -> None:
                 self.coef_ = spread_out(parts.features, n_features, theta[:, np.newaxis], means, dtype).T
 
-            self._optimise(problem, theta, solver, self._reporter(install, None))
+            self._optimise(problem, theta, solver, self._reporter(install, None), checkpoint)
             install()
 
-    def _maximise_margin(self, data: Grouped) -> None:
+    def _maximise_margin(self, data: Grouped, checkpoint: Checkpoint) -> None:
         generator, dtype = validation.as_generator(self.random_state), self._type(data)
         with run.Workers(self.n_jobs) as workers:
             dual = candidates.HingeDual(data, float(self.C), workers)
@@ -330,20 +350,25 @@ class CandidateClassifier(MaxentClassifier):
             def install() -> None:
                 self.coef_ = dual.theta.astype(dtype)[np.newaxis]
 
-            progress = Progress(self.tol, self.max_iter, data.total_weight, self._reporter(install, None))
+            report = self._reporter(install, None)
+            progress = Progress(self.tol, self.max_iter, data.total_weight, report, checkpoint)
             dual.ascend(progress, generator)
         install()
         self._finish(progress, {name: progress.history[-1][name] for name in ("objective", "duality_gap")})
 
-    def _learn_online(self, data: Grouped) -> None:
-        dtype = self._type(data)
+    def _learn_online(self, data: Grouped, checkpoint: Checkpoint) -> None:
+        dtype, generator = self._type(data), validation.as_generator(self.random_state)
         step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
         if self.loss == "pa":
             step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": real_number("C", self.C, above=0)}
         rule = rule_of(dtype, average_from=int(self.average), **step)
-        state = OnlineState(rule, data.n_features, 1, dtype)
-        if self.warm_start and hasattr(self, "coef_"):
-            state.start_from(self.coef_, None)
+        keeper = Keeper(checkpoint, generator)
+        keeper.check((data.n_features, 1), rule, np.array([0, sum(data.sizes)]))
+        state = keeper.state
+        if state is None:
+            state = OnlineState(rule, data.n_features, 1, dtype)
+            if self.warm_start and hasattr(self, "coef_"):
+                state.start_from(self.coef_, None)
 
         def install() -> None:
             self.coef_ = state.coef().T.copy()
@@ -351,10 +376,11 @@ class CandidateClassifier(MaxentClassifier):
         progress = Progress(self.tol or 0.0, self.max_iter, data.total_weight)
         progress.history, progress.converged = train(
             state,
-            candidates.Choices(data, dtype, self.shuffle, validation.as_generator(self.random_state)),
+            candidates.Choices(data, dtype, self.shuffle, generator),
             Stopping(self.max_iter, self.tol, PATIENCE),
             report=self._reporter(install, None),
             n_jobs=self.n_jobs,
+            keeper=keeper,
         )
         progress.iterations = len(progress.history)
         install()
@@ -376,3 +402,11 @@ class CandidateClassifier(MaxentClassifier):
             return self.decision_function(X), grouped.group_starts(X)
         scores = self.decision_function(X)
         return scores, validation.as_groups(group_sizes, len(scores))
+
+
+def _source(X: Any, data: Grouped) -> Corpus | Whole:
+    """What is learnt from, as checkpoints know it."""
+    if isinstance(X, Corpus):
+        return X
+    rows, groups = data.piece(0)
+    return Whole(rows, np.empty(0), groups.gold.astype(np.int32), groups.weights)

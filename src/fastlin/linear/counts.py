@@ -45,7 +45,7 @@ class Counts:
         Features that come with time get twice the room at least.
         """
         V, room = len(self.features), self.features if self.room is None else self.room
-        if n_labels > len(self.labels) or n_features > len(room):
+        if n_labels > len(self.labels) or n_features > len(room) or not room.flags.writeable:  # those of a file are not
             room = zeros((n_features if n_features <= V else max(n_features, 2 * V), n_labels))
             labels = np.zeros(n_labels)
             room[:V, places], labels[places] = self.features, self.labels

@@ -18,6 +18,7 @@ from fastlin.linear.sample import Sample
 from fastlin.optim.layouts import Dense, Layout, Pairs
 from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Problem
+from fastlin.store import Checkpoint
 from fastlin.validation import one_of
 
 WEIGHTS = ("dense", "observed")
@@ -160,7 +161,18 @@ class LogisticRegression(MaxentClassifier):
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: Any = None,
+        every: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Find the optimum.
 
         Parameters
@@ -174,6 +186,12 @@ class LogisticRegression(MaxentClassifier):
             w; rows of weight 0 are left out. None with a corpus.
         X_val, y_val : optional
             Validation data, whose accuracy is recorded in `history_`; a corpus comes without y_val.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        every : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -189,12 +207,19 @@ class LogisticRegression(MaxentClassifier):
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, sample.classes, sample.readable)
             evaluate = functools.partial(model._accuracy, *held)
-        model._fit_sample(sample, model._parts_of(sample), evaluate)
+        file = self._checkpoint_of(source, checkpoint, every, resume, X_val=X_val, y_val=y_val)
+        model._fit_sample(sample, model._parts_of(sample), evaluate, file)
         self._become(model)
         self._warn()
         return self
 
-    def _fit_sample(self, sample: Sample, parts: Parts, evaluate: Callable[[], float] | None = None) -> None:
+    def _fit_sample(
+        self,
+        sample: Sample,
+        parts: Parts,
+        evaluate: Callable[[], float] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
         """Find the optimum for rows that are proved and laid out."""
         solver, n_features = self._check_parameters(), sample.n_features
         layout = self._layout(parts, n_features, len(sample.classes))
@@ -214,7 +239,7 @@ class LogisticRegression(MaxentClassifier):
                 self.intercept_ = np.zeros(layout.width)
                 self.intercept_[: problem.size - n] = theta[n:]
 
-            self._optimise(problem, theta, solver, self._reporter(install, evaluate))
+            self._optimise(problem, theta, solver, self._reporter(install, evaluate), checkpoint)
             _centre(problem, theta)
             install()
 

@@ -144,7 +144,9 @@ class LogisticRegressionCV(LogisticRegression):
         self.dtype = dtype
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+    ) -> Self:
         """Choose C and l1_ratio, and fit all rows with them.
 
         Parameters

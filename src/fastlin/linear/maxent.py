@@ -10,13 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.engine import memory, vectors
-from fastlin.linear.base import SparseClassifier
+from fastlin.linear.base import SparseClassifier, checkpoint_of
 from fastlin.optim import orthant
 from fastlin.optim.layouts import Layout
 from fastlin.optim.parts import Part, Parts
 from fastlin.optim.problem import Prior, Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
+from fastlin.store import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
 
 LEAST, LARGEST = 1e-100, 1e100  # of C: its inverse and its products stay numbers
@@ -38,6 +39,7 @@ class MaxentClassifier(SparseClassifier):
     solver: str
     max_iter: int
     verbose: int
+    warm_start: bool
     n_jobs: int | None
     dtype: Any
     callback: Any
@@ -76,6 +78,14 @@ class MaxentClassifier(SparseClassifier):
         strength = 0.0 if self.penalty is None else 1 / C
         return strength * ratio, strength * (1 - ratio)
 
+    def _checkpoint_of(self, source: Any, path: Any, every: Any, resume: Any, **given: Any) -> Checkpoint:
+        """The file of a fit of these rows; `given` are the other arguments of `fit`."""
+        if self.warm_start and hasattr(self, "coef_"):
+            given |= {"coef_": self.coef_, "intercept_": getattr(self, "intercept_", None)}
+        if ALIASES.get(self.solver, self.solver) == "sgd":  # its average begins in the middle of all epochs
+            given["max_iter"] = self.max_iter
+        return checkpoint_of(self, source, path, every, resume, given)
+
     def _prior(self, parts: Parts, layout: Layout, n_features: int) -> Prior:
         """The prior of the features that occur."""
         features = parts.features
@@ -103,9 +113,11 @@ class MaxentClassifier(SparseClassifier):
             raise ValueError(f"prior_mean must be {shapes}, got shape {mean.shape}")
         return np.ascontiguousarray(np.broadcast_to(mean, (width, n_features)).T)
 
-    def _optimise(self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any) -> None:
+    def _optimise(
+        self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any, checkpoint: Checkpoint | None
+    ) -> None:
         """Run the solver on θ, and record what it reached."""
-        progress = Progress(self.tol, self.max_iter, problem.parts.total_weight, report)
+        progress = Progress(self.tol, self.max_iter, problem.parts.total_weight, report, checkpoint)
         seed = 0 if self.random_state is None else self.random_state
         SOLVERS[solver](problem, theta, progress, validation.as_generator(seed))
         self._record(problem, theta, progress)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
 from fastlin.data.scratch import Held
-from fastlin.linear.base import Scorer, SparseClassifier, dense_scorer
+from fastlin.linear.base import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.linear.labels import columns
 from fastlin.optim.dual import Ascent, Costs, Group, Problem, groups, signed, total, train
 from fastlin.validation import one_of, real_number, whole_number
@@ -148,7 +148,16 @@ class LinearSVC(SparseClassifier):
         self.warm_start = warm_start
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Learn from these rows.
 
         Parameters
@@ -160,6 +169,12 @@ class LinearSVC(SparseClassifier):
             Labels: strings or integers. None with a Corpus.
         sample_weight : array of shape (n_samples,), optional
             w: multiplies the loss of each row; rows of weight 0 are left out. None with a Corpus.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two epochs.
+        every : float
+            Seconds between two checkpoints; 0 makes one at every epoch.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -182,6 +197,7 @@ class LinearSVC(SparseClassifier):
             options.scaling,
             share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
         )
+        file = checkpoint_of(self, corpus, checkpoint, every, resume, {})
         problem = Problem(corpus, costs, corpus.scratch())
         parts = groups(problem, generator)
         model.classes_ = classes
@@ -192,7 +208,7 @@ class LinearSVC(SparseClassifier):
                 for part in parts:
                     part.start_from(kept)
                 ascent.inspect(parts)
-            history, converged = train(ascent, options.max_iter, self._reporter(model, parts))
+            history, converged = train(ascent, options.max_iter, self._reporter(model, parts), file)
         model.history_, model.n_iter_, model.converged_ = history, len(history), converged
         model._finish(parts)
         self._become(model)

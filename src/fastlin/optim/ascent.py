@@ -15,6 +15,7 @@ from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import OfRows, Part
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
+from fastlin.optim.saved import Saved, State
 
 Vector = NDArray[Any]
 START = 0.01  # mass that each a begins with outside its own label
@@ -144,6 +145,18 @@ class Dual:
         rest[order] = patience[order]
         self.met[index], self.spread[index] = gaps[stretch].sum(), labels.spread(_shares(state), stretch)
 
+    def changed(self) -> State:
+        """What the epochs have changed."""
+        names = ("W", "bias", "violation", "met", "spread", "state", "gaps", "rest", "patience")
+        return {f"dual_{name}": getattr(self, name) for name in names}
+
+    def restore(self, saved: Saved) -> None:
+        """Become what `changed` said."""
+        for name in ("W", "bias", "violation", "met", "spread"):
+            saved.copy(f"dual_{name}", getattr(self, name))
+        for name in ("state", "gaps", "rest", "patience"):
+            saved.rows(f"dual_{name}", getattr(self, name), finite=name != "gaps")
+
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
         np.multiply(self.W, self.deviation[:, np.newaxis], out=theta[:n].reshape(self.W.shape))
@@ -166,15 +179,28 @@ def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.random.Generator) -> None:
     """Move θ towards the optimum; `progress` tells whether it got there."""
-    dual = Dual(problem, theta)
+    dual, saved = Dual(problem, theta), progress.resume("ascent")
     gradient, trial = np.empty(problem.size), theta.copy()
-    value = problem.value(theta, gradient)
-    if progress.record(value, vectors.largest(gradient), passes=problem.passes, epochs=0):
-        return
     gaps: list[float] = []
     fine = FINE * progress.enough / problem.parts.total_weight
-    target = fine * value
+    if saved is None:
+        value = problem.value(theta, gradient)
+        if progress.record(value, vectors.largest(gradient), passes=problem.passes, epochs=0):
+            return
+        target = fine * value
+    else:
+        saved.copy("theta", theta)
+        saved.generator("generator", generator)
+        dual.restore(saved)
+        value, target, gaps = saved.number("value"), saved.number("target"), saved.numbers("gaps")
+
+    def state() -> State:
+        own = {"theta": theta, "generator": generator, "value": value, "target": target, "gaps": gaps}
+        return own | dual.changed()
+
+    progress.keep("ascent", problem, state, noted=False)
     while True:
+        progress.offer()
         gaps.append(dual.epoch(generator))
         problem.passes += 2
         progress.iterations += 1

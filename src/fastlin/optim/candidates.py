@@ -17,6 +17,7 @@ from fastlin.optim.epochs import BUDGET, Data, Kernel, Visit
 from fastlin.optim.inferences import Groups
 from fastlin.optim.parts import Parts
 from fastlin.optim.progress import Progress
+from fastlin.optim.saved import State
 from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
 
@@ -125,15 +126,34 @@ class HingeDual:
 
     def ascend(self, progress: Progress, generator: np.random.Generator) -> None:
         """Epochs in random orders; the gap is measured where the sum of its parts says that it may be small enough."""
-        objective, gap = self.measure()
-        while not progress.note(gap, objective=objective, duality_gap=gap):
-            met = np.inf
+        saved, met = progress.resume("hinge"), np.inf
+        if saved is not None:
+            saved.rows("alpha", self.alpha)
+            saved.copy("theta", self.theta)
+            saved.generator("generator", generator)
+            met = saved.number("met")
+        elif self._look(progress):
+            return
+
+        def state() -> State:
+            return {"alpha": self.alpha, "theta": self.theta, "generator": generator, "met": float(met)}
+
+        progress.keep("hinge", None, state, noted=False)
+        while True:
             while met > progress.enough * self.C and progress.iterations < progress.max_iter:
+                progress.offer()
                 progress.iterations += 1
                 met = self._epoch(generator)
                 if progress.report:
                     break
-            objective, gap = self.measure()
+            if self._look(progress):
+                return
+            met = np.inf
+
+    def _look(self, progress: Progress) -> bool:
+        """Measure and note the gap; says whether to stop."""
+        objective, gap = self.measure()
+        return progress.note(gap, objective=objective, duality_gap=gap)
 
     def _epoch(self, generator: np.random.Generator) -> float:
         n, gap = len(self.grouped), 0.0

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +35,30 @@ class Course:
     pause: Callable[[], None] = lambda: None  # called where a checkpoint may be made
 
 
+class File(Protocol):
+    """What a checkpoint is written to: a `store.Checkpoint`, or part of another fit's."""
+
+    path: str | None
+
+    def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None: ...
+
+    def due(self) -> bool: ...
+
+    def save(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], /) -> None: ...
+
+
 class Keeper:
     """Writes checkpoints of a run, and takes the last one up; without a path it does nothing.
 
     Parameters
     ----------
-    checkpoint : Checkpoint
+    checkpoint : File
         The file.
     generator : Generator
         What the orders are drawn from, before anything was drawn.
     """
 
-    def __init__(self, checkpoint: store.Checkpoint, generator: np.random.Generator) -> None:
+    def __init__(self, checkpoint: File, generator: np.random.Generator) -> None:
         self._checkpoint, self.course, self._residuals = checkpoint, Course(), list[NDArray[np.float64]]()
         self.state: OnlineState | None = None  # what has been learnt, if a run is resumed
         self._first, self._present = store.export_generator(generator), generator

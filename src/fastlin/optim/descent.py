@@ -7,6 +7,7 @@ from fastlin.engine import vectors
 from fastlin.optim.line import Point
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
+from fastlin.optim.saved import State
 
 ACCURACY = 0.1  # of the line search: its trials are cheap, and conjugacy needs a good minimum
 
@@ -32,12 +33,22 @@ def conjugate(
 
 
 def _descend(problem: Problem, theta: NDArray[np.float64], progress: Progress, conjugate: bool) -> None:
-    point = Point(problem, theta)
+    solver = "cg" if conjugate else "gd"
+    saved = progress.resume(solver)
+    point = Point(problem, theta, saved)
     metric = problem.diagonal()
     metric[~(metric > 0)] = 1.0
-    direction = np.zeros(problem.size)
-    before, size = np.zeros(problem.size), np.inf
+    direction, before, size = np.zeros(problem.size), np.zeros(problem.size), np.inf
+    if saved is not None:
+        metric, direction, before = (saved.array(name, metric) for name in ("metric", "direction", "before"))
+        size = saved.number("size")
+
+    def state() -> State:
+        return point.state() | {"metric": metric, "direction": direction, "before": before, "size": float(size)}
+
+    progress.keep(solver, problem, state)
     while not progress.record(point.value, point.gradient_norm, passes=problem.passes):
+        progress.offer()
         progress.iterations += 1
         downhill = point.gradient / -metric
         beta = 0.0

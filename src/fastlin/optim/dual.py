@@ -22,6 +22,8 @@ from fastlin.data import Segment
 from fastlin.data.scratch import Held, Scratch
 from fastlin.engine import dual
 from fastlin.engine.memory import zeros
+from fastlin.optim.saved import Saved, State, write
+from fastlin.store import Checkpoint
 from fastlin.validation import Rows
 
 TASK = np.dtype(
@@ -39,6 +41,8 @@ BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of millise
 # By whether the problem is joint: a row waits when its gap is below this share of the mean gap, so many rounds at most.
 SMALL_GAP = {False: 0.5, True: 1.0}
 PATIENCE = {False: 15, True: 31}
+
+ARRAYS, NUMBERS = ("weights", "bias", "ahead", "limits", "gaps"), ("value", "gap", "objective")  # of a group's state
 
 Floats = NDArray[np.float64]
 
@@ -144,10 +148,10 @@ class Group:
         for C, kept in zip(problem.C, self._kept, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
                 skip[its_C == 0] = -2
-        self.limits, self.spare = np.empty((4, width)), np.empty((3, width))
+        self.limits, self.spare = np.zeros((4, width)), np.zeros((3, width))
         self._forget_limits()
         self.gaps = np.zeros(len(sizes))  # of each segment, as last seen
-        self.value, self.gap, self.objective = 0.0, np.inf, np.nan
+        self.value, self.gap, self.objective = 0.0, np.inf, np.inf
         self.visits = self.size = 0  # in this epoch, and in this round
         self.measured, self.finished, self.cancelled = False, False, False
 
@@ -186,6 +190,24 @@ class Group:
                 total += again.sum(axis=0)
         self.bias = costs.scaling * total
         self.ahead[:] = 0
+
+    def state(self) -> State:
+        """What the epochs have changed."""
+        state: State = {name: getattr(self, name) for name in (*ARRAYS, *NUMBERS, "generator", "measured")}
+        rows = {f"rows.{name}": [getattr(kept, name) for kept in self._kept] for name in Kept._fields}
+        return state | rows | {"bar": float(self.task["bar"][0])}
+
+    def restore(self, saved: Saved, prefix: str, tol: float) -> None:
+        """Become what `state` said."""
+        for name in ARRAYS:
+            saved.copy(prefix + name, getattr(self, name), finite=name != "limits")
+        for name in Kept._fields:
+            saved.rows(f"{prefix}rows.{name}", [getattr(kept, name) for kept in self._kept])
+        saved.generator(prefix + "generator", self.generator)
+        for name in NUMBERS:
+            setattr(self, name, saved.number(prefix + name))
+        self.task["bar"], self.measured = saved.number(prefix + "bar"), saved.flag(prefix + "measured")
+        self.finished = self.measured and self.gap <= tol * self.objective
 
     def signed(self, index: int, labels: NDArray[np.int32]) -> Floats:
         """The multiples of a segment's rows whose sum over all segments the weights are."""
@@ -310,6 +332,19 @@ class Ascent:
         self.tol, self.generator, self.workers = tol, generator, workers
         self.n_rows = len(self.problem.corpus)
 
+    def state(self) -> State:
+        """Where they stand between two epochs."""
+        state: State = {"generator": self.generator}
+        for place, part in enumerate(self.parts):
+            state |= {f"{place}.{name}": value for name, value in part.state().items()}
+        return state
+
+    def restore(self, saved: Saved) -> None:
+        """Become what `state` said."""
+        saved.generator("generator", self.generator)
+        for place, part in enumerate(self.parts):
+            part.restore(saved, f"{place}.", self.tol)
+
     def epoch(self, parts: list[Group]) -> None:
         """Rounds, until those of each group come to a good part of the rows, or to the end."""
         for part in parts:
@@ -344,17 +379,27 @@ class Ascent:
 
 
 def train(
-    ascent: Ascent, max_iter: int, report: Callable[[dict[str, Any]], Any] | None
+    ascent: Ascent,
+    max_iter: int,
+    report: Callable[[dict[str, Any]], Any] | None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
     """Run epochs until every group's gap is at most tol times its objective; returns (history, converged)."""
-    parts, history = ascent.parts, []
+    parts, history, saved = ascent.parts, list[dict[str, Any]](), Saved.of(checkpoint)
     started, stopped = time.perf_counter(), False
+    if saved is not None:
+        ascent.restore(saved)
+        history = saved.history()
+        started -= saved.number("seconds")
     try:
-        for epoch in range(1, max_iter + 1):
+        while len(history) < max_iter and not (history and all(part.finished for part in parts)):
+            if checkpoint is not None and checkpoint.due():
+                own = {"history": history, "seconds": time.perf_counter() - started}
+                write(checkpoint, own | ascent.state())
             unfinished = [part for part in parts if not part.finished]
             ascent.epoch(unfinished)
             record: dict[str, Any] = {
-                "epoch": epoch,
+                "epoch": len(history) + 1,
                 "dual": total(parts, "value"),
                 "gap": total(parts, "gap"),
                 "active": sum(part.visits for part in unfinished),
@@ -364,7 +409,7 @@ def train(
             record["seconds"] = time.perf_counter() - started
             history.append(record)
             stopped = report is not None and bool(report(record))
-            if stopped or all(part.finished for part in parts):
+            if stopped:
                 break
         ascent.inspect([part for part in parts if not part.measured])
     except BaseException:

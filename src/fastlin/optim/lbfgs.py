@@ -20,6 +20,7 @@ from fastlin.optim.newton import inner_type
 from fastlin.optim.pieces import Pieces
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
+from fastlin.optim.saved import Saved, State
 
 LENGTH = 10
 ACCURACY = 0.9  # Wolfe's second constant
@@ -36,6 +37,18 @@ class Memory:
         self.products = np.zeros((len(self.rows), len(self.rows)))
         self.held: list[int] = []  # i, oldest first
         self.free = list(range(LENGTH + 1))
+
+    def state(self) -> State:
+        names = ("scale", "rows", "products", "held", "free")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, saved: Saved) -> None:
+        """Become what `state` said."""
+        for name in ("scale", "rows", "products"):
+            saved.copy(name, getattr(self, name))
+        self.held, self.free = saved.wholes("held", LENGTH + 1), saved.wholes("free", LENGTH + 1)
+        if sorted(self.held + self.free) != list(range(LENGTH + 1)) or not self.free:
+            saved.refuse("held")
 
     def add(self, theta: Vector, gradient: Vector, before: Vector, slopes: Vector) -> None:
         """Take a pair in, for the oldest if need be: what θ and its gradient are, and what they were."""
@@ -103,12 +116,17 @@ def minimise(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Move θ to the minimum, of an elastic net too."""
-    point = start(problem, theta)
+    saved = progress.resume("lbfgs")
+    point = start(problem, theta, saved)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
     pairs = Memory(1 / np.sqrt(diagonal), inner_type(problem), problem.pieces)
+    if saved is not None:
+        pairs.restore(saved)
+    progress.keep("lbfgs", problem, lambda: point.state() | pairs.state())
     before, slopes = np.empty(problem.size), np.empty(problem.size)
     while not progress.record(point.value, point.gradient_norm, passes=problem.passes):
+        progress.offer()
         progress.iterations += 1
         problem.pieces.copy(theta, before)
         problem.pieces.copy(point.gradient, slopes)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fastlin.engine import vectors
 from fastlin.optim import orthant
 from fastlin.optim.problem import Problem
+from fastlin.optim.saved import Saved, State
 
 SUFFICIENT = 1e-4  # Armijo's constant
 MOST = 40  # trials
@@ -23,11 +24,18 @@ ROUNDING = 1e-14  # of f
 class Point:
     """θ with its scores, value and gradient."""
 
-    def __init__(self, problem: Problem, theta: NDArray[np.float64]) -> None:
+    def __init__(self, problem: Problem, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
+        if saved is not None:
+            saved.copy("theta", theta)
         self.scores, self.ahead = problem.scores(theta), problem.parts.room(problem.width)
+        if saved is not None:  # they were added up along the way
+            saved.rows("scores", self.scores)
         self._arrive(0.0)
+
+    def state(self) -> State:
+        return {"theta": self.theta, "scores": self.scores}
 
     @property
     def gradient_norm(self) -> float:
@@ -89,10 +97,15 @@ class Point:
 class Projected:
     """θ with the value of f + λ₁‖θ‖₁, the gradient of f, and the steepest subgradient of both."""
 
-    def __init__(self, problem: Problem, theta: NDArray[np.float64]) -> None:
+    def __init__(self, problem: Problem, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
+        if saved is not None:
+            saved.copy("theta", theta)
         self._arrive()
+
+    def state(self) -> State:
+        return {"theta": self.theta}
 
     @property
     def gradient_norm(self) -> float:
@@ -122,6 +135,6 @@ class Projected:
         self.steepest = orthant.pseudo_gradient(self.problem, self.theta, self.gradient)
 
 
-def start(problem: Problem, theta: NDArray[np.float64]) -> Any:
-    """The kind of point that the problem needs."""
-    return Projected(problem, theta) if problem.prior.l1 else Point(problem, theta)
+def start(problem: Problem, theta: NDArray[np.float64], saved: Saved | None) -> Any:
+    """The kind of point that the problem needs: θ, or where a fit stood."""
+    return Projected(problem, theta, saved) if problem.prior.l1 else Point(problem, theta, saved)

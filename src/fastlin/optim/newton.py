@@ -29,10 +29,13 @@ def minimise(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Move θ to the minimum; with an L1 term, among the weights that are not zero or want to leave it."""
-    dtype = inner_type(problem)
-    point = start(problem, theta)
-    norm = first = point.gradient_norm
+    dtype, saved = inner_type(problem), progress.resume("newton")
+    point = start(problem, theta, saved)
+    norm = point.gradient_norm
+    first = norm if saved is None else saved.number("first")
+    progress.keep("newton", problem, lambda: point.state() | {"first": first})
     while not progress.record(point.value, norm, passes=problem.passes):
+        progress.offer()
         progress.iterations += 1
         inverse = preconditioner(problem, dtype)
         if problem.prior.l1:

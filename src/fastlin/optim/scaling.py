@@ -39,7 +39,7 @@ def generalised(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """GIS."""
-    _sweep(problem, theta, progress, Generalised(problem))
+    _sweep("gis", problem, theta, progress, Generalised(problem))
 
 
 def improved(
@@ -49,7 +49,8 @@ def improved(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """IIS."""
-    _sweep(problem, theta, progress, Improved(problem) if len(problem.parts) == 1 else ImprovedByParts(problem))
+    scaler = Improved(problem) if len(problem.parts) == 1 else ImprovedByParts(problem)
+    _sweep("iis", problem, theta, progress, scaler)
 
 
 class Generalised:
@@ -202,15 +203,24 @@ def _sides(problem: Problem) -> list[Side]:
 
 
 def _sweep(
-    problem: Problem, theta: Vector, progress: Progress, scaler: Generalised | Improved | ImprovedByParts
+    solver: str,
+    problem: Problem,
+    theta: Vector,
+    progress: Progress,
+    scaler: Generalised | Improved | ImprovedByParts,
 ) -> None:
     n, sides = problem.n_weights, _sides(problem)
     _check_counts(problem, sides)
     gradient, delta = np.empty(problem.size), np.empty(problem.size)
     shift = problem.prior.mean if len(problem.prior.mean) else 0.0
     common = problem.width > 1 and isinstance(problem.layout, Dense) and not len(problem.prior.mean)
+    saved = progress.resume(solver)
+    if saved is not None:
+        saved.copy("theta", theta)
     value = problem.value(theta, gradient)
+    progress.keep(solver, problem, lambda: {"theta": theta})
     while not progress.record(value, vectors.largest(gradient), passes=problem.passes):
+        progress.offer()
         progress.iterations += 1
         scaler.look(theta, gradient)
         centred = theta.copy()

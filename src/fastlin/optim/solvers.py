@@ -14,7 +14,7 @@ Solver = Callable[[Problem, NDArray[np.float64], Progress, np.random.Generator],
 
 def automatic(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
     """Dual ascent where the dual exists and is fast, else Newton's method, which also finishes what is left."""
-    if ascent.applies(problem):
+    if ascent.applies(problem) and not progress.stood_at("newton"):
         ascent.maximise(problem, theta, progress, generator)
     if not progress.finished:
         newton.minimise(problem, theta, progress, generator)

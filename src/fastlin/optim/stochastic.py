@@ -14,12 +14,14 @@ from fastlin.engine import vectors
 from fastlin.losses import CODES
 from fastlin.optim import newton
 from fastlin.optim.candidates import instances
+from fastlin.optim.course import Keeper
 from fastlin.optim.epochs import Data, Source, Stopping, Visit, train
 from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import OfRows, Part, Parts
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
+from fastlin.optim.saved import Saved, write
 from fastlin.optim.state import ADAGRAD, GRADIENT, SCHEDULES, OnlineState, rule_of
 from fastlin.validation import Rows
 
@@ -35,14 +37,14 @@ def averaged(problem: Problem, theta: NDArray[np.float64], progress: Progress, g
     n = problem.parts.n_instances
     first = int(BURN_IN * progress.max_iter * n) + 1
     fields = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": _first_rate(problem), "average_from": first}
-    _run(problem, theta, progress, generator, fields)
+    _run("sgd", problem, theta, progress, generator, fields)
 
 
 def adaptive(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
     """Adagrad with η₀ = 1."""
     size = 2 if not problem.parts.of_labels else 1  # a group is a mini-batch: there must be room for its sum
     fields = {"step": ADAGRAD, "schedule": SCHEDULES["adagrad"], "eta0": 1.0, "batch_size": size}
-    _run(problem, theta, progress, generator, fields)
+    _run("adagrad", problem, theta, progress, generator, fields)
 
 
 def _first_rate(problem: Problem) -> float:
@@ -98,7 +100,26 @@ def _data(part: Part, generator: np.random.Generator) -> Data:
     return Data(rows, inference.codes, inference.weights, np.arange(len(rows)), "shuffle", generator)
 
 
+class Beside:
+    """The checkpoint of a solver's epochs: what they keep, in the file of what the solver keeps."""
+
+    def __init__(self, progress: Progress, saved: Saved | None) -> None:
+        self._progress, self._saved = progress, saved
+        self.path = None if progress.checkpoint is None else progress.checkpoint.path
+
+    def load(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        return None if self._saved is None else (self._saved.header.get("epochs") or {}, self._saved.arrays)
+
+    def due(self) -> bool:
+        return self._progress.checkpoint is not None and self._progress.checkpoint.due()
+
+    def save(self, header: dict[str, Any], arrays: dict[str, Any], /) -> None:
+        assert self._progress.checkpoint is not None
+        write(self._progress.checkpoint, self._progress.state() | {"epochs": header} | arrays)
+
+
 def _run(
+    solver: str,
     problem: Problem,
     theta: NDArray[np.float64],
     progress: Progress,
@@ -114,15 +135,25 @@ def _run(
     if n == 0:  # only intercepts
         newton.minimise(problem, theta, progress, generator)
         return
-    least = problem.value(theta, gradient)
-    if progress.record(least, vectors.largest(gradient), passes=problem.passes):
-        return
-    best, progress.wanders = theta.copy(), True
+    saved, best = progress.resume(solver), theta.copy()
+    if saved is None:
+        least = problem.value(theta, gradient)
+        if progress.record(least, vectors.largest(gradient), passes=problem.passes):
+            return
+    else:
+        least = saved.number("lowest")
+        saved.copy("best", best)
+    progress.keep(solver, problem, lambda: {"lowest": float(least), "best": best}, noted=False)
+    progress.wanders = True
     strength, dtype = float(precision[0]) / parts.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
     rule = rule_of(dtype, **common, **fields)
-    state = OnlineState(rule, parts.n_features, problem.width, dtype)
-    state.start_from(theta[:n].reshape(-1, problem.width).T, theta[n:] if problem.size > n else None)
+    keeper = Keeper(Beside(progress, saved), generator)
+    keeper.check((parts.n_features, problem.width), rule, np.array([0, parts.n_rows]))
+    state = keeper.state
+    if state is None:
+        state = OnlineState(rule, parts.n_features, problem.width, dtype)
+        state.start_from(theta[:n].reshape(-1, problem.width).T, theta[n:] if problem.size > n else None)
 
     def report(_: dict[str, Any]) -> bool:
         theta[:n] = state.coef().reshape(-1)
@@ -136,7 +167,7 @@ def _run(
             best[:] = theta
         return progress.record(value, vectors.largest(gradient), passes=problem.passes)
 
-    data = _source(parts, generator)
-    train(state, data, Stopping(progress.max_iter, None, 1), report=report, n_jobs=1)  # the rows are not sorted
+    data, stopping = _source(parts, generator), Stopping(progress.max_iter, None, 1)
+    train(state, data, stopping, report=report, n_jobs=1, keeper=keeper)  # in one thread: the rows are not sorted
     if not progress.converged:
         theta[:] = best
