@@ -200,6 +200,16 @@ def test_a_malformed_line_is_named_or_skipped(shell, tmp_path, case):
     assert "2 documents" in done.out
 
 
+def test_other_encodings_and_bytes_that_are_no_text(shell, tmp_path):
+    (tmp_path / "x.tsv").write_bytes("süß\tkuchen süß\nsalzig\tbrot\n".encode("latin-1"))
+    words = ["train", tmp_path / "x.tsv", "-m", tmp_path / "m"]
+    assert "x.tsv, line 1" in shell.wrong(*words)
+    shell.right(*words, "--encoding", "latin-1")
+    assert fastlin.load(tmp_path / "m").classes_.tolist() == ["salzig", "süß"]
+    shell.right(*words, "--errors", "replace")
+    assert fastlin.load(tmp_path / "m").classes_.tolist() == ["salzig", "s\ufffd\ufffd"]
+
+
 def test_line_ends_and_marks(shell, folder, tmp_path):
     data = (folder / "train.tsv").read_bytes()
     lines = data.splitlines()

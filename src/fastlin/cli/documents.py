@@ -201,7 +201,7 @@ def _reading(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("label", "text", "weight"):
         if (value := getattr(options, name, None)) is not None:
             chosen[name] = None if value == "none" else int(value) if value.isdecimal() else value
-    for name in ("delimiter", "header", "encoding"):
+    for name in ("delimiter", "header", "encoding", "errors"):
         if (value := getattr(options, name)) is not None:
             chosen[name] = value
     return chosen

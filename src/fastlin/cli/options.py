@@ -137,6 +137,7 @@ def reading(parser: Parser, labelled: bool = True) -> None:
         help="whether the first line of tsv and csv names the columns",
     )
     group.add_argument("--encoding", metavar="NAME", help="of texts (default utf-8)")
+    group.add_argument("--errors", metavar="NAME", help="replace or ignore bytes that are no text, rather than stop")
     group.add_argument(
         "--on-error",
         type=choice(("raise", "skip")),
