@@ -39,6 +39,7 @@ def test_a_line_for_every_document_even_an_empty_one(shell, folder):
     assert len(done.lines) == 4
     assert done.lines[1] == "sport"
     assert done.lines[3] == "food"
+    assert shell.right("predict", "-m", folder / "model.fastlin", stdin=b"").out == ""
 
 
 @pytest.mark.parametrize("learner", ["logistic", "svm", "nb", "sgd"])

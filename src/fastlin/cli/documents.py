@@ -65,6 +65,7 @@ class Source:
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
         self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
         self.reading = _reading(options)
+        self._labelled = labelled
         self._streams: list[Stream] = []
         self._spool = _spooled() if piped and again else None
 
@@ -123,7 +124,7 @@ class Source:
             stage.note = f"{seen:,} documents"
             yield block
         report_skipped(reader.skipped)
-        if not seen:
+        if not seen and self._labelled:  # nothing is nothing to learn from, but has all of its labels predicted
             raise UserError(f"{self.name}: there are no documents")
 
     def collect(self, stage: Stage) -> Data:
