@@ -56,6 +56,13 @@ class Rows:
         """A copy without the columns after the first so many."""
         return replace(self._like(self.matrix()[:, :n_columns]), n_columns=n_columns)
 
+    def columns(self, columns: NDArray[np.int64]) -> "Rows":
+        """A copy of some of the columns, in the order given, which rises."""
+        matrix = sp.csr_array(
+            (self.values[: self.nnz], self.indices[: self.nnz], self.indptr), (len(self), self.n_columns)
+        )
+        return replace(self._like(matrix[:, columns]), n_columns=len(columns))
+
     def without_zeros(self) -> "Rows":
         """A copy without explicit zeros."""
         matrix = sp.csr_array(

@@ -253,7 +253,7 @@ def test_bad_data_is_refused_and_changes_nothing(method):
         (X, np.zeros(60, int), {}, "number of classes"),
         (X, y[1:], {}, "inconsistent"),
         (X, y, {"sample_weight": -np.ones(60)}, "negative"),
-        (X, y, {"sample_weight": np.zeros(60)}, "zero for every row"),
+        (X, y, {"sample_weight": np.zeros(60)}, "every row is zero"),
         (X, y, {"X_val": X}, "together"),
         (X, y, {"X_val": X[:, :5], "y_val": y}, "X_val has 5 features"),
         (X, y, {"X_val": X, "y_val": y.astype(str)}, "kinds do not mix"),

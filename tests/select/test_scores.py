@@ -69,7 +69,7 @@ def test_bad_input_is_refused(score):
     X, y = text_like()
     with pytest.raises(ValueError, match=r"number of classes.*one"):
         score(X, np.zeros(len(y), int))
-    with pytest.raises(ValueError, match="weight is zero for every row"):
+    with pytest.raises(ValueError, match="weight of every row is zero"):
         score(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="has 59"):
         score(X, y[1:])

@@ -61,7 +61,7 @@ def positions(corpus: Corpus) -> NDArray[np.int64]:
     counts = np.diff(np.searchsorted(of_right, starts))
     if (counts != 1).any():
         group = int(np.argmax(counts != 1))
-        label = labels[-1]
+        (label,) = labels[-1:].tolist()
         raise ValueError(f"{counts[group]} rows of group {group} have the label {label!r}: one is right in each group")
     return of_right - starts[:-1]
 

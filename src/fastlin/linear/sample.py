@@ -21,6 +21,7 @@ class Sample:
 
     def __init__(self, source: Corpus | Whole, class_weight: Any = None, nonnegative: bool = False) -> None:
         self.source, self._nonnegative = source, nonnegative
+        self._columns: NDArray[np.int64] | None = None  # the features; None: all
         self._factors = validation.class_factors(class_weight, source.classes, source.codes(), strict=True)
         self._kept = self._of_weight()  # None: all
         if self._kept is not None and not len(self._kept):
@@ -55,9 +56,15 @@ class Sample:
             some.source = whole.subset(rows)
         return some
 
+    def restricted(self, columns: NDArray[np.int64]) -> "Sample":
+        """The same rows with some of the features only."""
+        some = copy.copy(self)
+        some._columns = columns
+        return some
+
     @property
     def n_features(self) -> int:
-        return self.source.shape[1]
+        return self.source.shape[1] if self._columns is None else len(self._columns)
 
     @property
     def readable(self) -> Readable:
@@ -68,18 +75,19 @@ class Sample:
         """The rows in parts, for weights of so many columns."""
 
         def labelled() -> Iterator[tuple[Rows, Labels]]:
-            return ((rows, Labels(codes, weights, width)) for rows, codes, weights in self._pieces())
+            return ((rows, Labels(codes, weights, width)) for rows, codes, weights in self.pieces())
 
         if isinstance(self.source, Whole) or self.source.n_segments == 1:
             ((rows, labels),) = labelled()
             return Parts.single(Design.of(rows), labels)
         return Parts.of(labelled, self.n_features, self.source.scratch())
 
-    def _pieces(self) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.float64]]]:
+    def pieces(self) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.float64]]]:
         """Rows, codes and weights of each segment."""
         for segment in self.source.segments():
             rows = validation.check_values(segment.rows, nonnegative=self._nonnegative, start=segment.start)
             codes, weights = segment.codes, self._weights(segment)
+            rows = rows if self._columns is None else rows.columns(self._columns)
             if len(self.classes) < len(self.source.classes):
                 codes = self._places[codes]
             if len(weights) and not weights.all():

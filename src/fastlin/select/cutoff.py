@@ -1,5 +1,7 @@
 """Count cut-offs: features seen too seldom are noise, and most of the columns."""
 
+import itertools
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +11,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
-from fastlin.validation import real_number, whole_number
+from fastlin.data import Corpus
+from fastlin.validation import Rows, real_number, whole_number
 
 
 class CountCutoff(SelectorMixin, BaseEstimator):
@@ -52,17 +55,21 @@ class CountCutoff(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
+        X : matrix of shape (n_samples, n_features), or Corpus
             Counts, dense or sparse: not negative.
         y : ignored
         """
         whole_number("min_rows", self.min_rows, 0)
         real_number("min_count", self.min_count, at_least=0)
-        rows = validation.as_rows(X, nonnegative=True)
+        pieces = _segments(X) if isinstance(X, Corpus) else iter([validation.as_rows(X, nonnegative=True)])
+        rows = next(pieces)
+        counts, row_counts = np.zeros(rows.n_columns), np.zeros(rows.n_columns, np.int64)
+        for piece in itertools.chain([rows], pieces):
+            indices, values = piece.indices[: piece.nnz], piece.values[: piece.nnz]
+            counts += np.bincount(indices, weights=values, minlength=len(counts))
+            row_counts += np.bincount(indices[values != 0], minlength=len(counts))
         validate_data(self, X, reset=True, skip_check_array=True)
-        indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
-        self.counts_ = np.bincount(indices, weights=values, minlength=rows.n_columns).astype(np.float64)
-        self.row_counts_ = np.bincount(indices[values != 0], minlength=rows.n_columns).astype(np.int64)
+        self.counts_, self.row_counts_ = counts, row_counts
         return self
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -74,3 +81,7 @@ class CountCutoff(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _segments(corpus: Corpus) -> Iterator[Rows]:
+    return (validation.check_values(each.rows, nonnegative=True, start=each.start) for each in corpus.segments())

@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import run, validation
+from fastlin.data import Corpus
 from fastlin.linear.labels import check_kind, columns, places
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
@@ -18,7 +19,7 @@ from fastlin.optim.design import Design
 from fastlin.optim.inferences import Labels
 from fastlin.optim.solvers import ALIASES, SOLVERS
 from fastlin.select.induction import Induction
-from fastlin.select.labelled import Labelled
+from fastlin.select.labelled import Labelled, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
 from fastlin.validation import one_of, real_number, whole_number
@@ -136,19 +137,19 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
     n_iter_: int
     n_features_in_: int
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
         """Choose the features.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
-            Dense or sparse; counts (not negative) unless method="greedy".
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse; counts (not negative) unless method="greedy", which takes a corpus of one segment only.
         y : array of shape (n_samples,)
-            Labels: strings or integers, at least two kinds.
+            Labels: strings or integers, at least two kinds; None with a corpus, which has them.
         sample_weight : array of shape (n_samples,), optional
-            w; rows of weight 0 are left out.
+            w; rows of weight 0 are left out. None with a corpus.
         X_val, y_val : optional
-            Validation data, whose accuracy is recorded in `history_`.
+            Validation data, in memory, whose accuracy is recorded in `history_`.
 
         Returns
         -------
@@ -161,8 +162,13 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         data = Labelled.checked(X, y, sample_weight, name=type(self).__name__, nonnegative=counts)
         model = copy.copy(self)
         validate_data(model, X, reset=True, skip_check_array=True)
-        if self.n_features is not None and self.n_features > data.rows.n_columns:
-            raise ValueError(f"n_features={self.n_features} is more than the {data.rows.n_columns} columns of X")
+        if self.method == "greedy" and data.source.n_segments > 1:
+            raise ValueError(
+                f"method='greedy' needs the rows in memory, and X is a Corpus of {data.source.n_segments} segments: "
+                "X, y = corpus.to_memory(), if they fit, or another method"
+            )
+        if self.n_features is not None and self.n_features > data.n_features:
+            raise ValueError(f"n_features={self.n_features} is more than the {data.n_features} columns of X")
         held = None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, data)
@@ -207,11 +213,13 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         return "newton" if solver == "auto" else solver
 
     def _checked_validation(self, X: Any, y: Any, data: Labelled) -> Validation:
+        if isinstance(X, Corpus):
+            raise ValueError("X_val must be in memory: X_val, y_val = corpus.to_memory()")
         if X is None or y is None:
             raise ValueError("X_val and y_val must be given together")
         rows = validation.as_rows(X, name="X_val")
-        if rows.n_columns != data.rows.n_columns:
-            raise ValueError(f"X_val has {rows.n_columns} features, X has {data.rows.n_columns}")
+        if rows.n_columns != data.n_features:
+            raise ValueError(f"X_val has {rows.n_columns} features, X has {data.n_features}")
         validate_data(self, X, reset=False, skip_check_array=True)
         seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
         check_kind(data.classes, seen)
@@ -219,8 +227,8 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
 
     def _induce(self, data: Labelled, held: Validation | None, solver: str, began: float) -> None:
         """Grow a model."""
-        design = Design.of(data.rows)
-        labels = Labels(data.codes, data.weights, columns(len(data)))
+        ((rows, codes, weights),) = data.pieces()
+        design, labels = Design.of(rows), Labels(codes, weights, columns(len(data)))
         generator = validation.as_generator(self.random_state)
         with run.Workers(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
@@ -254,7 +262,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
     def _rank(self, data: Labelled, held: Validation | None, began: float) -> None:
         """Choose by a score of each feature alone."""
         if self.method == "count":
-            scores = data.counts((data.rows.values != 0).astype(np.float64), self.n_jobs).sum(axis=1)
+            scores = data.counts(presence, self.n_jobs).sum(axis=1)
         elif self.method == "chi2":
             scores = np.nan_to_num(chi_squared(data, self.n_jobs)[0], nan=0.0)
         else:
@@ -280,7 +288,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
 
     def _support(self, data: Labelled) -> None:
         """The mask of `order_`, and a model of those columns without weights."""
-        self.support_ = np.zeros(data.rows.n_columns, bool)
+        self.support_ = np.zeros(data.n_features, bool)
         self.support_[self.order_] = True
         self.estimator_ = LogisticRegression(
             C=self.C, fit_intercept=self.fit_intercept, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
@@ -293,10 +301,10 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
         if not len(self.order_):
             gain = f"min_gain={self.min_gain:g}"
             raise ValueError(f"nothing to select: no feature gains {gain} or more by method={self.method!r}")
-        chosen = data.columns(np.flatnonzero(self.support_))
-        weights = data.weights if len(data.weights) else None
-        self.estimator_.set_params(warm_start=True).fit(chosen, data.classes[data.codes], weights)
-        self.estimator_.set_params(warm_start=False)
+        model, sample = self.estimator_.set_params(warm_start=True), data.restricted(np.flatnonzero(self.support_))
+        model._check_parameters()
+        model._fit_sample(sample, model._parts_of(sample))
+        model.set_params(warm_start=False)._warn()
 
     def _say(self, record: dict[str, Any]) -> None:
         if self.verbose:

@@ -6,20 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, xlogy
 
-from fastlin.select.labelled import Labelled
+from fastlin.select.labelled import Labelled, presence
 
 Floats = NDArray[np.float64]
 
 
-def information_gain(X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int | None = None) -> Floats:
+def information_gain(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None = None) -> Floats:
     """H(Y) − H(Y | the row has the feature or not): what the presence of each feature says about the label, in nats.
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
+    X : matrix of shape (n_samples, n_features), or Corpus
         Counts, dense or sparse; a feature is there where its value is above zero.
     y : array of shape (n_samples,)
-        Labels, at least two kinds.
+        Labels, at least two kinds; None with a corpus, as are its weights.
     sample_weight : array of shape (n_samples,), optional
         How often each row counts.
     n_jobs : int or None
@@ -39,17 +39,17 @@ def information_gain(X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int |
     return gains_of_presence(Labelled.checked(X, y, sample_weight, name="information_gain", nonnegative=True), n_jobs)
 
 
-def chi2(X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int | None = None) -> tuple[Floats, Floats]:
+def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None = None) -> tuple[Floats, Floats]:
     """χ² = Σ_k (c_kj − e_kj)²/e_kj of each feature's counts under the labels, e_kj = c_j P(k), and its p-value.
 
     The numbers are those of `sklearn.feature_selection.chi2`; NaN for a feature without counts.
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
+    X : matrix of shape (n_samples, n_features), or Corpus
         Counts, dense or sparse.
     y : array of shape (n_samples,)
-        Labels, at least two kinds.
+        Labels, at least two kinds; None with a corpus, as are its weights.
     sample_weight : array of shape (n_samples,), optional
         How often each row counts.
     n_jobs : int or None
@@ -72,7 +72,7 @@ def chi2(X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int | None = None
 
 def gains_of_presence(data: Labelled, n_jobs: int | None) -> Floats:
     """The information gain of every column."""
-    there = data.counts((data.rows.values != 0).astype(np.float32), n_jobs)
+    there = data.counts(presence, n_jobs)
     labels = data.label_counts()
     n, n_there = labels.sum(), there.sum(axis=1)
     joint = xlogy(there, there).sum(axis=1) - xlogy(n_there, n_there)
@@ -84,7 +84,7 @@ def gains_of_presence(data: Labelled, n_jobs: int | None) -> Floats:
 
 def chi_squared(data: Labelled, n_jobs: int | None) -> tuple[Floats, Floats]:
     """χ² of every column and its p-value."""
-    counts, labels = data.counts(data.rows.values, n_jobs), data.label_counts()
+    counts, labels = data.counts(lambda rows: rows.values, n_jobs), data.label_counts()
     expected = np.outer(counts.sum(axis=1), labels / labels.sum())
     with np.errstate(invalid="ignore"):
         counts -= expected
