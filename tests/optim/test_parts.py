@@ -138,3 +138,28 @@ def test_files_hold_what_belongs_to_rows(tmp_path):
         part.map(numbers)[:] = part.index
         assert not part.design.values.flags.owndata
     assert [part.map(numbers).tolist() for part in parts] == [[[i, i]] * n for i, n in enumerate((20, 5, 35))]
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_stretch_is_those_rows_of_its_part(on_disk, tmp_path):
+    rng = np.random.default_rng(2)
+    rows = as_rows(sp.random_array((60, 9), density=0.2, rng=rng, format="csr"))
+    labels = Labels(rng.integers(0, 2, 60).astype(np.int32), rng.random(60), 1)
+    parts = Parts.of(lambda: segments(rows, labels, [0, 20, 60]), 9, Scratch(tmp_path if on_disk else None))
+    numbers = parts.room(3, np.int8)
+    with parts.open(1) as part:
+        part.map(numbers)[:] = np.arange(120).reshape(40, 3)
+        design, own, whole = part.design, part.labels, part.map(numbers).copy()
+        for start, stop in ((0, 40), (5, 33), (39, 40), (7, 8)):
+            with parts.stretch(1, start, stop) as stretch:
+                shape = stop - start, parts.n_features
+                X = sp.csr_array((stretch.values, stretch.indices, stretch.indptr), shape=shape).toarray()
+                wanted = sp.csr_array((design.values, design.indices, design.indptr), shape=(40, shape[1]))
+                np.testing.assert_array_equal(X, wanted[start:stop].toarray())
+                np.testing.assert_array_equal(stretch.labels.codes, own.codes[start:stop])
+                np.testing.assert_array_equal(stretch.labels.weights, own.weights[start:stop])
+                np.testing.assert_array_equal(stretch.map(numbers), whole[start:stop])
+    with parts.stretch(1, 5, 33) as stretch:
+        stretch.map(numbers)[:] = -1
+    with parts.open(1) as part:
+        np.testing.assert_array_equal(np.flatnonzero(part.map(numbers)[:, 0] == -1), np.arange(5, 33))

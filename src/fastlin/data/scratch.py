@@ -59,9 +59,9 @@ class Held:
         self._array = array
 
     @contextlib.contextmanager
-    def map(self) -> Iterator[NDArray[Any]]:
-        """The array, to be read and written while the `with` lasts."""
-        yield self._array
+    def map(self, start: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
+        """The array, or its rows from `start` to `stop`, to be read and written while the `with` lasts."""
+        yield self._array[start:stop]
 
 
 class Mapped(Held):
@@ -71,10 +71,18 @@ class Mapped(Held):
         self._scratch, self._start, self._shape, self._dtype = scratch, start, shape, dtype
 
     @contextlib.contextmanager
-    def map(self) -> Iterator[NDArray[Any]]:
-        """The array, to be read and written while the `with` lasts."""
-        room = self._scratch.room(self._start, math.prod(self._shape) * self._dtype.itemsize)
-        yield np.frombuffer(room, self._dtype).reshape(self._shape)
+    def map(self, start: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
+        """The array, or its rows from `start` to `stop`, to be read and written while the `with` lasts."""
+        start, stop, _ = slice(start, stop).indices(self._shape[0])
+        shape = max(0, stop - start), *self._shape[1:]
+        of_row, n = math.prod(self._shape[1:]), math.prod(shape)
+        begin = self._start + start * of_row * self._dtype.itemsize
+        offset = begin % mmap.ALLOCATIONGRANULARITY
+        if n:
+            room = self._scratch.room(begin - offset, offset + n * self._dtype.itemsize)
+            yield np.frombuffer(room, self._dtype, n, offset).reshape(shape)
+        else:
+            yield np.empty(shape, self._dtype)
 
 
 class TemporaryFolder:

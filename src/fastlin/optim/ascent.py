@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import ascent, memory, vectors
 from fastlin.optim.layouts import Dense
-from fastlin.optim.parts import OfRows, Part
+from fastlin.optim.parts import OfRows, Part, Stretch
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.saved import Saved, State
@@ -92,7 +92,7 @@ class Dual:
         part.map(self.gaps)[:] = np.inf
         for index, (place, start, stop) in enumerate(self.stretches):
             if place == part.index:
-                self.spread[index] = labels.spread(_shares(state), slice(start, stop))
+                self.spread[index] = labels.take(slice(start, stop)).spread(_shares(state)[start:stop])
 
     def follow(self) -> NDArray[np.float64]:
         """W from a; returns Σ w (e_y − a), which an intercept keeps at zero."""
@@ -116,34 +116,33 @@ class Dual:
             step = CENTRE / max(float(self.spread.sum()), 1e-3)
         several = len(self.stretches) > 1
         for index in generator.permutation(len(self.stretches)) if several else range(1):
-            place, start, stop = self.stretches[index]
-            with problem.parts.open(place) as part:
-                self._visit(part, index, slice(start, stop), step, generator)
+            with problem.parts.stretch(*self.stretches[index]) as stretch:
+                self._visit(stretch, index, step, generator)
         self.bias += step * self.violation
         return float(self.met.sum())
 
-    def _visit(self, part: Part, index: int, stretch: slice, step: float, generator: np.random.Generator) -> None:
-        design, labels, problem = part.design, part.labels, self.problem
-        values = part.map(self.values) if self.values else design.values
-        state, norms, gaps = part.map(self.state), part.map(self.norms)[:, 0], part.map(self.gaps)[:, 0]
-        rest, patience = part.map(self.rest)[:, 0], part.map(self.patience)[:, 0]
-        order = generator.permutation(stretch.start + np.flatnonzero(rest[stretch] <= 0))
+    def _visit(self, rows: Stretch, index: int, step: float, generator: np.random.Generator) -> None:
+        problem = self.problem
+        values = rows.of_non_zeros(self.values) if self.values else rows.values
+        state, norms, gaps = rows.map(self.state), rows.map(self.norms)[:, 0], rows.map(self.gaps)[:, 0]
+        rest, patience = rows.map(self.rest)[:, 0], rows.map(self.patience)[:, 0]
+        order = generator.permutation(np.flatnonzero(rest <= 0))
         room = np.empty((3, problem.width + 2 * ascent.APART))
-        share = max(1, int(BUDGET * design.n_rows / (design.nnz + design.n_rows) / (problem.width + 7)))
+        share = max(1, int(BUDGET * len(norms) / (len(values) + len(norms)) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
-            rows = design.indptr, design.indices, values, labels.weights, norms, order[start : start + share]
+            some = rows.indptr, rows.indices, values, rows.labels.weights, norms, order[start : start + share]
             if problem.width == 1:
-                ascent.binary(*rows, self.C, step, state, self.W, self.bias, gaps)
+                ascent.binary(*some, self.C, step, state, self.W, self.bias, gaps)
             else:
-                ascent.softmax(*rows, self.C, step, state, self.W, self.bias, gaps, room)
+                ascent.softmax(*some, self.C, step, state, self.W, self.bias, gaps, room)
             if step:
                 self.violation += (self.bias - before) / step
-        rest[stretch] -= 1
-        little = gaps[order] < LITTLE * gaps[stretch].mean()
+        rest -= 1
+        little = gaps[order] < LITTLE * gaps.mean()
         patience[order] = np.where(little, np.minimum(patience[order] + 1, LONGEST), 0)
         rest[order] = patience[order]
-        self.met[index], self.spread[index] = gaps[stretch].sum(), labels.spread(_shares(state), stretch)
+        self.met[index], self.spread[index] = gaps.sum(), rows.labels.spread(_shares(state))
 
     def changed(self) -> State:
         """What the epochs have changed."""

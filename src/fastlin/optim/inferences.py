@@ -32,6 +32,10 @@ class Labels:
         """All but the width, in their order."""
         return self.codes, self.weights
 
+    def take(self, rows: slice) -> "Labels":
+        """Those of some of the rows."""
+        return Labels(self.codes[rows], self.weights[rows], self.width)
+
     @property
     def n_instances(self) -> int:
         return len(self.codes)
@@ -120,10 +124,9 @@ class Labels:
         row_kernels.sigmoids(scores[:, 0], both, True)
         return both
 
-    def spread(self, a: Block, rows: slice) -> float:
-        """Σ w a (1 − a) over some rows, the curvature of an intercept, on average over the columns."""
-        a = a[rows]
-        weights = self.weights[rows] if len(self.weights) else np.ones(len(a))
+    def spread(self, a: Block) -> float:
+        """Σ w a (1 − a), the curvature of an intercept, on average over the columns."""
+        weights = self.weights if len(self.weights) else np.ones(len(a))
         return float(weights @ (a.sum(axis=1) - np.einsum("ik,ik->i", a, a))) / self.width
 
 

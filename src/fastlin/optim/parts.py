@@ -8,7 +8,7 @@ time.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,46 +39,65 @@ class Part:
         return self._held.enter_context(of_rows[self.index].map())
 
 
+class Stretch:
+    """Some rows of a part in a row: as they lie, without their columns."""
+
+    def __init__(self, stored: "Stored", place: int, start: int, stop: int, held: ExitStack) -> None:
+        self._place, self._rows, self._held = place, (start, stop), held
+        indptr, indices, values = stored.matrix[:3]
+        bounds = held.enter_context(indptr.map(start, stop + 1))
+        self._non_zeros = int(bounds[0]), int(bounds[-1])
+        self.indptr = bounds - bounds[0] if bounds[0] else bounds
+        self.indices, self.values = (held.enter_context(each.map(*self._non_zeros)) for each in (indices, values))
+        codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.meaning)
+        self.labels = Labels(codes, weights, stored.width)
+
+    def map(self, of_rows: OfRows) -> NDArray[Any]:
+        """The numbers of these rows, to be read and written."""
+        return self._held.enter_context(of_rows[self._place].map(*self._rows))
+
+    def of_non_zeros(self, of_parts: list[Held]) -> NDArray[Any]:
+        """The numbers of these rows' non-zeros."""
+        return self._held.enter_context(of_parts[self._place].map(*self._non_zeros))
+
+
+class Stored(NamedTuple):
+    """Where the arrays of a part's design and inference lie."""
+
+    n_rows: int
+    matrix: list[Held]
+    meaning: list[Held]
+    kind: Any
+    width: int
+
+
 class Parts:
     """All rows; `features` are the columns of X that any of them has, most frequent first: those of every part."""
 
     def __init__(self, features: NDArray[np.int64], scratch: Scratch) -> None:
         self.features, self.scratch = features, scratch
-        self.sizes: list[int] = []  # in rows
-        self._open: list[Callable[[ExitStack], tuple[Design, Inference]]] = []
+        self._stored: list[Stored] = []
 
     @classmethod
     def single(cls, design: Design, inference: Inference) -> "Parts":
         """One part, in memory."""
         parts = cls(design.features, Scratch())
-        parts.sizes.append(design.n_rows)
-        parts._open.append(lambda _: (design, inference))
+        matrix, meaning = [Held(array) for array in design.arrays], [Held(array) for array in inference.arrays]
+        parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
 
     @classmethod
     def of(cls, segments: Segments, n_columns: int, scratch: Scratch) -> "Parts":
-        """Lay segments of proved rows out; they are read twice."""
+        """Lay segments of proved rows out and write them down; they are read twice."""
         counts = np.zeros(n_columns, np.int64)
         for rows, _ in segments():
             tally(rows, counts)
         parts = cls(by_frequency(counts), scratch)
         for rows, inference in segments():
-            parts._keep(Design.of(rows, parts.features), inference)
+            design = Design.of(rows, parts.features)
+            matrix, meaning = parts.copies(design.arrays), parts.copies(inference.arrays)
+            parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
-
-    def _keep(self, design: Design, inference: Inference) -> None:
-        """Take a part in, and write it down."""
-        matrix, meaning = self.copies(design.arrays), self.copies(inference.arrays)
-        features, n_rows, width = self.features, design.n_rows, inference.width
-        kind: Any = type(inference)
-
-        def opened(held: ExitStack) -> tuple[Design, Inference]:
-            arrays = [held.enter_context(array.map()) for array in matrix]
-            own = [held.enter_context(array.map()) for array in meaning]
-            return Design(features, n_rows, *arrays), kind(*own, width)
-
-        self.sizes.append(n_rows)
-        self._open.append(opened)
 
     def copies(self, arrays: Iterable[NDArray[Any]]) -> list[Held]:
         """Arrays written down."""
@@ -90,7 +109,7 @@ class Parts:
         return kept
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return len(self._stored)
 
     def __iter__(self) -> Iterator[Part]:
         """Each in turn; what it has mapped is let go when the next is asked for."""
@@ -101,12 +120,26 @@ class Parts:
     @contextmanager
     def open(self, index: int) -> Iterator[Part]:
         """One of them."""
+        stored = self._stored[index]
         with ExitStack() as held:
-            yield Part(index, *self._open[index](held), held)
+            matrix, meaning = ([held.enter_context(each.map()) for each in arrays] for arrays in stored[1:3])
+            design = Design(self.features, stored.n_rows, *matrix)
+            yield Part(index, design, stored.kind(*meaning, stored.width), held)
+
+    @contextmanager
+    def stretch(self, index: int, start: int, stop: int) -> Iterator[Stretch]:
+        """The rows of one of them from `start` to `stop`, which have labels."""
+        with ExitStack() as held:
+            yield Stretch(self._stored[index], index, start, stop, held)
 
     def room(self, width: int, dtype: Any = np.float64) -> OfRows:
         """So many numbers for each row."""
         return [self.scratch.zeros((size, width), dtype) for size in self.sizes]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of rows of each part."""
+        return [stored.n_rows for stored in self._stored]
 
     @property
     def n_features(self) -> int:
