@@ -7,6 +7,7 @@ time.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,6 +38,21 @@ class Part:
     def map(self, of_rows: OfRows) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self.index].map())
+
+
+class Mapped(Design):
+    """A design that maps an array when it is first asked for: passes over rows need no columns, nor the other way."""
+
+    def __init__(self, features: NDArray[np.int64], n_rows: int, matrix: list[Held], held: ExitStack) -> None:
+        names = [field.name for field in fields(Design)[2:]]
+        self.__dict__.update(features=features, n_rows=n_rows, _held=held, _kept=dict(zip(names, matrix, strict=True)))
+
+    def __getattr__(self, name: str) -> Any:
+        """One of the arrays, which is an attribute from then on."""
+        if name not in self.__dict__.get("_kept", ()):
+            raise AttributeError(name)
+        array = self.__dict__[name] = self._held.enter_context(self._kept[name].map())
+        return array
 
 
 class Stretch:
@@ -122,8 +138,8 @@ class Parts:
         """One of them."""
         stored = self._stored[index]
         with ExitStack() as held:
-            matrix, meaning = ([held.enter_context(each.map()) for each in arrays] for arrays in stored[1:3])
-            design = Design(self.features, stored.n_rows, *matrix)
+            meaning = [held.enter_context(each.map()) for each in stored.meaning]
+            design = Mapped(self.features, stored.n_rows, stored.matrix, held)
             yield Part(index, design, stored.kind(*meaning, stored.width), held)
 
     @contextmanager
