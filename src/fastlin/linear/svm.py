@@ -163,8 +163,8 @@ class LinearSVC(SparseClassifier):
         Parameters
         ----------
         X : matrix of shape (n_samples, n_features), or Corpus
-            Dense or sparse; a CSR of float64 with int32 indices is used where it lies. A corpus is visited a segment at
-            a time, in random orders of segments and of rows within them, and brings labels and weights.
+            Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. A corpus is visited a
+            segment at a time, in random orders of segments and of rows within them, and brings labels and weights.
         y : array of shape (n_samples,)
             Labels: strings or integers. None with a Corpus.
         sample_weight : array of shape (n_samples,), optional
@@ -206,7 +206,7 @@ class LinearSVC(SparseClassifier):
             ascent = Ascent(parts, options.tol, generator, workers)
             if kept is not None:
                 for part in parts:
-                    part.start_from(kept)
+                    part.start_from(kept, validation.as_vector(self.intercept_, "intercept_"))
                 ascent.inspect(parts)
             history, converged = train(ascent, options.max_iter, self._reporter(model, parts), file)
         model.history_, model.n_iter_, model.converged_ = history, len(history), converged
