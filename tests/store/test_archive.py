@@ -123,8 +123,11 @@ def test_every_truncation_and_every_addition_is_an_error(path, tmp_path):
 def test_what_is_no_file_is_an_oserror(tmp_path):
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "none")
-    with pytest.raises(IsADirectoryError):
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(IsADirectoryError) as caught:
         read(tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    assert len(os.listdir("/proc/self/fd")) == descriptors
     with pytest.raises(IsADirectoryError):
         store.write_archive(tmp_path, "model", {}, {})
     with pytest.raises(OSError, match="not a regular file"):

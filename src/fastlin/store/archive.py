@@ -203,10 +203,8 @@ def _npy_header(described: Any, shape: tuple[int, ...]) -> bytes:
 
 def _content(path: Any, mmap: bool) -> NDArray[np.uint8]:
     """The bytes of a file."""
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb", buffering=0) as file:
+    with open(path, "rb", buffering=0, opener=_opened) as file:  # of a folder, an OSError that names it
         status = os.fstat(file.fileno())
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not stat.S_ISREG(status.st_mode):
             _refuse("not a regular file")
         if status.st_size < END_SIZE:
@@ -222,6 +220,11 @@ def _content(path: Any, mmap: bool) -> NDArray[np.uint8]:
                 _refuse("the file became shorter while it was read")
             filled += got
         return raw
+
+
+def _opened(path: Any, flags: int) -> int:
+    """A descriptor; a pipe that nobody writes to is not waited for."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _read(raw: NDArray[np.uint8], kind: str, verify: bool) -> tuple[dict[str, Any], Arrays]:
