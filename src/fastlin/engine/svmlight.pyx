@@ -334,7 +334,7 @@ cdef class Parser:
                     if self.multilabel:
                         self.n_labels = <Py_ssize_t>(<int64_t*>self.label_ends.data)[self.rows]
                     return
-                self.rows += 1
+                self.rows = self.rows + 1
                 ends[self.rows] = self.n
                 if self.multilabel:
                     (<int64_t*>self.label_ends.data)[self.rows] = self.n_labels
@@ -353,7 +353,7 @@ cdef class Parser:
             fault = number(at, <double*>self.labels.data + self.n_labels, bad_label)
             if fault:
                 return fault
-            self.n_labels += 1
+            self.n_labels = self.n_labels + 1
             if at.p[0] != c",":
                 break
             if not self.multilabel:
