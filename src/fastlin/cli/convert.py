@@ -102,10 +102,15 @@ LINES = {"tsv": _tsv, "jsonl": _jsonl}
 
 @contextlib.contextmanager
 def written(path: str) -> Iterator[BinaryIO]:
-    """A file that takes its place when it is whole; - is standard output."""
+    """A file that takes its place when it is whole; - is standard output. Devices and pipes stay what they are."""
     if path == "-":
         yield sys.stdout.buffer
         return
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:
+            yield device
+        return
+    path = os.path.realpath(path)
     part = f"{path}.{os.getpid()}.part"
     try:
         with OPENERS.get(os.path.splitext(path)[1], open)(part, "wb") as file:
