@@ -1,6 +1,7 @@
 """The options of every command. Only argparse is needed here."""
 
 import argparse
+import codecs
 import re
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -101,6 +102,26 @@ def numbers(text: str) -> list[float]:
     return [number(part) for part in text.split(",")]
 
 
+def encoding(text: str) -> str:
+    """The name of an encoding of texts."""
+    try:
+        b" ".decode(text)
+    except LookupError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no encoding of texts") from None
+    except UnicodeError:  # of two bytes a character, say: the reader has more to say about it
+        pass
+    return text
+
+
+def error_handler(text: str) -> str:
+    """What is done about bytes that are no text."""
+    try:
+        codecs.lookup_error(text)
+    except LookupError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither replace nor ignore") from None
+    return text
+
+
 def assignment(text: str) -> tuple[str, str]:
     """NAME=VALUE."""
     name, equals, value = text.partition("=")
@@ -136,8 +157,13 @@ def reading(parser: Parser, labelled: bool = True) -> None:
         action=argparse.BooleanOptionalAction,
         help="whether the first line of tsv and csv names the columns",
     )
-    group.add_argument("--encoding", metavar="NAME", help="of texts (default utf-8)")
-    group.add_argument("--errors", metavar="NAME", help="replace or ignore bytes that are no text, rather than stop")
+    group.add_argument("--encoding", type=encoding, metavar="NAME", help="of texts (default utf-8)")
+    group.add_argument(
+        "--errors",
+        type=error_handler,
+        metavar="NAME",
+        help="replace or ignore bytes that are no text, rather than stop",
+    )
     group.add_argument(
         "--on-error",
         type=choice(("raise", "skip")),
