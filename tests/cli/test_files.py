@@ -118,6 +118,34 @@ def test_a_conversion_to_standard_output(folder):
     ]
 
 
+def test_a_device_or_a_pipe_is_written_to_and_stays_one(shell, folder, tmp_path):
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link.jsonl", tmp_path / "target"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    shell.right("convert", folder / "dev.tsv", "-o", pipe, "--to", "tsv")
+    assert os.read(end, 1 << 20) == (folder / "dev.tsv").read_bytes()
+    os.close(end)
+    target.touch()
+    link.symlink_to(target)
+    shell.right("convert", folder / "dev.tsv", "-o", link)
+    assert len(target.read_text().splitlines()) == 60
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_no_model_is_written_over_the_documents(shell, folder, tmp_path):
+    path, link = tmp_path / "x.tsv", tmp_path / "link"
+    path.write_bytes(content := (folder / "dev.tsv").read_bytes())
+    link.symlink_to(path)
+    for words in (
+        ["train", path, "-m", path], ["train", tmp_path / "*.tsv", "-m", link],
+        ["train", folder / "train.tsv", "-m", path, "--dev", path], ["tune", path, "--dev", path, "-m", path],
+        ["train", path, "-m", tmp_path / "m", "--checkpoint", path],
+    ):  # fmt: skip
+        assert "the documents are in it" in shell.wrong(*words)
+        assert path.read_bytes() == content
+
+
 def test_conversions_that_make_no_sense(shell, folder, tmp_path):
     (tmp_path / "x.svmlight").write_text("1 0:1\n2 1:1\n")
     words = ["convert", tmp_path / "x.svmlight", "-o"]

@@ -13,8 +13,8 @@ from fastlin.inspect import Report, Tally
 from fastlin.inspect.weights import learner_of, rows_of
 
 
-def check_target(path: str) -> None:
-    """Whether a file can be written there: found out before hours of learning."""
+def check_target(path: str, options: argparse.Namespace) -> None:
+    """Whether a file can be written there, and is none that is read: found out before hours of learning."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise UserError(f"{path} is a folder; name a file")
@@ -22,6 +22,21 @@ def check_target(path: str) -> None:
         raise UserError(f"{path} cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise UserError(f"{path} cannot be written: permission denied")
+    for name in (*options.files, *([options.dev] if options.dev else [])):
+        if os.path.exists(path) and any(_same(path, file.name) for file in _named(name)):
+            raise UserError(f"{path} cannot be written: the documents are in it")
+
+
+def _named(name: str) -> list[sources.File]:
+    """The files that a name stands for; what is wrong with it is said where it is read."""
+    try:
+        return sources.files(name)
+    except OSError:
+        return []
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.exists(other) and os.path.samefile(one, other)
 
 
 def check_dev(options: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import json
+import os
 import time
 from typing import Any
 
@@ -14,7 +15,7 @@ from fastlin.cli.progress import Progress, watch
 
 def run(options: argparse.Namespace) -> int:
     started, progress = time.perf_counter(), Progress(options)
-    models.check_target(options.model)
+    models.check_target(options.model, options)
     models.check_dev(options)
     learner = learners.learner(options)
     told = checkpoints(options, learner)
@@ -46,7 +47,9 @@ def checkpoints(options: argparse.Namespace, learner: Any) -> dict[str, Any]:
         if options.resume:
             raise UserError("--resume needs --checkpoint: the file to go on from")
         return {}
-    models.check_target(options.checkpoint)
+    models.check_target(options.checkpoint, options)
+    if os.path.realpath(options.checkpoint) == os.path.realpath(options.model):
+        raise UserError("--checkpoint and --model are the same file")
     if "checkpoint" not in inspect.signature(learner.fit).parameters:
         raise UserError(f"--checkpoint: {options.learner} has no state to go on from")
     return {"checkpoint": options.checkpoint, "every": options.every, "resume": options.resume}

@@ -18,7 +18,7 @@ Row = dict[str, float]
 def run(options: argparse.Namespace) -> int:
     progress = Progress(options)
     if options.model is not None:
-        models.check_target(options.model)
+        models.check_target(options.model, options)
     models.check_dev(options)
     learner = learners.learner(options)
     name, values = path_of(options, learner)
