@@ -1,7 +1,6 @@
 """What a stored corpus says of itself: `corpus.json`, written last."""
 
 import json
-import os
 import re
 import zlib
 from dataclasses import asdict, dataclass, field
@@ -9,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fastlin.data.files import CorpusError
+from fastlin.store.replacing import replacing
 from fastlin.validation import WIDEST
 
 NAME = "corpus.json"
-NEW = ".corpus.json.new"  # until it is whole
 VERSION = 1
 FLOATS = ("float32", "float64")
 STORAGES = ("npy", "arrow")
@@ -62,16 +61,8 @@ class Manifest:
         """Put it into its place at once; what it describes must be there already."""
         content = {"format": "fastlin corpus", "version": VERSION, **asdict(self)}
         text = json.dumps(content | {"crc32": _digest(content)}, indent=1, sort_keys=True)
-        aside = folder / NEW
-        try:
-            with aside.open("w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(folder / NAME)
-        finally:
-            aside.unlink(missing_ok=True)
-        sync_folder(folder)
+        with replacing(folder / NAME) as file:
+            file.write(f"{text}\n".encode())
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -90,15 +81,6 @@ def read_manifest(path: Path) -> Manifest:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CorpusError(f"{path} is damaged: {error}") from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Names that were given in a folder outlive a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _digest(content: dict[str, Any]) -> int:

@@ -10,17 +10,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fastlin.data.manifest import NAME, NEW, Manifest, sync_folder
+from fastlin.data.manifest import NAME, Manifest
 from fastlin.data.scratch import TemporaryFolder
+from fastlin.store.replacing import UNFINISHED, sync_folder
 
-OURS = re.compile(rf"{re.escape(NAME)}|{re.escape(NEW)}|shards-\w+")  # what a folder of a corpus may hold
+OURS = re.compile(rf"{re.escape(NAME)}|{UNFINISHED}|shards-\w+")  # what a folder of a corpus may hold
 
 
 class Target:
     """Used in a `with`, it leaves nothing behind after a failure.
 
     Shards are written into `place`, a new folder within; the manifest that names it is put into its place last, and
-    then older shards are removed: those of the corpus that was here, and of writers that were killed.
+    then what is older is removed: the shards of the corpus that was here, and what writers that were killed have left.
     """
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
@@ -60,6 +61,8 @@ class Target:
         for path in self.folder.iterdir():
             if path.name.startswith("shards-") and path != self.place:
                 shutil.rmtree(path, ignore_errors=True)
+            elif re.fullmatch(UNFINISHED, path.name):
+                path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

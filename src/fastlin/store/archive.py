@@ -6,10 +6,8 @@ import math
 import mmap as memory
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from fastlin.store.digest import crc32, crc32_in_threads
 from fastlin.store.layout import ALIGNMENT, END_SIZE, Member, directory_start, ending, last_member, local_header
+from fastlin.store.replacing import replacing
 
 FORMAT = 1  # of the files written; those of earlier ones are read
 HEADER = "model.json"
@@ -40,24 +39,8 @@ def write_archive(path: Any, kind: str, header: dict[str, Any], arrays: Arrays) 
     The file appears whole, in the place of an old one, or not at all: an OSError leaves the old one as it was.
     """
     arrays = {name: _writable(name, array) for name, array in arrays.items()}
-    target = os.path.realpath(os.fspath(path))
-    if os.path.exists(target) and not os.path.isfile(target):
-        number = errno.EISDIR if os.path.isdir(target) else errno.EINVAL
-        raise OSError(number, "not a regular file", os.fspath(path))
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".{secrets.token_hex(8)}.fastlin")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        with open(descriptor, "wb", buffering=0) as file:
-            size = _write(file, kind, header, arrays)
-            os.fsync(descriptor)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder)
-    return size
+    with replacing(path) as file:
+        return _write(file, kind, header, arrays)
 
 
 def read_archive(path: Any, kind: str, *, mmap: bool = True, verify: bool = True) -> tuple[dict[str, Any], Arrays]:
@@ -113,7 +96,7 @@ def _write(file: Any, kind: str, header: dict[str, Any], arrays: Arrays) -> int:
         raise ValueError(f"parameters of {len(text)} bytes: a model file holds up to {_LARGEST_HEADER}, besides arrays")
     members.append(_write_member(file, members, HEADER, iter([text])))
     tail = ending(members)
-    _write_all(file, tail)
+    file.write(tail)
     return members[-1].stop + len(tail)
 
 
@@ -124,19 +107,13 @@ def _write_member(file: Any, before: list[Member], name: str, pieces: Iterator[A
     size = crc = 0
     for piece in pieces:
         crc = crc32(piece, crc)
-        _write_all(file, piece)
+        file.write(piece)
         size += len(piece)
     member = member._replace(size=size, crc=crc)
     file.seek(member.offset)
-    _write_all(file, local_header(member))
+    file.write(local_header(member))
     file.seek(member.stop)
     return member
-
-
-def _write_all(file: Any, piece: Any) -> None:
-    rest = memoryview(piece)
-    while rest:
-        rest = rest[file.write(rest) :]
 
 
 def _pieces(array: NDArray[Any], first: bytes) -> Iterator[Any]:
@@ -149,15 +126,6 @@ def _pieces(array: NDArray[Any], first: bytes) -> Iterator[Any]:
         step = max(1, _PIECE * len(array) // max(1, array.nbytes))
         for start in range(0, len(array), step):
             yield from _pieces(np.ascontiguousarray(array[start : start + step]), b"")
-
-
-def _sync_folder(folder: str) -> None:
-    """A new name is safe once its folder has reached the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # Types
