@@ -95,7 +95,9 @@ def test_features_that_are_learnt_are_used_again(shell, folder, tmp_path):
 
 def test_conversions_keep_what_is_there(shell, folder, tmp_path):
     pairs = [line.split("\t") for line in (folder / "dev.tsv").read_text().splitlines()]
-    shell.right("convert", folder / "dev.tsv", "-o", tmp_path / "dev.jsonl.gz")
+    shell.right("convert", folder / "dev.tsv", "-o", tmp_path / "dev.jsonl.bz2")
+    assert (tmp_path / "dev.jsonl.bz2").read_bytes().startswith(b"BZh")
+    shell.right("convert", tmp_path / "dev.jsonl.bz2", "-o", tmp_path / "dev.jsonl.gz")
     done = shell.right("convert", tmp_path / "dev.jsonl.gz", "-o", tmp_path / "dev.tsv")
     assert done.out == f"{tmp_path / 'dev.tsv'}: tsv, 60 documents\n"
     assert (tmp_path / "dev.tsv").read_bytes() == (folder / "dev.tsv").read_bytes()

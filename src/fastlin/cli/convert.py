@@ -2,9 +2,7 @@
 
 import argparse
 import contextlib
-import gzip
 import json
-import lzma
 import os
 import sys
 from collections.abc import Iterator
@@ -19,10 +17,10 @@ from fastlin.cli.documents import Source, is_stored, labels_of, size_of, texts_o
 from fastlin.cli.messages import UserError
 from fastlin.cli.preparing import on_disk
 from fastlin.cli.progress import Progress
-from fastlin.data import dump_svmlight
+from fastlin.data import dump_svmlight, sources
+from fastlin.data.dump import created
 
 SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".tsv": "tsv", ".jsonl": "jsonl"}
-OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -110,19 +108,10 @@ def written(path: str) -> Iterator[BinaryIO]:
         with open(path, "wb") as device:
             yield device
         return
-    path = os.path.realpath(path)
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        with OPENERS.get(os.path.splitext(path)[1], open)(part, "wb") as file:
-            yield file
-        os.replace(part, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(part)
+    with created(path) as file:
+        yield file
 
 
 def _by_name(path: str) -> str | None:
     """What the name of the output says; None: shards of the kind that is best here."""
-    for packed in OPENERS:
-        path = path.removesuffix(packed)
-    return SUFFIXES.get(os.path.splitext(path)[1])
+    return SUFFIXES.get(sources.File(path).suffix)

@@ -1,11 +1,11 @@
 """Rows to svmlight's format."""
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any, BinaryIO
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.data.sources import COMPRESSIONS
 from fastlin.data.zstd import zstd
+from fastlin.store.replacing import replacing
 from fastlin.validation import Rows
 
 ROWS = 1024  # written at a time
@@ -67,17 +68,9 @@ def dump_svmlight(
         for part in lines:
             path.write(part)
         return
-    name = os.fspath(path)
-    unfinished = f"{name}.{os.getpid()}.part"
-    try:
-        with _create(unfinished, name) as file:
-            for part in lines:
-                file.write(part)
-        os.replace(unfinished, name)
-    except BaseException:
-        with suppress(OSError):
-            os.remove(unfinished)
-        raise
+    with created(path) as file:
+        for part in lines:
+            file.write(part)
 
 
 def _column(name: str, values: Any, n: int) -> list[str]:
@@ -104,10 +97,14 @@ def _lines(rows: Rows, heads: list[str], base: int) -> Iterator[bytes]:
         yield "".join([f"{head}{body}\n" for head, body in zip(heads[start:stop], bodies, strict=True)]).encode()
 
 
-def _create(path: str, name: str) -> BinaryIO:
-    """An empty file at `path`, compressed as `name` says."""
-    kind: Any = COMPRESSIONS.get(os.path.splitext(name.lower())[1])
-    if kind == "zstd":
-        return zstd().open(path, "wb")
-    openers: dict[Any, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, None: open}
-    return openers[kind](path, "wb")
+@contextlib.contextmanager
+def created(path: Any) -> Iterator[BinaryIO]:
+    """A file, compressed as its name says, that takes its place when it is whole."""
+    kind = COMPRESSIONS.get(os.path.splitext(os.fspath(path).lower())[1])
+    with replacing(path) as file:
+        if kind is None:
+            yield file
+        else:
+            openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+            with (zstd().open if kind == "zstd" else openers[kind])(file, "wb") as packed:
+                yield packed

@@ -10,7 +10,7 @@ class Zstd(NamedTuple):
 
     new: Callable[[], Any]  # a decompressor of one frame: decompress, eof, unused_data
     error: type[Exception]
-    open: Callable[[str, str], Any]
+    open: Callable[[Any, str], Any]  # of an open file
 
 
 def zstd() -> Zstd:
