@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.builder import narrow, retyped
-from fastlin.data.files import CorpusError, Stamp, digest_of, map_file
+from fastlin.data.files import CorpusError, Stamp, map_file
 from fastlin.data.manifest import Manifest, ShardFacts
 from fastlin.data.segments import Segment
 from fastlin.data.shards import NO_CODES, NO_GROUPS, NO_WEIGHTS, Part, Store
 from fastlin.data.strings import write_table
 from fastlin.data.target import Target
+from fastlin.store.digest import crc32
 from fastlin.validation import one_of
 
 
@@ -89,7 +90,7 @@ class ArrowShard:
         pa = pyarrow()
         room, stamp = map_file(self._path)
         new = stamp != self._stamp
-        if new and self._verify and digest_of(room) != self._facts.digests.get("arrow"):
+        if new and self._verify and crc32(room) != self._facts.digests.get("arrow"):
             raise CorpusError(f"{self._path} is damaged: its CRC-32 is not that of the corpus")
         try:
             reader = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(room)))
@@ -176,7 +177,7 @@ def write_arrow(target: Target, store: Store, limit: int, dtype: np.dtype[Any] |
         schema = batch.schema.with_metadata(metadata)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             writer.write_batch(batch.replace_schema_metadata(metadata))
-        digests = {"arrow": digest_of(map_file(path)[0])}
+        digests = {"arrow": crc32(map_file(path)[0])}
         manifest.shards.append(ShardFacts(len(segment.rows), segment.rows.nnz, stored, digests))
     target.commit(manifest)
 

@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-HEADER = 128  # bytes before the values of a .npy file: they begin at a cache line
+from fastlin.store.digest import crc32
+from fastlin.store.layout import npy_header
+
+HEADER = 128  # bytes before the values of a vector's .npy file
 POPULATE = getattr(mmap, "MAP_POPULATE", 0)  # the pages that are in memory are mapped at once, not one by one
-CHECKED_AT_ONCE = 1 << 24  # bytes between two looks at Ctrl-C
 
 
 class CorpusError(ValueError):
@@ -34,22 +35,14 @@ def stamp_of(descriptor: int) -> Stamp:
 
 def write_array(path: Path, dtype: Any, length: int, pieces: Iterable[NDArray[Any]]) -> int:
     """Write a vector that comes in pieces; the CRC-32 of the file."""
-    header = _header(dtype, length)
-    digest = zlib.crc32(header)
+    header = npy_header(np.dtype(dtype).str, (length,))
+    digest = crc32(header)
     with path.open("wb") as file:
         file.write(header)
         for piece in pieces:
             data = np.ascontiguousarray(piece, dtype).view(np.uint8).data
-            digest = zlib.crc32(data, digest)
+            digest = crc32(data, digest)
             file.write(data)
-    return digest
-
-
-def digest_of(data: Any) -> int:
-    """The CRC-32 of bytes."""
-    view, digest = memoryview(data), 0
-    for start in range(0, len(view), CHECKED_AT_ONCE):
-        digest = zlib.crc32(view[start : start + CHECKED_AT_ONCE], digest)
     return digest
 
 
@@ -71,13 +64,6 @@ def map_array(path: Path, dtype: Any, length: int) -> tuple[NDArray[Any], mmap.m
     room, stamp = map_file(path)
     if stamp.size != HEADER + length * dtype.itemsize:
         raise CorpusError(f"{path} has {stamp.size} bytes, and not those of {length} values of type {dtype}")
-    if room[:HEADER] != _header(dtype, length):
+    if room[:HEADER] != npy_header(dtype.str, (length,)):
         raise CorpusError(f"{path} is not the .npy file of {length} values of type {dtype} that was written")
     return np.frombuffer(room, dtype, length, HEADER), room, stamp
-
-
-def _header(dtype: Any, length: int) -> bytes:
-    """How a vector's .npy file begins: always so, that nothing needs to be parsed."""
-    text = f"{{'descr': '{np.dtype(dtype).str}', 'fortran_order': False, 'shape': ({length},), }}"
-    size = HEADER - 10
-    return b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + text.ljust(size - 1).encode() + b"\n"

@@ -2,12 +2,12 @@
 
 import json
 import re
-import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fastlin.data.files import CorpusError
+from fastlin.store.digest import crc32
 from fastlin.store.replacing import replacing
 from fastlin.validation import WIDEST
 
@@ -84,7 +84,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _digest(content: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(content, sort_keys=True).encode())
+    return crc32(json.dumps(content, sort_keys=True).encode())
 
 
 def _checked(content: dict[str, Any]) -> Manifest:

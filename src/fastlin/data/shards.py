@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.files import CorpusError, Stamp, digest_of, map_array
+from fastlin.data.files import CorpusError, Stamp, map_array
 from fastlin.data.manifest import Manifest, ShardFacts
 from fastlin.data.segments import Segment
+from fastlin.store.digest import crc32
 
 COLUMNS = {"label": np.int32, "weight": np.float64, "group": np.int64}
 NO_CODES, NO_WEIGHTS, NO_GROUPS = np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)
@@ -110,7 +111,7 @@ class NpyShard:
         path = Path(f"{self._start}.{name}.npy")
         array, room, stamp = map_array(path, dtype, length)
         if self._stamps.get(name) != stamp:
-            if self._verify and digest_of(room) != self._facts.digests.get(name):
+            if self._verify and crc32(room) != self._facts.digests.get(name):
                 raise CorpusError(f"{path} is damaged: its CRC-32 is not that of the corpus")
             self._stamps[name] = stamp
         return array

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.files import CorpusError, digest_of, map_array, write_array
+from fastlin.data.files import CorpusError, map_array, write_array
 from fastlin.data.manifest import TableFacts
+from fastlin.store.digest import crc32
 
 KINDS = {"S": "S", "U": "U", "T": "O", "O": "O"}  # how strings come back: bytes, numpy's, objects
 
@@ -56,6 +57,6 @@ def read_table(folder: Path, name: str, facts: TableFacts, verify: bool) -> NDAr
 
 def _read(folder: Path, name: str, facts: TableFacts, dtype: Any, length: int, verify: bool) -> NDArray[Any]:
     array, room, _ = map_array(folder / f"{name}.npy", dtype, length)
-    if verify and digest_of(room) != facts.digests.get(name):
+    if verify and crc32(room) != facts.digests.get(name):
         raise CorpusError(f"{folder / name}.npy is damaged: its CRC-32 is not that of the corpus")
     return array.copy()

@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.store.digest import crc32, crc32_in_threads
-from fastlin.store.layout import ALIGNMENT, END_SIZE, Member, directory_start, ending, last_member, local_header
+from fastlin.store.layout import (
+    ALIGNMENT,
+    END_SIZE,
+    Member,
+    directory_start,
+    ending,
+    last_member,
+    local_header,
+    npy_header,
+)
 from fastlin.store.replacing import replacing
 
 FORMAT = 1  # of the files written; those of earlier ones are read
@@ -87,7 +96,7 @@ def _write(file: Any, kind: str, header: dict[str, Any], arrays: Arrays) -> int:
     table: dict[str, Any] = {}
     for name, array in arrays.items():
         described = _described(array.dtype)
-        member = _write_member(file, members, f"{name}.npy", _pieces(array, _npy_header(described, array.shape)))
+        member = _write_member(file, members, f"{name}.npy", _pieces(array, npy_header(described, array.shape)))
         members.append(member)
         table[name] = {"dtype": described, "shape": list(array.shape), "crc32": member.crc}
     whole = {"format": FORMAT, "kind": kind, "arrays": table, "header": header}
@@ -155,17 +164,6 @@ def _dtype(described: Any) -> np.dtype[Any]:
     return np.dtype(described if isinstance(described, str) else [tuple(field) for field in described])
 
 
-def _npy_header(described: Any, shape: tuple[int, ...]) -> bytes:
-    """The head of a `.npy` file of version 1, or 2 for records of many fields."""
-    descr = described if isinstance(described, str) else [tuple(field) for field in described]
-    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
-    version, width = (1, 2) if len(text) < 1 << 15 else (2, 4)
-    size = 8 + width + len(text) + 1
-    size += -size % ALIGNMENT
-    text = text.ljust(size - 9 - width) + "\n"
-    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(width, "little") + text.encode("ascii")
-
-
 # Reading
 
 
@@ -213,7 +211,7 @@ def _read(raw: NDArray[np.uint8], kind: str, verify: bool) -> tuple[dict[str, An
     offset = 0
     for name, entry in whole["arrays"].items():
         described, shape, crc = _entry(name, entry)
-        head, dtype = _npy_header(described, shape), _dtype(described)
+        head, dtype = npy_header(described, shape), _dtype(described)
         member = Member(f"{name}.npy", offset, len(head) + math.prod(shape) * dtype.itemsize, crc)
         members.append(member)
         offset = member.stop

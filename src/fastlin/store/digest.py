@@ -20,12 +20,15 @@ _ONE = 1 << 31
 
 
 def crc32(data: Any, before: int = 0) -> int:
-    """The digest of contiguous bytes or of a contiguous array, after `before`."""
-    return zlib.crc32(data, before)
+    """The digest of contiguous bytes or of a contiguous array, after `before`; Ctrl-C is heard between pieces."""
+    raw = np.frombuffer(data, np.uint8).data
+    for start in range(0, len(raw), _PIECE):
+        before = zlib.crc32(raw[start : start + _PIECE], before)
+    return before
 
 
 def crc32_in_threads(raw: NDArray[np.uint8]) -> int:
-    """The same of many bytes."""
+    """The same of many bytes, sooner."""
     crc = 0
     for length, piece in _in_threads(raw, lambda piece: (len(piece), zlib.crc32(piece))):
         crc = _product(_power(length), crc) ^ piece

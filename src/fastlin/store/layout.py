@@ -6,7 +6,7 @@ terabyte have the same form.
 """
 
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ALIGNMENT = 64
 _VERSION = 45  # zip64
@@ -101,3 +101,14 @@ def last_member(directory: bytes, name: str) -> Member | None:
     length, _, offset = _ENTRY_SIZES.unpack_from(entry, size - _ENTRY_SIZES.size)[2:]
     member = Member(name, offset, length, crc)
     return member if entry == _entry(member) else None
+
+
+def npy_header(described: Any, shape: tuple[int, ...]) -> bytes:
+    """The head of a `.npy` file of a type ("<f8", or names and types of fields): version 1, or 2 where it is long."""
+    descr = described if isinstance(described, str) else [tuple(field) for field in described]
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    version, width = (1, 2) if len(text) < 1 << 15 else (2, 4)
+    size = 8 + width + len(text) + 1
+    size += -size % ALIGNMENT
+    text = text.ljust(size - 9 - width) + "\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(width, "little") + text.encode("ascii")
