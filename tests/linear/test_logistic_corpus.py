@@ -203,3 +203,11 @@ def test_cross_validation_by_subsets(scoring, cut, tmp_path):
     np.testing.assert_allclose(several.coef_, one.coef_, atol=1e-5)
     held = LogisticRegressionCV(**parameters).fit(stored, X_val=stored)
     assert held.scores_.shape == (1, 1, 2)
+
+
+def test_folds_know_which_labels_have_weight(tmp_path):
+    X, y, _ = data(3)
+    parameters = {"Cs": [0.01, 1.0], "cv": 3, "class_weight": {"a": 0, "b": 2, "c": 30}}
+    memory = LogisticRegressionCV(**parameters).fit(X, y)
+    for corpus in (Corpus(X, y), Corpus(X, y).write(tmp_path / "corpus")):
+        np.testing.assert_array_equal(LogisticRegressionCV(**parameters).fit(corpus).scores_, memory.scores_)

@@ -45,7 +45,8 @@ class Sample:
     def fold(self, members: NDArray[np.int64]) -> "Sample":
         """Some of the rows, which have all labels, to learn from."""
         rows = members if self._kept is None else self._kept[members]
-        if len(np.unique(self.source.codes()[rows])) < len(self.classes):
+        present = np.unique(self.source.codes()[rows])
+        if len(present) < len(self.classes):
             raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
         some = copy.copy(self)
         some._kept, whole = None, self.source
@@ -53,7 +54,8 @@ class Sample:
             weights = whole.weights[rows] if whole.weighted else whole.weights
             some.source = Whole(whole.rows.take(rows), whole.classes, whole.labels[rows], weights)
         else:
-            some.source = whole.subset(rows)
+            some.source, some._places = whole.subset(rows), self._places[present]  # it knows only labels that it has
+            some._factors = None if self._factors is None else self._factors[present]
         return some
 
     def restricted(self, columns: NDArray[np.int64]) -> "Sample":
