@@ -280,6 +280,10 @@ def test_damaged_and_hostile_checkpoints(tmp_path, n):
         (b'{"format":1,"kind":"model","arrays":[],"header":{}}', "not that of a model"),
         (b'{"format":1,"kind":"model","arrays":{"../x":{}},"header":{}}', "no name for an array"),
         (b'{"format":1,"kind":"model","arrays":{"x":{"dtype":"|O","shape":[1],"crc32":0}},"header":{}}', "no type"),
+        (
+            b'{"format":1,"kind":"model","arrays":{"x":{"dtype":"<U999999999","shape":[0],"crc32":0}},"header":{}}',
+            "no type",
+        ),
     ],
 )
 def test_headers_that_are_none(tmp_path, text, message):

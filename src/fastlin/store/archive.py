@@ -33,7 +33,7 @@ _PIECE = 1 << 22  # bytes: what is written is still in cache when its digest is 
 _NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*", re.ASCII)
 _NUMBERS = {np.dtype(kind).str for kind in "?bBhHiIlLqQefd"}
 _FIELDS = _NUMBERS - {"|b1"}
-_TEXT = re.compile(r"(<U|\|S)[1-9][0-9]{0,8}", re.ASCII)
+_TEXT = re.compile(r"(<U|\|S)[1-9][0-9]{0,7}", re.ASCII)  # numpy counts the bytes of a string in 31 bits
 
 Arrays = dict[str, NDArray[Any]]
 
