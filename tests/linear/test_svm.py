@@ -1,6 +1,5 @@
 """LinearSVC: the optimum and its certificate, against the naive twin and LIBLINEAR; what it refuses; how it ends."""
 
-import itertools
 import os
 import pickle
 import signal

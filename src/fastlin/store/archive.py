@@ -1,6 +1,5 @@
 """Named arrays and a JSON header in one file that holds no code, written whole or not at all, trusted in nothing."""
 
-import errno
 import json
 import math
 import mmap as memory
