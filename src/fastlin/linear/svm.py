@@ -13,7 +13,8 @@ from fastlin import run, validation
 from fastlin.data.scratch import Held
 from fastlin.linear.base import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.linear.labels import columns
-from fastlin.optim.dual import Ascent, Costs, Group, Problem, groups, signed, total, train
+from fastlin.optim.dual import Ascent, Group, groups, signed, total, train
+from fastlin.optim.margins import Costs, Problem
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("squared_hinge", "hinge")
