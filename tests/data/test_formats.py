@@ -185,6 +185,8 @@ def test_json_lines_may_hold_features_and_weights():
         ('{"label": "a", "text": 3}', "a number, neither"), ('{"label": NaN, "text": ""}', "NaN is no number"),
         ('{"label": "a", "text": {"f": null}}', "'f' holds null"), ('{"label": "a", "text": {"f": 1e999}}', "finite"),
         ('{"label": "a", "text": "\\ud800"}', "lone surrogate"), ("[" * 100_000, "nested too deeply"),
+        ('{"label": 1e999, "text": ""}', "label in the field 'label' is not finite"),
+        ('{"label": "a", "text": {"f": 1' + "0" * 400 + "}}", "'f' is not finite"),
         ('{"label": ' + "1" * 5000 + ', "text": ""}', "."),
     ],
 )  # fmt: skip
@@ -222,7 +224,7 @@ spam tag| http
     [
         ("1 no bar", "there is no '|'"), ("1 |a x:nan", "'nan' of 'a.x'"), ("1 |a x:1e999", "no finite"),
         ("1 x |a", "the weight 'x'"), ("1 -1 |a", "from 0 on"), ("1 1 0.5 |a", "3 words before"), ("1 | :1", "no name"),
-        ("1:2 3:4 | a", "single label"),
+        ("1:2 3:4 | a", "single label"), ("1 |a:1e200 x:1e200", "not finite"), ("1 |a x:1e308 x:1e308", "not finite"),
         ("1 |a:x b", "'x' of 'a'"), ("1 | a:1:2", "'1:2'"), ("1 | a:1_0", "'1_0'"), ("1 | a:", "''"),
     ],
 )  # fmt: skip

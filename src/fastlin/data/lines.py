@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +11,8 @@ import numpy as np
 from fastlin.data.blocks import Documents
 from fastlin.data.errors import Problems
 from fastlin.data.sources import File, pieces
+
+LARGEST = sys.float_info.max  # JSON's whole numbers have no end
 
 
 class Columns(NamedTuple):
@@ -175,7 +178,7 @@ def _text(record: dict[str, Any], name: str) -> Any:
         for feature, value in text.items():
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise ValueError(f"the feature {feature!r:.60} holds {_kind(value)}, neither a number nor a text")
-            if not isinstance(value, str) and not abs(value) < math.inf:
+            if not isinstance(value, str) and not abs(value) <= LARGEST:
                 raise ValueError(f"the feature {feature!r:.60} is not finite")
     return text
 
@@ -185,6 +188,8 @@ def _label(record: dict[str, Any], name: str) -> str:
     if isinstance(label, str):
         return label
     if isinstance(label, bool | int | float):
+        if abs(label) == math.inf:
+            raise ValueError(f"the label in the field {name!r} is not finite")
         return json.dumps(label)
     raise ValueError(f"the field {name!r} holds {_kind(label)}, not a label")
 

@@ -63,6 +63,8 @@ def _features(body: str) -> dict[str, float]:
                 raise ValueError(f"the feature {word!r:.60} has no name")
             name = prefix + name
             features[name] = features.get(name, 0.0) + (_number(value, name) * scale if colon else scale)
+            if not math.isfinite(features[name]):
+                raise ValueError(f"the value of {name!r:.60}, scaled and added up, is not finite")
     return features
 
 
