@@ -78,12 +78,17 @@ def test_a_damaged_file_is_named(suffix, tmp_path):
         data + b"garbage",
     ):
         path.write_bytes(wrong)
-        if suffix in (".bz2", ".xz") and wrong.endswith(b"garbage"):
-            continue  # Python's readers ignore it
         with pytest.raises(ReadError, match=r"x\.tsv.*is damaged or not whole"):
             texts(path)
     path.write_bytes(COMPRESS[suffix](b""))
     assert texts(path) == []
+
+
+def test_a_little_zstd_does_not_become_a_large_block():
+    data = zstandard.ZstdCompressor().compress(b"\n" * 100_000)
+    sizes = [len(found.texts) for found in read(io.BytesIO(data), "lines", block=1000)]
+    assert sum(sizes) == 100_000
+    assert max(sizes) == 1000
 
 
 def test_gzip_may_be_padded_with_zeros():

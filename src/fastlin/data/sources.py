@@ -180,18 +180,32 @@ def _gunzip(source: _Stream, size: int) -> Iterator[bytes]:
 
 
 def _bunzip2(source: _Stream, size: int) -> Iterator[bytes]:
-    with bz2.BZ2File(source) as stream:  # type: ignore[call-overload]
-        while part := stream.read(size):
-            yield part
+    return _members(source, size, bz2.BZ2Decompressor)
 
 
 def _unxz(source: _Stream, size: int) -> Iterator[bytes]:
-    with lzma.LZMAFile(source) as stream:  # type: ignore[arg-type]
-        while part := stream.read(size):
-            yield part
+    return _members(source, size, lzma.LZMADecompressor)
 
 
-def _unzstd(source: _Stream, size: int) -> Iterator[bytes]:  # noqa: ARG001 - what an input gives cannot be limited
+def _members(source: _Stream, size: int, new: Callable[[], Any]) -> Iterator[bytes]:
+    """Members one behind the other; zeros may follow. Python's own files drop a member whose beginning is damaged."""
+    data = source.read(INPUT)
+    while True:
+        member = new()
+        while not member.eof:
+            if member.needs_input and not data and not (data := source.read(INPUT)):
+                raise EOFError("its end is missing")
+            part, data = member.decompress(data, size), b""
+            if part:
+                yield part
+        data = member.unused_data.lstrip(b"\0")
+        while not data:
+            if not (more := source.read(INPUT)):
+                return
+            data = more.lstrip(b"\0")
+
+
+def _unzstd(source: _Stream, size: int) -> Iterator[bytes]:
     """Frames one behind the other. The package's own reader takes a file that was cut off for a whole one."""
     new, failure, _ = zstd()
     data = source.read(ZSTD_INPUT)
@@ -204,8 +218,7 @@ def _unzstd(source: _Stream, size: int) -> Iterator[bytes]:  # noqa: ARG001 - wh
                 part = frame.decompress(data)
             except failure as error:
                 raise EOFError(str(error)) from error
-            if part:
-                yield part
+            yield from (part[start : start + size] for start in range(0, len(part), size))
             data = b""
         data = frame.unused_data or source.read(ZSTD_INPUT)
         if not data:
