@@ -3,9 +3,7 @@
 import argparse
 import contextlib
 import json
-import os
 import sys
-from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,8 +15,9 @@ from fastlin.cli.documents import Source, is_stored, labels_of, size_of, texts_o
 from fastlin.cli.messages import UserError
 from fastlin.cli.preparing import on_disk
 from fastlin.cli.progress import Progress
-from fastlin.data import dump_svmlight, sources
+from fastlin.data import dump_svmlight
 from fastlin.data.dump import created
+from fastlin.data.sources import File
 
 SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".tsv": "tsv", ".jsonl": "jsonl"}
 
@@ -63,7 +62,7 @@ def svmlight(corpus: Corpus, options: argparse.Namespace, progress: Progress) ->
     classes = np.arange(len(corpus.classes))
     with contextlib.suppress(ValueError):
         classes = corpus.classes.astype(float)
-    with written(options.output) as file, progress.stage("writing", len(corpus), "rows") as stage:
+    with output(options.output) as file, progress.stage("writing", len(corpus), "rows") as stage:
         for start, block, codes, weights in corpus.segments():
             dump_svmlight(block.matrix(), classes[codes], file, sample_weight=weights if len(weights) else None)
             stage.update(start + len(block))
@@ -75,7 +74,7 @@ def texts(options: argparse.Namespace, to: str, progress: Progress) -> dict[str,
     with (
         Source(options.files, options) as source,
         progress.stage("converting", source.bytes) as stage,
-        written(options.output) as file,
+        output(options.output) as file,
     ):
         for block in source.blocks(stage):
             pairs = zip(labels_of(block, source.name), texts_of(block), strict=True)
@@ -98,20 +97,11 @@ def _jsonl(label: str, text: Any) -> str:
 LINES = {"tsv": _tsv, "jsonl": _jsonl}
 
 
-@contextlib.contextmanager
-def written(path: str) -> Iterator[BinaryIO]:
-    """A file that takes its place when it is whole; - is standard output. Devices and pipes stay what they are."""
-    if path == "-":
-        yield sys.stdout.buffer
-        return
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as device:
-            yield device
-        return
-    with created(path) as file:
-        yield file
+def output(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Where it goes; - is standard output."""
+    return contextlib.nullcontext(sys.stdout.buffer) if path == "-" else created(path)
 
 
 def _by_name(path: str) -> str | None:
     """What the name of the output says; None: shards of the kind that is best here."""
-    return SUFFIXES.get(sources.File(path).suffix)
+    return SUFFIXES.get(File(path).suffix)

@@ -99,9 +99,10 @@ def _lines(rows: Rows, heads: list[str], base: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def created(path: Any) -> Iterator[BinaryIO]:
-    """A file, compressed as its name says, that takes its place when it is whole."""
+    """A file that takes its place when it is whole, compressed as its name says; devices and pipes stay as they are."""
     kind = COMPRESSIONS.get(os.path.splitext(os.fspath(path).lower())[1])
-    with replacing(path) as file:
+    device = os.path.exists(path) and not os.path.isfile(path)
+    with open(path, "wb") if device else replacing(path) as file:
         if kind is None:
             yield file
         else:
