@@ -157,6 +157,7 @@ class MultinomialNB(GrowingClassifier):
         y : array of shape (n_samples,)
             None with a Corpus.
         alphas : array of numbers
+            The values to try; without any, 1.0.
         sample_weight : array of shape (n_samples,), optional
             Weighs a row in the counts and in the accuracy. None with a Corpus.
         """
