@@ -127,7 +127,7 @@ def test_without_a_file_resume_begins_and_without_resume_a_file_is_no_matter(tmp
         ({"loss": "hinge"}, "loss"),
         ({"X": 1}, "segment"),
         ({"y": 1}, "labels"),
-        ({"sample_weight": 1}, "weighted"),
+        ({"sample_weight": 1}, "weights was"),
         ({"coef_init": 1}, "coef"),
         ({"corpus": 1}, "segments"),
     ],

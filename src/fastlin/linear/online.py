@@ -17,6 +17,8 @@ from fastlin.linear.base import (
     Infer,
     Readable,
     Scorer,
+    Whole,
+    checkpoint_of,
     dense_scorer,
     labels_of,
     refuse_beside_corpus,
@@ -127,7 +129,9 @@ class OnlineClassifier(GrowingClassifier, ABC):
         dtype = self._dtype(rows)
         options, generator = self._options(dtype), validation.as_generator(self.random_state)
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
-        keeper = Keeper(self._checkpoint(X, y, sample_weight, checkpoint, every, resume, given), generator)
+        given["segments"] = isinstance(rows, Corpus)
+        source = rows if isinstance(rows, Corpus) else Whole(rows, classes, codes, np.empty(0))
+        keeper = Keeper(checkpoint_of(self, source, checkpoint, every, resume, given), generator)
         shape = width_of(rows), columns(len(classes))
         keeper.check(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
         state = keeper.state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
@@ -376,16 +380,6 @@ class OnlineClassifier(GrowingClassifier, ABC):
             None if intercept is None else initial_intercept(intercept, state.weights),
         )
         return state
-
-    def _checkpoint(
-        self, X: Any, y: Any, sample_weight: Any, path: Any, every: Any, resume: Any, given: dict[str, Any]
-    ) -> store.Checkpoint:
-        """The file of a fit of these rows; `given` are its other arguments."""
-        identity = {}
-        if path is not None:
-            corpus = X if isinstance(X, Corpus) else Corpus(X, y, sample_weight=sample_weight)
-            identity = store.identity(self, corpus, segments=isinstance(X, Corpus), **given)
-        return store.Checkpoint(path, every, resume, identity)
 
     def _reporter(self, model: Self) -> Callable[[dict[str, Any]], Any] | None:
         if not self.verbose and self.callback is None:

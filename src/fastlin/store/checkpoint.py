@@ -95,11 +95,10 @@ def fingerprint(corpus: Any) -> dict[str, Any]:
     """What tells one corpus from another without a pass over it."""
     found = {"shape": tuple(corpus.shape), "dtype": str(corpus.dtype), "weighted": bool(corpus.weighted)}
     found |= {"segments": _digest(corpus.bounds), "classes": _digest(corpus.classes), "labels": _digest(corpus.codes())}
-    for name, index in (("first segment", 0), ("last segment", corpus.n_segments - 1)):
-        if 0 <= index < corpus.n_segments:
-            segment = corpus.segment(index)
-            arrays = segment.rows.indptr, segment.rows.indices, segment.rows.values, segment.weights
-            found[name] = (segment.rows.nnz, *(crc32(np.ascontiguousarray(array)) for array in arrays))
+    for name, index in (("first segment", 0), ("last segment", corpus.n_segments - 1))[: corpus.n_segments]:
+        segment = corpus.segment(index)
+        arrays = segment.rows.indptr, segment.rows.indices, segment.rows.values, segment.weights
+        found[name] = (segment.rows.nnz, *(crc32(np.ascontiguousarray(array)) for array in arrays))
     return found
 
 
