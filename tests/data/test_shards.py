@@ -17,6 +17,7 @@ from corpus_support import assert_same_corpus, small_corpus
 from fastlin import Corpus
 from fastlin.data import CorpusError, manifest
 from fastlin.data import corpus as module
+from fastlin.data.target import Target
 
 FORMATS = ["npy", "arrow"]
 EDGES = (0, 1, 2, 127, 128, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
@@ -321,3 +322,16 @@ def test_pyarrow_reads_the_shards(tmp_path, memory):
         X.indices[a:b].tolist() for a, b in zip(X.indptr, X.indptr[1:], strict=False)
     ]
     np.testing.assert_array_equal(table["weight"].to_numpy(), memory.weights())
+
+
+def test_one_writer_at_a_time(tmp_path):
+    """The second would remove the first one's shards, and the first, if it failed, what the second had written."""
+    corpus, folder = Corpus([[1.0, 2.0]], ["a"]), tmp_path / "corpus"
+    with Target(folder), pytest.raises(FileExistsError, match="is being written by another"):
+        corpus.write(folder)
+    assert not folder.exists()
+    before = corpus.write(folder)
+    with Target(folder):
+        pass  # not a commit: a failure
+    assert before.segment(0).rows.nnz == 2
+    assert corpus.write(folder).shape == (1, 2)

@@ -1,6 +1,7 @@
 """The folder in which a corpus is made: it has the new one when all of it is there, and until then what it had."""
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
@@ -32,14 +33,29 @@ class Target:
     def __enter__(self) -> Self:
         self._refuse_other_files()
         self._made, self._done = not self.folder.exists(), False
-        self.place.mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = self._locked()
+        self.place.mkdir()
         return self
+
+    def _locked(self) -> int:
+        """Nobody else writes here: each would remove the other's shards. Killed, a writer leaves no lock."""
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise FileExistsError(f"{self.folder} is being written by another process or thread") from None
+        except OSError:  # a file system without locks
+            pass
+        return descriptor
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._done:
             shutil.rmtree(self.folder if self._made else self.place, ignore_errors=True)
+        os.close(self._lock)
 
     def _refuse_other_files(self) -> None:
         inside = self.folder.iterdir() if self.folder.exists() else ()
