@@ -111,6 +111,13 @@ def test_warm_starts_end_where_cold_ones_do(shell, folder, tmp_path):
     np.testing.assert_allclose(warm.coef_, fastlin.load(tmp_path / "cold")[-1].coef_, rtol=1e-3, atol=1e-4)
 
 
+def test_no_row_of_a_path_is_that_of_the_value_before(shell, folder):
+    words = ["tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--path", "100,1000,10000", "--json"]
+    losses = [row["log_loss"] for row in json.loads(shell.right(*words).out)["path"]]
+    exact = [row["log_loss"] for row in json.loads(shell.right(*words, "--set", "tol=1e-9").out)["path"]]
+    assert losses == pytest.approx(exact, rel=0.02)
+
+
 def test_the_table_of_a_path(shell, folder):
     done = shell.right("tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--path", "10,0.1")
     assert done.lines[0].split() == ["C", "seconds", "accuracy", "macro_f1", "log_loss"]

@@ -13,6 +13,7 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.train import fit
 
 Row = dict[str, float]
+PATH_TOL = 1e-6  # of logistic; within the usual 1e-4, the optimum of one large C often is that of the next
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,6 +26,8 @@ def run(options: argparse.Namespace) -> int:
     data = prepare(options, progress)
     if learners.LEARNERS[options.learner].warm and name == "C":
         learner.set_params(warm_start=True)  # each fit of the path begins where the last one ended
+        if options.learner == "logistic" and "tol" not in dict(options.set):
+            learner.set_params(tol=PATH_TOL)
     rows: list[Row] = []
     best: Any = None
     for value in values:
