@@ -164,6 +164,13 @@ def test_what_a_stored_corpus_has_already_is_refused(tmp_path, arguments, messag
         Corpus(stored.path, **arguments)
 
 
+def test_a_matrix_that_liblinear_takes(tmp_path):
+    X = sparse.csr_array([[1.0, 0.0], [0.0, 2.0]])
+    corpus = Corpus(X, ["a", "b"])
+    for found in (corpus.to_memory()[0], corpus.write(tmp_path / "corpus").to_memory()[0]):
+        assert found.indices.dtype == found.indptr.dtype == np.int32
+
+
 def test_rows_in_memory_are_not_read():
     with pytest.raises(ValueError, match="vectorizer cannot be given: rows in memory"):
         Corpus(np.eye(2), [0, 1], vectorizer=object())

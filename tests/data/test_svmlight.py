@@ -29,6 +29,11 @@ def matrix(rng, rows=60, columns=90):
     return X, rng.integers(-2, 5, rows).astype(float)
 
 
+def test_indices_are_as_narrow_as_liblinear_wants_them():
+    X = load("1 1:2 3:4\n-1 2:1\n")[0]
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+
+
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 DIGITS = st.text("0123456789", max_size=25)

@@ -208,7 +208,8 @@ class Corpus:
         X : CSR of shape (n_samples, n_features)
         y : array of shape (n_samples,), or None without labels
         """
-        indptr = np.zeros(len(self) + 1, np.int64)
+        narrow = self._store.nnz <= np.iinfo(np.int32).max  # with int64 bounds, scipy would widen the indices, too
+        indptr = np.zeros(len(self) + 1, np.int32 if narrow else np.int64)
         indices, values = np.empty(self._store.nnz, np.int32), np.empty(self._store.nnz, self.dtype)
         for start, rows, *_ in self.segments():
             first = indptr[start]

@@ -94,7 +94,7 @@ def blocks(
                 continue
             indices = indices if zero_based else indices - 1
             width = max(width, int(indices.max(initial=0)) + 1)
-            X = sp.csr_array((values.astype(dtype, copy=False), indices, indptr), shape=(len(labels), width))
+            X = _csr(values.astype(dtype, copy=False), indices, indptr, width)
             grouped = groups if rows.parser.grouping == engine.ALL else None
             yield Block(X, labels, weights if weighted else None, grouped, piece.path, piece.line)
 
@@ -161,8 +161,14 @@ def load_svmlight(
         n_features = width
     elif n_features < width:
         raise ReadError(str(source), 0, f"n_features is {n_features}, but there is an index {width - 1}")
-    X = sp.csr_array((values.astype(dtype, copy=False), indices, indptr), shape=(len(indptr) - 1, n_features))
+    X = _csr(values.astype(dtype, copy=False), indices, indptr, n_features)
     y: Any = labels
     if multilabel:
         y = [tuple(sorted(labels[start:stop].tolist())) for start, stop in pairwise(label_ends)]
     return (X, y, groups) if query_id else (X, y)
+
+
+def _csr(values: NDArray[Any], indices: NDArray[np.int32], indptr: NDArray[np.int64], width: int) -> sp.csr_array:
+    """A matrix with int32 bounds where they fit: otherwise scipy widens the indices, which LIBLINEAR refuses."""
+    bounds = indptr.astype(np.int32) if len(indices) <= np.iinfo(np.int32).max else indptr
+    return sp.csr_array((values, indices, bounds), shape=(len(indptr) - 1, width))
