@@ -34,6 +34,14 @@ def test_labels_of_files_and_of_pipes(shell, folder, model, texts, tmp_path):
     ]
 
 
+def test_objects_without_a_label(shell, folder, model, texts, tmp_path):
+    rows = "".join(json.dumps({"text": text, "n": 1}) + "\n" for text in texts)
+    (tmp_path / "new.jsonl").write_text(rows)
+    words = ["predict", "-m", folder / "model.fastlin"]
+    assert shell.right(*words, tmp_path / "new.jsonl").lines == model.predict(texts).tolist()
+    assert shell.right(*words, "--format", "jsonl", stdin=rows).lines == model.predict(texts).tolist()
+
+
 def test_a_line_for_every_document_even_an_empty_one(shell, folder):
     done = shell.right("predict", "-m", folder / "model.fastlin", stdin=b"\nball goal\r\n\nsoup oven")
     assert len(done.lines) == 4

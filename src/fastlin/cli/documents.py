@@ -65,6 +65,9 @@ class Source:
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
         self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
         self.reading = _reading(options)
+        suffixes = {file.suffix for file in self._files}
+        if not labelled and (self.format == "jsonl" or (self.format is None and suffixes <= {*FORMATS["jsonl"]})):
+            self.reading.setdefault("label", None)  # an object to predict need not have the field
         self._labelled = labelled
         self._streams: list[Stream] = []
         self._spool = _spooled() if piped and again else None
