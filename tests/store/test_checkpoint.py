@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fastlin import Corpus, LogisticRegression, store
+from fastlin import Corpus, LinearSVC, LogisticRegression, store
 
 STATE = {
     "loss": float("inf"),
@@ -64,6 +64,12 @@ def test_another_fit_is_an_error_that_says_what_differs(path, other, message):
     with pytest.raises(ValueError, match=message) as raised:
         store.Checkpoint(path, 0, True, other).load()
     assert not isinstance(raised.value, store.ModelFileError)
+
+
+def test_of_another_estimator_only_that_is_said(path):
+    store.Checkpoint(path, 0, False, identity()).save({}, {})
+    with pytest.raises(ValueError, match=r"of another fit: estimator was LogisticRegression, now LinearSVC$"):
+        store.Checkpoint(path, 0, True, identity(model=LinearSVC())).load()
 
 
 def test_what_may_differ_may(path):

@@ -127,6 +127,8 @@ def _differences(found: Any, wanted: dict[str, Any], name: str = "") -> list[str
     lines = []
     for key in sorted({*found, *wanted}, key=repr):
         before, now = found.get(key), wanted.get(key)
+        if key == "estimator" and before != now:  # then all else differs, too
+            return [f"estimator was {str(before)[:60]}, now {now}"]
         if isinstance(before, dict) and isinstance(now, dict):
             lines += _differences(before, now, f"{key} ")
         elif before != now:
