@@ -63,6 +63,14 @@ def test_tsv_by_number_by_name_and_without_labels():
     assert gather("a;b\n", "tsv", delimiter=";")[:2] == (["a"], ["b"])
 
 
+@pytest.mark.parametrize("options", [{}, {"label": 1}, {"label": None}, {"header": True}])
+def test_of_three_columns_it_must_be_said_which_are_the_label_and_the_text(options):
+    with pytest.raises(ReadError, match="say which columns are the label and the text: 0: 'id', 1: 'sense', 2: 'body'"):
+        gather("id,sense,body\n1,a,b\n", "csv", **options)
+    assert gather("1,a,b\n", "csv", label=1, text=2)[0] == ["a"]
+    assert gather("a,b,2\n", "csv", weight=2)[0] == ["a"]
+
+
 def test_a_first_line_that_names_label_and_text_is_a_header():
     for text in ("label\ttext\na\tb\n", "Text\tLabel\nb\ta\n", "text\tid\tlabel\nb\t1\ta\n"):
         assert gather(text, "tsv")[:2] == (["a"], ["b"])

@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import LogisticRegression, LogisticRegressionCV
 from logistic_problems import two_sided
+from support import text_like
 
 CS = [0.01, 0.1, 1.0, 10.0]
 BY_ROWS = "folds are cut by rows: one row of weight two lies in one fold, two rows may lie in two"
@@ -100,3 +101,12 @@ def test_a_search_that_a_callback_ends_chooses_among_what_it_has_measured(data):
     model = LogisticRegressionCV(Cs=CS, cv=2, callback=callback).fit(X, y)
     assert len(model.path_) == 3
     assert model.Cs_[np.nanargmax(model.scores_[0, 0])] == model.C_
+
+
+def test_a_warm_start_does_not_end_where_the_last_c_ended():
+    X, y = text_like(300, 200, 3, seed=3)
+    Cs = [0.1, 1.0, 10.0, 100.0, 1000.0]
+    search = LogisticRegressionCV(Cs=Cs, refit=False).fit(X, y, X_val=X[:50], y_val=y[:50])
+    for record, C in zip(search.path_, Cs, strict=True):
+        best = LogisticRegression(C=C, tol=1e-9, max_iter=1000).fit(X, y).objective_
+        assert record["objective"] <= best * 1.01

@@ -41,12 +41,19 @@ class Fields:
         if named and not header:
             raise ValueError(f"the column {named[0]!r} has a name, which header=False says there are not")
         names = [name.lower() for name in first] if header else []
-        usual = [names.index(name) for name in NAMES] if set(NAMES) <= set(names) else [0, 1]
+        usual = [names.index(name) for name in NAMES] if set(NAMES) <= set(names) else self._first_two(path, first)
         label = usual[0] if self.label is ... else self._place(path, first, self.label)
         text = (0 if label is None and not names else usual[1]) if self.text is ... else self.text
         self.n_fields = len(first)
         self.places = label, self._place(path, first, text) or 0, self._place(path, first, self.weight)
         return header
+
+    def _first_two(self, path: str, first: list[str]) -> list[int]:
+        """The columns of a label and a text that have no name, where there is nothing to mix them up with."""
+        if ... in (self.label, self.text) and len(first) - (self.weight is not None) > len(NAMES):
+            columns = ", ".join(f"{place}: {name!r:.20}" for place, name in enumerate(first))
+            raise ReadError(path, 1, f"say which columns are the label and the text: {columns}"[:300])
+        return [0, 1]
 
     def _place(self, path: str, first: list[str], name: Any) -> int | None:
         if name is None:

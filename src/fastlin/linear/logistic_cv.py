@@ -18,6 +18,7 @@ from fastlin.optim.parts import Parts
 from fastlin.validation import Rows, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
+FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
 Split = tuple[Any, Any]
 
 
@@ -243,7 +244,9 @@ class LogisticRegressionCV(LogisticRegression):
                     if stop:
                         return
                     chosen = copy.copy(template) if model is None else model
-                    chosen.set_params(C=C, l1_ratio=ratio, warm_start=model is not None)
+                    if model is not None:
+                        chosen.set_params(warm_start=True, tol=FURTHER * template.tol)
+                    chosen.set_params(C=C, l1_ratio=ratio)
                     model, laid_out = _fold(chosen, own, laid_out)
                     score = self.scores_[fold, i, j] = scorer(model, X, y)
                     record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(score)}
