@@ -295,3 +295,13 @@ def test_validation_data_are_scored_on_the_way(solver):
     X, y, _ = counts(3)
     model = LogisticRegression(solver=solver, max_iter=1000).fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
     assert model.history_[-1]["validation_score"] == pytest.approx(model.score(X[40:], y[40:]))
+
+
+@pytest.mark.parametrize(
+    "solver, penalty, advice",
+    [("gd", "l2", "use solver='auto', or"), ("auto", "l1", "use solver='lbfgs', or"), ("lbfgs", "l1", "tol, or scale")],
+)
+def test_a_fit_that_does_not_converge_says_what_else_to_try(solver, penalty, advice):
+    X, y = random_sparse(60, 40, 5, 3, seed=1)
+    with pytest.warns(ConvergenceWarning, match=advice):
+        LogisticRegression(solver=solver, penalty=penalty, max_iter=1, tol=1e-12).fit(X, y)

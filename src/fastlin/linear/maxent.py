@@ -147,7 +147,9 @@ class MaxentClassifier(SparseClassifier):
             return
         if self.n_iter_ >= self.max_iter:
             advice = f"max_iter={self.max_iter} iterations of solver={self.solver!r} were not enough for tol={self.tol}"
-            advice += ". Raise max_iter or tol, use solver='auto', or scale the features"
+            other = "lbfgs" if self._strengths()[0] > 0 else "auto"  # which with an L1 term may need many iterations
+            advice += ". Raise max_iter or tol, " + (f"use solver={other!r}, " if self.solver != other else "")
+            advice += "or scale the features"
         else:
             advice = f"rounding ended the progress of solver={self.solver!r} before tol={self.tol}: raise tol"
         if np.isinf(self.C) or self.penalty is None:
