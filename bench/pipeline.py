@@ -2,9 +2,9 @@
 
 Texts and labels of two corpora lie in memory; what is timed is everything up to the predicted label of every test
 document: 20 Newsgroups with words, IMDB with words and pairs of words. On 20 Newsgroups the settings of all sides were
-chosen on a fifth of the training documents, on IMDB those of Vowpal Wabbit; the others there are usual ones. Vowpal Wabbit (10 passes over its cache, 22 bits) and fastText (25 epochs, one thread) read
-files: their seconds include the writing of these, lower-cased words of two letters and more, on which both predict
-better than on the bare text.
+chosen on a fifth of the training documents, on IMDB those of Vowpal Wabbit; the others there are usual ones. Vowpal
+Wabbit (10 passes over its cache, 22 bits) and fastText (25 epochs, one thread) read files: their seconds include the
+writing of these, lower-cased words of two letters and more, on which both predict better than on the bare text.
 """
 
 from __future__ import annotations
