@@ -1,0 +1,47 @@
+"""The only package that checks what a user passes in.
+
+Whatever comes back from here is proved: the kernels run without bounds checks on it. Errors name the argument, the row
+and the value, and are raised before anything is changed.
+"""
+
+from fastlin.validation.arrays import as_cutoff, as_finite, as_positive, as_real, as_vector, as_weights
+from fastlin.validation.labels import as_classes, as_groups, as_labels, as_positions, class_factors, class_weights
+from fastlin.validation.parameters import (
+    as_callback,
+    as_dtype,
+    as_generator,
+    as_jobs,
+    one_of,
+    real_number,
+    whole_number,
+)
+from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, check_values
+from fastlin.validation.texts import as_texts
+
+__all__ = [
+    "LIMITS",
+    "WIDEST",
+    "Rows",
+    "as_callback",
+    "as_classes",
+    "as_cutoff",
+    "as_dtype",
+    "as_finite",
+    "as_generator",
+    "as_groups",
+    "as_jobs",
+    "as_labels",
+    "as_positions",
+    "as_positive",
+    "as_real",
+    "as_rows",
+    "as_texts",
+    "as_vector",
+    "as_weights",
+    "check_values",
+    "class_factors",
+    "class_weights",
+    "one_of",
+    "real_number",
+    "whole_number",
+]

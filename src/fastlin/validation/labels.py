@@ -1,0 +1,159 @@
+"""Labels and their weights, groups of rows and places within them."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from fastlin.validation.parameters import one_of, real_number
+
+
+def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """(classes, codes): the sorted distinct labels, and each row's place among them."""
+    if y is None:
+        raise ValueError(f"{estimator} requires {name} to be passed, but the target {name} is None")
+    if sp.issparse(y):
+        raise TypeError(f"{name} must be a vector of labels, got a sparse matrix")
+    if getattr(getattr(y, "dtype", None), "kind", None) == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "
+            f"{name} has {len(y)}"
+        )
+    if y.dtype.kind == "f":
+        finite = np.isfinite(y)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f"Input {name} contains {'NaN' if np.isnan(y[row]) else 'infinity'} at row {row}")
+        fraction = y != np.floor(y)
+        if fraction.any():
+            row = int(np.argmax(fraction))
+            raise ValueError(f"Unknown label type: continuous. {name} holds {y[row]} at row {row}; labels are discrete")
+    if y.dtype.kind in "iub":
+        classes, codes = _encode_integers(y)
+    elif y.dtype.kind in "OUST":
+        classes, codes = _encode_objects(y, name)
+    else:
+        if y.dtype.kind in "mM" and np.isnat(y).any():
+            raise ValueError(f"{name} holds NaT at row {int(np.argmax(np.isnat(y)))}")
+        classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int32, copy=False)
+
+
+def as_classes(classes: Any) -> NDArray[Any]:
+    """Announced labels, sorted and distinct."""
+    if not np.size(classes):
+        raise ValueError("classes must hold at least one label")
+    return as_labels(classes, len(classes), estimator="partial_fit", name="classes")[0]
+
+
+def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """A table over the range of the labels, where that is short; no sorting of the rows."""
+    low, high = int(y.min()), int(y.max())
+    if y.dtype.kind == "b" or high - low > 4 * len(y) + 1000 or high > np.iinfo(np.int64).max:
+        return np.unique(y, return_inverse=True)
+    offsets = np.subtract(y, low, dtype=np.int64, casting="unsafe")
+    present = np.bincount(offsets, minlength=1) > 0
+    places = np.cumsum(present) - 1
+    return (np.flatnonzero(present) + low).astype(y.dtype), places[offsets]
+
+
+def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Hash the labels, sort only the distinct ones."""
+    values = y.tolist()
+    try:
+        ordered = sorted(set(values))
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {kinds}") from error
+    if not any(all(isinstance(label, kind) for label in ordered) for kind in (str, bytes, bool, numbers.Integral)):
+        odd = next((label for label in ordered if not isinstance(label, str | numbers.Integral)), ordered[0])
+        raise ValueError(f"Unknown label type: {name} holds {odd!r}; give labels as strings or as integers")
+    place = {label: code for code, label in enumerate(ordered)}
+    return np.array(ordered, dtype=y.dtype), np.fromiter((place[value] for value in values), np.int64, len(values))
+
+
+def as_groups(group_sizes: Any, n_rows: int) -> NDArray[np.int64]:
+    """Where the group of each instance starts among n rows, and n: from the number of rows of each group."""
+    sizes = _whole_vector(group_sizes, "group_sizes")
+    wrong = (sizes < 1) | (sizes > n_rows)
+    if wrong.any():
+        group = int(np.argmax(wrong))
+        needed = "a group has at least one row" if sizes[group] < 1 else f"X has {n_rows} rows"
+        raise ValueError(f"group_sizes holds {sizes[group]} for group {group}; {needed}")
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes.astype(np.int64), out=starts[1:])
+    if starts[-1] != n_rows:
+        raise ValueError(f"the {len(sizes)} group_sizes add up to {starts[-1]}, but X has {n_rows} rows")
+    return starts
+
+
+def as_positions(y: Any, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of the right row within each group."""
+    places, sizes = _whole_vector(y, "y"), np.diff(starts)
+    if len(places) != len(sizes):
+        raise ValueError(f"y has {len(places)} entries, group_sizes has {len(sizes)}: one position for each group")
+    wrong = (places < 0) | (places >= sizes)
+    if wrong.any():
+        group = int(np.argmax(wrong))
+        raise ValueError(f"y holds {places[group]} for group {group}, which has the positions 0 to {sizes[group] - 1}")
+    return places.astype(np.int64)
+
+
+def _whole_vector(values: Any, name: str) -> NDArray[Any]:
+    """A vector of integers of any width."""
+    if sp.issparse(values):
+        raise TypeError(f"{name} must be a vector of whole numbers, got a sparse matrix")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a vector of whole numbers: {error}") from error
+    if array.ndim != 1:
+        found = f"shape {array.shape}" if array.ndim else repr(values)
+        raise ValueError(f"{name} must be a vector of whole numbers, got {found}")
+    if len(array) and array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold whole numbers, got {array.dtype} {array.tolist()[0]!r}, …")
+    return array
+
+
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
+) -> NDArray[np.float64] | None:
+    """What the weights of the rows of each class are multiplied by; `strict`: one for a label that y lacks is an error.
+
+    None stands for ones.
+    """
+    if class_weight is None:
+        return None
+    factors = np.ones(len(classes))
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, ["balanced"])
+        return len(codes) / (len(classes) * np.maximum(np.bincount(codes, minlength=len(classes)), 1))
+    if not isinstance(class_weight, dict):
+        raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    for place, label in enumerate(classes.tolist()):
+        weight = class_weight.get(label, 1.0)
+        factors[place] = real_number(f"class_weight[{label!r}]", weight, at_least=0, at_most=1e100)
+    unknown = set(class_weight) - set(classes.tolist())
+    if strict and unknown:
+        raise ValueError(f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y")
+    return factors
+
+
+def class_weights(
+    class_weight: Any,
+    classes: NDArray[Any],
+    codes: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    strict: bool,
+) -> NDArray[np.float64] | None:
+    """The sample weights times their classes' weights."""
+    factors = class_factors(class_weight, classes, codes, strict)
+    if factors is None:
+        return weights
+    return factors[codes] if weights is None else factors[codes] * weights

@@ -1,0 +1,86 @@
+"""Parameters of estimators."""
+
+import difflib
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from fastlin.validation.rows import LIMITS
+
+
+def one_of(name: str, value: Any, options: Iterable[Any]) -> Any:
+    """`value`, if it is one of the options."""
+    options = list(options)
+    if any(value is option or (isinstance(value, str) and value == option) for option in options):
+        return value
+    close = difflib.get_close_matches(str(value), [option for option in options if isinstance(option, str)], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}{hint}")
+
+
+def real_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -np.inf,
+    at_least: float = -np.inf,
+    at_most: float = np.inf,
+    below: float | None = None,
+) -> float:
+    """`value` as a float, inside its bounds; NaN is outside of all."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    number = float(value)
+    if not max(above, at_least) <= number <= at_most or number == above or (below is not None and number >= below):
+        bounds = [f"> {above:g}"] if above > -np.inf else []
+        bounds += [f">= {at_least:g}"] if at_least > -np.inf else []
+        bounds += [f"<= {at_most:g}"] if at_most < np.inf else []
+        bounds += [f"< {below:g}"] if below is not None else []
+        raise ValueError(f"{name} must be {' and '.join(bounds)}, got {value!r}")
+    return number
+
+
+def whole_number(name: str, value: Any, at_least: int) -> int:
+    """`value` as an int, at least so large."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if not at_least <= int(value) < 2**62:
+        raise ValueError(f"{name} must be at least {at_least} and below 2**62, got {value!r}")
+    return int(value)
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """float32 or float64, or None for the type of X."""
+    if dtype is None:
+        return None
+    try:
+        kind = np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}") from error
+    if kind not in LIMITS:
+        raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
+    return kind
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A PCG64 generator from a seed, a RandomState, a Generator or None."""
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    elif random_state is not None:
+        whole_number("random_state", random_state, 0)
+    return np.random.Generator(np.random.PCG64(random_state))
+
+
+def as_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None, a number of threads, or -1 for one each processor; got {n_jobs!r}")
+
+
+def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+    return callback

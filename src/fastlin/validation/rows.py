@@ -1,0 +1,258 @@
+"""Matrices of any kind as rows that kernels may trust."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from fastlin.engine import check
+
+LIMITS = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
+WIDEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, no index twice in a row.
+
+    The rows are sorted, unless they came as they are by `as_rows(X, in_order=False)`.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    n_columns: int
+    negative: bool
+    zeros: bool
+    largest: float
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        return int(self.indptr[-1])
+
+    def matrix(self) -> sp.csr_array:
+        """The rows as scipy knows them, sharing the arrays."""
+        return sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))
+
+    def take(self, rows: NDArray[np.int64]) -> "Rows":
+        """A copy of some of the rows."""
+        return self._like(self.matrix()[rows])
+
+    def first(self, n_columns: int) -> "Rows":
+        """A copy without the columns after the first so many."""
+        return replace(self._like(self.matrix()[:, :n_columns]), n_columns=n_columns)
+
+    def columns(self, columns: NDArray[np.int64]) -> "Rows":
+        """A copy of some of the columns, in the order given, which rises."""
+        matrix = sp.csr_array(
+            (self.values[: self.nnz], self.indices[: self.nnz], self.indptr), (len(self), self.n_columns)
+        )
+        return replace(self._like(matrix[:, columns]), n_columns=len(columns))
+
+    def without_zeros(self) -> "Rows":
+        """A copy without explicit zeros."""
+        matrix = sp.csr_array(
+            (self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns)
+        )
+        matrix.eliminate_zeros()
+        return self._like(matrix)
+
+    def _like(self, matrix: Any) -> "Rows":
+        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+        return replace(self, indptr=indptr, indices=indices, values=matrix.data)
+
+    def astype(self, dtype: np.dtype[Any]) -> "Rows":
+        """The same rows with values of another type; the index arrays are shared."""
+        if self.values.dtype == dtype:
+            return self
+        return replace(self, values=self.values.astype(dtype))
+
+
+def as_rows(
+    X: Any,
+    *,
+    dtype: np.dtype[Any] | None = None,
+    name: str = "X",
+    nonnegative: bool = False,
+    in_order: bool = True,
+) -> Rows:
+    """Prove X, any matrix scikit-learn accepts, and return it as rows; a canonical CSR is not copied.
+
+    `dtype` is the type of the weights that will meet the rows; it sets the largest |x| allowed. None: the rows' own.
+    `in_order=False`: indices of a CSR may be in any order, and then are left in it unless some occur twice in a row.
+    """
+    if not sp.issparse(X):
+        if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+            raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
+        try:
+            X = check_array(
+                X,
+                accept_sparse=True,
+                dtype=(np.float64, np.float32),
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+                ensure_min_features=0,
+                input_name=name,
+            )
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{name}: {error}") from error
+    if X.ndim != 2:
+        raise ValueError(f"Expected a 2-dimensional {name}, got {X.ndim} dimension(s)")
+    n_rows, n_columns = X.shape
+    if n_rows < 1:
+        raise ValueError(f"Found {name} with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if n_columns < 1:
+        raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if n_columns > WIDEST:
+        raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
+    return check_values(_prove(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
+
+
+def check_values(
+    rows: Rows,
+    *,
+    dtype: np.dtype[Any] | None = None,
+    name: str = "X",
+    nonnegative: bool = False,
+    start: int = 0,
+) -> Rows:
+    """Proved rows, if their values suit weights of a type and, should they be counts, none is negative.
+
+    `start` is the number of the first, for messages.
+    """
+    limit = LIMITS[rows.values.dtype if dtype is None else np.dtype(dtype)]
+    if rows.largest > limit and (found := np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)).size:
+        advice = f"larger than {limit:g}, the limit of these weights' type"
+        place = _where(rows.indptr, rows.indices, int(found[0]), start)
+        raise ValueError(f"{name} holds {rows.values[found[0]]:g} {place}: {advice}")
+    if nonnegative and rows.negative and (found := np.flatnonzero(rows.values[: rows.nnz] < 0)).size:
+        place = _where(rows.indptr, rows.indices, int(found[0]), start)
+        value = f"{rows.values[found[0]]:g}"
+        raise ValueError(f"Negative values in data: {name} holds {value} {place}; counts cannot be negative")
+    return rows
+
+
+def _to_csr(X: Any, name: str) -> Any:
+    """X as a CSR. scipy converts without checking indices, so they are checked before."""
+    if not sp.issparse(X):
+        return sp.csr_array(X)
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}")
+    if X.dtype.kind in "mM":
+        raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
+    if X.dtype.kind not in "fiub":
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} has dtype {X.dtype}, which does not convert to numbers") from error
+    if X.format == "dok":
+        for row, column in X.keys():  # noqa: SIM118 - a dok is no dict
+            if not (0 <= row < X.shape[0] and 0 <= column < X.shape[1]):
+                raise ValueError(f"{name} holds an entry at row {row}, column {column}, outside its shape {X.shape}")
+    elif X.format == "coo":
+        for axis, (what, index) in enumerate((("row", X.row), ("column", X.col))):
+            _same_length(name, **{f"{what} indices": index, "values": X.data})
+            wrong = (index < 0) | (index >= X.shape[axis])
+            if wrong.any():
+                entry = int(np.argmax(wrong))
+                raise ValueError(f"{name}: entry {entry} has {what} index {index[entry]}, outside [0, {X.shape[axis]})")
+    elif X.format == "csc":
+        _same_length(name, indices=X.indices, data=X.data)
+        _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), X.shape[1], X.shape[0], name, "column")
+    elif X.format == "bsr":
+        if X.data.ndim != 3 or 0 in X.data.shape[1:]:
+            raise ValueError(f"{name}.data must hold blocks of at least 1 × 1, got shape {X.data.shape}")
+        height, width = X.blocksize
+        _same_length(name, indices=X.indices, data=X.data)
+        rows, columns = X.shape[0] // height, X.shape[1] // width
+        _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), rows, columns, name, "block row")
+    elif X.format == "lil":
+        _same_length(name, rows=X.rows, data=X.data, shape=range(X.shape[0]))
+        for row, (indices, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            if len(indices) != len(values):
+                raise ValueError(f"{name}: lengths differ in row {row}: indices {len(indices)}, values {len(values)}")
+    elif X.format == "dia":
+        _same_length(name, offsets=X.offsets, diagonals=X.data)
+        if X.data.ndim != 2 or (np.abs(X.offsets.astype(float)) > max(X.shape)).any():
+            raise ValueError(f"{name} holds diagonals outside its shape {X.shape}")
+    if X.format == "csr":
+        return X
+    try:
+        wide = X if X.dtype.kind == "f" else X.astype(np.float64)  # scipy adds duplicates up in the type they have
+        return wide.tocsr()
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        raise ValueError(f"{name} is a malformed {X.format} matrix: {error}") from error
+
+
+def _prove(X: Any, name: str, in_order: bool = True) -> Rows:
+    _same_length(name, indices=X.indices, data=X.data)
+    n_rows, n_columns = X.shape
+    indptr, indices, values, facts = _prove_compressed(X.indptr, X.indices, X.data, n_rows, n_columns, name, "row")
+    canonical, negative, zeros, largest = facts
+    if canonical or not (in_order or _repeated(indptr, indices, n_columns)):
+        return Rows(indptr, indices, values, n_columns, negative, zeros, largest)
+    nnz = int(indptr[-1])
+    copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
+    copy.sum_duplicates()
+    return _prove(copy, name)
+
+
+def _prove_compressed(
+    indptr: Any, indices: Any, values: Any, n_lines: int, width: int, name: str, axis: str
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], tuple[bool, bool, bool, float]]:
+    """The three arrays of a compressed matrix in the engine's types, and what `check.prove` learnt of them."""
+    indptr, indices, values = np.asarray(indptr), np.asarray(indices), np.asarray(values)
+    for what, array in (("indptr", indptr), ("indices", indices)):
+        if array.dtype.kind not in "iu" or array.ndim != 1:
+            raise ValueError(
+                f"{name}.{what} must be a vector of integers, got dtype {array.dtype}, shape {array.shape}"
+            )
+    if values.ndim != 1:
+        raise ValueError(f"{name}.data must be a vector, got shape {values.shape}")
+    if len(indptr) != n_lines + 1:
+        raise ValueError(f"{name}.indptr has {len(indptr)} entries; {n_lines} {axis}s need {n_lines + 1}")
+    used = indices[: max(0, int(indptr[-1]))]
+    if indices.dtype != np.int32 and len(used) and (used.min() < 0 or used.max() >= width):  # before they wrap
+        position = int(np.flatnonzero((used < 0) | (used >= width))[0])
+        line = int(np.searchsorted(indptr, position, side="right")) - 1
+        raise ValueError(f"{name} holds index {used[position]} in {axis} {line}, outside [0, {width})")
+    half = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+    pointers = np.require(indptr, np.int64, ["C", "A"])
+    columns = np.require(indices, np.int32, ["C", "A"])
+    reals = np.require(values, np.float32 if half else np.float64, ["C", "A"])
+    fault, line, position, canonical, negative, zeros, largest = check.prove(pointers, columns, reals, width)
+    if fault == check.INDPTR_START:
+        raise ValueError(f"{name}.indptr must start at 0, not at {pointers[0]}")
+    if fault == check.INDPTR_ORDER:
+        raise ValueError(f"{name}.indptr falls from {pointers[line]} to {pointers[line + 1]} at {axis} {line}")
+    if fault == check.INDPTR_END:
+        end = pointers[line + 1]
+        raise ValueError(f"{name}.indptr points to {end} at {axis} {line}, but there are {len(columns)} values")
+    if fault == check.INDEX_RANGE:
+        raise ValueError(f"{name} holds index {columns[position]} in {axis} {line}, outside [0, {width})")
+    if fault == check.NOT_FINITE:
+        kind = "NaN" if np.isnan(reals[position]) else "infinity"
+        raise ValueError(f"Input {name} contains {kind} {_where(pointers, columns, position)}")
+    return pointers, columns, reals, (canonical, negative, zeros, largest)
+
+
+def _repeated(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> bool:
+    return check.repeats(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
+
+
+def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int, start: int = 0) -> str:
+    row = start + int(np.searchsorted(indptr, position, side="right")) - 1
+    return f"at row {row}, column {indices[position]}"
+
+
+def _same_length(name: str, **arrays: Any) -> None:
+    lengths = {what: len(array) for what, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{name}: lengths differ: " + ", ".join(f"{what} {n}" for what, n in lengths.items()))
