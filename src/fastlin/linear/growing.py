@@ -3,9 +3,11 @@
 from abc import ABC
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
-from fastlin.linear.base import Infer, Readable, Scorer, SparseClassifier
+from fastlin.linear.base import Infer, Readable, Scorer, SparseClassifier, dense_scorer
+from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
 
 
@@ -42,3 +44,16 @@ def known_only(scorer: Scorer, n_features: int) -> Scorer:
         scorer.forward(rows.first(n_features) if rows.n_columns > n_features else rows, infer)
 
     return Scorer(scorer.width, forward)
+
+
+def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
+    """For weights whose columns may be more than the labels, and in another order."""
+    scorer, order = dense_scorer(state.columns(), state.lanes(), n_jobs), state.order
+    if len(order) < scorer.width or len(state.rank()):
+        every = scorer
+
+        def forward(rows: Rows, infer: Infer) -> None:
+            every.forward(rows, lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop))
+
+        scorer = Scorer(len(order), forward)
+    return known_only(scorer, len(state.weights))

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import store, validation
 from fastlin.data import Corpus
 from fastlin.linear.base import (
-    Infer,
     Readable,
     Scorer,
     Whole,
@@ -25,13 +24,12 @@ from fastlin.linear.base import (
     sparse_scorer,
     width_of,
 )
-from fastlin.linear.growing import GrowingClassifier, known_only
+from fastlin.linear.growing import GrowingClassifier, grown_scorer, known_only
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.optim.course import Course, Keeper
-from fastlin.optim.epochs import Data, Source, Stopping, count_only, train
+from fastlin.optim.epochs import Stopping, count_only, train
 from fastlin.optim.state import OnlineState
-from fastlin.optim.streams import Stream
 from fastlin.validation import Rows
 
 
@@ -142,7 +140,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
             members, chosen = shares(codes, self.validation_fraction, generator)
             held = rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen]
         own = np.arange(len(classes), dtype=np.int32)
-        data = _source(rows, codes, weights, members, own, options, generator, keeper.course)
+        data = options.source(rows, codes, weights, members, own, generator, keeper.course)
         if not data.counted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         check_rate(options.rule, 0, data.counted())
@@ -206,7 +204,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
         dtype = self._dtype(rows) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        data = _source(rows, codes, weights, None, places(known, seen), options, generator, Course())
+        data = options.source(rows, codes, weights, None, places(known, seen), generator, Course())
         check_rate(options.rule, 0 if first else self.t_ - 1, data.counted())
 
         if first:
@@ -416,37 +414,3 @@ class OnlineClassifier(GrowingClassifier, ABC):
         coef, intercept = self._sparse.coef, self._sparse.intercept
         scorer = sparse_scorer(coef, intercept) if sp.issparse(coef) else dense_scorer(coef.T, intercept, self.n_jobs)
         return known_only(scorer, coef.shape[1])
-
-
-def _source(
-    rows: Readable,
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    members: NDArray[np.int64] | None,
-    places: NDArray[np.int32],
-    options: Options,
-    generator: np.random.Generator,
-    course: Course,
-) -> Source:
-    """The data of epochs: `places` are the labels' among the model's, `weights` one a row, or of a corpus one a label.
-
-    Without `members`, all rows are learnt from.
-    """
-    if isinstance(rows, Corpus):
-        batch_size = int(options.rule["batch_size"][0])
-        return Stream(rows, places, weights, members, options.sampling, generator, options.dtype, batch_size, course)
-    members = np.arange(len(rows)) if members is None else members
-    return Data(rows, places[codes], weights, members, options.sampling, generator)
-
-
-def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
-    """For weights whose columns may be more than the labels, and in another order."""
-    scorer, order = dense_scorer(state.columns(), state.lanes(), n_jobs), state.order
-    if len(order) < scorer.width or len(state.rank()):
-        every = scorer
-
-        def forward(rows: Rows, infer: Infer) -> None:
-            every.forward(rows, lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop))
-
-        scorer = Scorer(len(order), forward)
-    return known_only(scorer, len(state.weights))

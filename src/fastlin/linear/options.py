@@ -8,9 +8,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.data import Corpus
 from fastlin.engine import online
-from fastlin.optim.epochs import Stopping
+from fastlin.linear.base import Readable
+from fastlin.optim.course import Course
+from fastlin.optim.epochs import Data, Source, Stopping
 from fastlin.optim.state import FTRL, GRADIENT, PEGASOS, rule_of
+from fastlin.optim.streams import Stream
 from fastlin.validation import LIMITS, real_number, whole_number
 
 
@@ -22,6 +26,26 @@ class Options:
     stopping: Stopping
     sampling: str
     dtype: np.dtype[Any]
+
+    def source(
+        self,
+        rows: Readable,
+        codes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        members: NDArray[np.int64] | None,
+        places: NDArray[np.int32],
+        generator: np.random.Generator,
+        course: Course,
+    ) -> Source:
+        """The data of epochs: `places` are the labels' in the model, `weights` one a row, or of a corpus one a label.
+
+        Without `members`, all rows are learnt from.
+        """
+        if isinstance(rows, Corpus):
+            size = int(self.rule["batch_size"][0])
+            return Stream(rows, places, weights, members, self.sampling, generator, self.dtype, size, course)
+        members = np.arange(len(rows)) if members is None else members
+        return Data(rows, places[codes], weights, members, self.sampling, generator)
 
 
 def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> Options:
