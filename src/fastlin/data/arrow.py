@@ -31,7 +31,7 @@ def pyarrow() -> Any:
         import pyarrow as pa
         import pyarrow.ipc
     except ImportError as error:
-        raise ImportError("Arrow files need pyarrow: pip install 'fastlin[arrow]'") from error
+        raise ImportError("Parquet and Arrow files need pyarrow: pip install 'fastlin[arrow]'") from error
     return pa
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fastlin.data.arrow import pyarrow
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
 from fastlin.data.sources import File
@@ -32,10 +33,7 @@ def tables(
     file: File, form: str, *, label: Any, text: Any, weight: Any, n_features: int | None, dtype: Any
 ) -> Iterator[Block | Documents]:
     """What a file holds, batch by batch."""
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise ImportError("reading Parquet and Arrow files needs pyarrow: pip install 'fastlin[arrow]'") from error
+    pa = pyarrow()
     row, width = 1, n_features or 1
     try:
         for batch in _parquet(file) if form == "parquet" else _arrow(file):

@@ -91,7 +91,7 @@ def feature_names(vectorizer: Any) -> NDArray[Any] | None:
     """The names of a vectoriser's columns, if it knows them."""
     try:
         return np.asarray(vectorizer.get_feature_names_out(), object)
-    except (AttributeError, NotImplementedError):
+    except AttributeError:
         return None
 
 
