@@ -1,4 +1,4 @@
-"""What all classifiers share: to scikit-learn they are classifiers of sparse rows."""
+"""What all estimators share: to scikit-learn they are estimators, most of them classifiers, of sparse rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -73,44 +73,14 @@ class Whole:
         return Scratch()
 
 
-class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier that is fitted once it knows its labels.
+class SparseEstimator(BaseEstimator, ABC):
+    """An estimator of sparse rows.
 
     It reads rows for its predictions all at once or, of a corpus, a segment at a time: `_parts` hands them out, and
     what `_scorer` returns scores them.
     """
 
     n_features_in_: int
-    classes_: NDArray[Any]
-    coef_: Any
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals."""
-        codes = self._codes(self._checked_rows(X))
-        return self.classes_[codes]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`, which has labels and weights itself.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_samples, n_features), or Corpus
-        y : array of shape (n_samples,)
-            Labels; None with a Corpus.
-        sample_weight : array of shape (n_samples,), optional
-            None with a Corpus.
-        """
-        if not isinstance(X, Corpus):
-            return float(super().score(X, y, sample_weight))
-        refuse_beside_corpus(y=y, sample_weight=sample_weight)
-        classes = labels_of(X)
-        check_kind(self.classes_, classes)
-        right = self.predict(X) == classes[X.codes()]
-        if not X.weighted:
-            return float(np.mean(right))
-        parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
-        total, of_right = np.sum(parts, axis=0)
-        return float(of_right / total)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -118,7 +88,7 @@ class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
+        return hasattr(self, "n_features_in_")
 
     def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
         """Set, or compare, the number of features and their names."""
@@ -127,40 +97,7 @@ class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
         if width != self.n_features_in_:  # X may show scikit-learn another shape than its rows have
             raise ValueError(f"X has {width} features, but {type(self).__name__} expects {self.n_features_in_}")
 
-    def _checked_validation(
-        self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
-    ) -> tuple[Readable, NDArray[np.int32]]:
-        """Rows and codes of validation data; a label that is not learnt has the code −1."""
-        if isinstance(X, Corpus):
-            refuse_beside_corpus("X_val", y_val=y)
-            rows: Readable = X
-            seen, codes = labels_of(X, "X_val"), X.codes()
-        else:
-            if X is None or y is None:
-                raise ValueError("X_val and y_val must be given together")
-            dtype = learnt.dtype if isinstance(learnt, Corpus) else learnt.values.dtype
-            rows = validation.as_rows(X, dtype=dtype, name="X_val")
-            seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
-        if width_of(rows) != width_of(learnt):
-            raise ValueError(f"X_val has {width_of(rows)} features, X has {width_of(learnt)}")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        check_kind(classes, seen)
-        return rows, places(classes, seen)[codes]
-
     # Reading
-
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | Whole:
-        """What to learn from: a corpus, or X, y and weights as one; `wanted` is for `validation.as_rows`."""
-        if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, sample_weight=sample_weight)
-            self._check_width(X, X, reset)
-            labels_of(X)
-            return X
-        rows = validation.as_rows(X, **wanted)
-        self._check_width(X, rows, reset)
-        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
-        weights = validation.as_weights(sample_weight, len(rows))
-        return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
 
     def _wanted(self) -> dict[str, Any]:
         """What `validation.as_rows` has to see to before rows meet the weights."""
@@ -197,6 +134,88 @@ class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
         return whole
 
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+
+    def _become(self, model: Self) -> Self:
+        """Take over all that a copy has learnt, at once: until then, nothing has changed."""
+        self.__dict__ = dict(model.__dict__)
+        return self
+
+
+class SparseClassifier(ClassifierMixin, SparseEstimator):
+    """A classifier that is fitted once it knows its labels."""
+
+    classes_: NDArray[Any]
+    coef_: Any
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals."""
+        codes = self._codes(self._checked_rows(X))
+        return self.classes_[codes]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`, which has labels and weights itself.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : array of shape (n_samples,)
+            Labels; None with a Corpus.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        """
+        if not isinstance(X, Corpus):
+            return float(super().score(X, y, sample_weight))
+        refuse_beside_corpus(y=y, sample_weight=sample_weight)
+        classes = labels_of(X)
+        check_kind(self.classes_, classes)
+        right = self.predict(X) == classes[X.codes()]
+        if not X.weighted:
+            return float(np.mean(right))
+        parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
+        total, of_right = np.sum(parts, axis=0)
+        return float(of_right / total)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _checked_validation(
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
+    ) -> tuple[Readable, NDArray[np.int32]]:
+        """Rows and codes of validation data; a label that is not learnt has the code −1."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus("X_val", y_val=y)
+            rows: Readable = X
+            seen, codes = labels_of(X, "X_val"), X.codes()
+        else:
+            if X is None or y is None:
+                raise ValueError("X_val and y_val must be given together")
+            dtype = learnt.dtype if isinstance(learnt, Corpus) else learnt.values.dtype
+            rows = validation.as_rows(X, dtype=dtype, name="X_val")
+            seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
+        if width_of(rows) != width_of(learnt):
+            raise ValueError(f"X_val has {width_of(rows)} features, X has {width_of(learnt)}")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_kind(classes, seen)
+        return rows, places(classes, seen)[codes]
+
+    # Reading
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | Whole:
+        """What to learn from: a corpus, or X, y and weights as one; `wanted` is for `validation.as_rows`."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            self._check_width(X, X, reset)
+            labels_of(X)
+            return X
+        rows = validation.as_rows(X, **wanted)
+        self._check_width(X, rows, reset)
+        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
+        weights = validation.as_weights(sample_weight, len(rows))
+        return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
+
     def _codes(self, rows: Readable) -> NDArray[np.int64]:
         """Which label each row gets."""
         codes = np.empty(len(rows), np.int64)
@@ -214,15 +233,6 @@ class SparseClassifier(ClassifierMixin, BaseEstimator, ABC):
             shapes = f"coef_ of shape {weights.T.shape}" + ("" if intercept is None else f", {np.shape(intercept)}")
             raise ValueError(f"{shapes} does not fit {width} column(s) of weights and {n_features} features")
         return weights
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-
-    def _become(self, model: Self) -> Self:
-        """Take over all that a copy has learnt, at once: until then, nothing has changed."""
-        self.__dict__ = dict(model.__dict__)
-        return self
 
 
 def checkpoint_of(
