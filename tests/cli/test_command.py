@@ -2,6 +2,7 @@
 
 import io
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -235,7 +236,6 @@ def test_where_nobody_looks_nothing_is_written(monkeypatch):
 
 
 def test_bars_of_rich(monkeypatch):
-    pytest.importorskip("rich")
     assert isinstance(shown_by(progress.Bar, monkeypatch, (10, [1, 2])), str)
 
 
@@ -265,7 +265,6 @@ def test_amounts_and_clocks():
 
 def test_a_terminal_sees_the_progress(folder, tmp_path):
     """A training whose stderr is a terminal shows a line or bars, and prints its summary to stdout as ever."""
-    pty = pytest.importorskip("pty")
     reader, writer = pty.openpty()
     big = tmp_path / "big.tsv"
     big.write_text("".join(f"{label}\t{text}\n" for label, text in documents(300) * 5))

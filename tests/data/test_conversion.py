@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -131,7 +132,6 @@ def test_converted_files_stay(tmp_path, table, storage):
 
 def test_arrow_files_of_others_are_read(tmp_path):
     """Lists of other types, several batches, slices, dictionaries, unsorted and repeated indices: all is converted."""
-    pa = pytest.importorskip("pyarrow")
     indices, values = [[3, 1], [], [2, 2], [0]], [[1, 2], [], [1, 4], [-1]]
     expected = Corpus(np.array([[0, 2, 0, 1], [0, 0, 0, 0], [0, 0, 5, 0], [-1, 0, 0, 0]], float), ["b", "a", "b", "c"])
     for index_type in (pa.uint32(), pa.int64()):

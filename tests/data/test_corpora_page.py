@@ -3,11 +3,8 @@
 import doctest
 from pathlib import Path
 
-import pytest
-
 
 def test_the_page_of_corpora_runs():
-    pytest.importorskip("pyarrow")
     page = Path(__file__).parent.parent.parent / "docs" / "corpora.md"
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     tried = doctest.testfile(str(page), module_relative=False, optionflags=options)

@@ -11,6 +11,7 @@ import time
 import zlib
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from corpus_support import assert_same_corpus, small_corpus
@@ -304,7 +305,6 @@ def test_numpy_reads_the_shards(tmp_path, memory):
 
 
 def test_pyarrow_reads_the_shards(tmp_path, memory):
-    pa = pytest.importorskip("pyarrow")
     memory.write(tmp_path / "corpus", "arrow")
     (place,) = (path for path in (tmp_path / "corpus").iterdir() if path.is_dir())
     batches = []

@@ -1,6 +1,7 @@
 """Strongest features and explanations: what they list is what the model computes with."""
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -158,7 +159,6 @@ def test_names_of_hashed_features():
 
 
 def test_names_of_a_data_frames_columns():
-    pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"length": [1.0, 2, 3, 4], "age": [4.0, 1, 4, 1]})
     model = LogisticRegression().fit(X, [0, 1, 0, 1])
     assert top_features(model, 1)[0].names == ("age",)

@@ -1,11 +1,6 @@
 """Fits of optima that are interrupted and resumed are the fits that never were, bit for bit."""
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 
 import numpy as np
@@ -16,6 +11,7 @@ from fastlin import CandidateClassifier, Corpus, LinearSVC, LogisticRegression
 from fastlin.data import corpus as corpora
 from fastlin.store import ModelFileError, read_archive, write_archive
 from fastlin.store.values import decode, encode
+from kills import check_kills
 from support import refused, text_like
 
 LEARNT = ("coef_", "intercept_", "n_iter_", "converged_", "certificate_", "objective_")
@@ -328,38 +324,13 @@ np.savez(sys.argv[3], coef=model.coef_, intercept=model.intercept_, history=hist
 """
 
 
-def run_until(seconds, *arguments):
-    """Run the script; kill it after so many seconds of having a checkpoint."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__) + "/..", *sys.path])}
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, arguments)], env=environment)
-    while seconds is not None and process.poll() is None and not os.path.exists(arguments[1]):
-        time.sleep(0.002)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    return process.returncode
-
-
-def check_kills(kind, delays, folder):
-    """However often it is killed, the last fit is the one that was not."""
-    assert run_until(None, kind, folder / "whole", folder / "whole.npz") == 0
-    for number, delay in enumerate(delays):
-        assert run_until(delay, kind, folder / "cut", folder / f"{number}.npz") in (0, -signal.SIGKILL)
-    assert run_until(None, kind, folder / "cut", folder / "cut.npz") == 0
-    with np.load(folder / "whole.npz") as whole, np.load(folder / "cut.npz") as cut:
-        for name in whole:
-            np.testing.assert_array_equal(whole[name], cut[name])
-
-
 @pytest.mark.parametrize("kind", ["SVM", "lbfgs"])
 def test_kill_9_and_resume(kind, tmp_path):
-    check_kills(kind, (0.05,), tmp_path)
+    check_kills(SCRIPT, kind, (0.05,), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["SVM", "auto", "newton", "lbfgs", "cg"])
 @pytest.mark.parametrize("seed", range(4))
 def test_kill_9_at_random_times_and_resume(kind, seed, tmp_path):
-    check_kills(kind, np.random.default_rng(seed).uniform(0, 0.3, 5), tmp_path)
+    check_kills(SCRIPT, kind, np.random.default_rng(seed).uniform(0, 0.3, 5), tmp_path)

@@ -1,11 +1,5 @@
 """A fit killed at any time and resumed is the fit that was never killed, bit for bit."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 
@@ -13,6 +7,7 @@ from fastlin import Corpus, SGDClassifier
 from fastlin.data import corpus as corpora
 from fastlin.optim import epochs
 from fastlin.store import ModelFileError
+from kills import check_kills
 from support import ONLINE_OPTIONS, assert_same_bits, make_option, refused, text_like
 
 every_option = pytest.mark.parametrize("name", ONLINE_OPTIONS)
@@ -189,38 +184,13 @@ np.savez(sys.argv[3], coef=model.coef_, intercept=model.intercept_, losses=[r["l
 """
 
 
-def run_until(seconds, *arguments):
-    """Run the script; kill it after so many seconds of having a checkpoint."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__) + "/..", *sys.path])}
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, arguments)], env=environment)
-    while seconds is not None and process.poll() is None and not os.path.exists(arguments[1]):
-        time.sleep(0.002)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    return process.returncode
-
-
-def check_kills(kind, delays, folder):
-    """However often it is killed, the last fit is the one that was not."""
-    assert run_until(None, kind, folder / "whole", folder / "whole.npz") == 0
-    for number, delay in enumerate(delays):
-        assert run_until(delay, kind, folder / "cut", folder / f"{number}.npz") in (0, -signal.SIGKILL)
-    assert run_until(None, kind, folder / "cut", folder / "cut.npz") == 0
-    with np.load(folder / "whole.npz") as whole, np.load(folder / "cut.npz") as cut:
-        for name in whole:
-            np.testing.assert_array_equal(whole[name], cut[name])
-
-
 @pytest.mark.parametrize("kind", ["memory", "corpus"])
 def test_kill_9_and_resume(kind, tmp_path):
-    check_kills(kind, (0.01,), tmp_path)
+    check_kills(SCRIPT, kind, (0.01,), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "corpus"])
 @pytest.mark.parametrize("seed", range(10))
 def test_kill_9_at_random_times_and_resume(kind, seed, tmp_path):
-    check_kills(kind, np.random.default_rng(seed).uniform(0, 0.05, 5), tmp_path)
+    check_kills(SCRIPT, kind, np.random.default_rng(seed).uniform(0, 0.05, 5), tmp_path)

@@ -8,6 +8,7 @@ import resource
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 import sklearn.base
@@ -214,7 +215,6 @@ def test_what_was_set_and_what_warned_comes_back_in_silence(path):
 
 
 def test_names_of_columns_come_back(path):
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
     for model in (fastlin.LogisticRegression(tol=1e-2), fastlin.Perceptron(), fastlin.LogCountRatio()):
         loaded = again(fitted(model, frame, CODES), path)
