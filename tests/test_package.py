@@ -44,7 +44,7 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
     "TfidfVectorizer": (*TERMS, "idf_"),
 }
 # from the top: a module may import from its own room and from those below it
-LAYERS = ["__main__", "cli", "demo", "__init__", "inspect", "select", "linear", "optim", "losses", "text"]
+LAYERS = ["__main__", "cli", "demo", "__init__", "inspect", "select", "cluster", "linear", "optim", "losses", "text"]
 LAYERS += ["data", "store", "run", "validation", "engine"]
 MODELS = """
 import sys
