@@ -26,6 +26,7 @@ KERNELS = (
     "conjunctions",
     "documents",
     "dual",
+    "expectation",
     "gains",
     "layout",
     "likelihood",

@@ -6,6 +6,7 @@ from fastlin.engine import conjunctions as conjunctions
 from fastlin.engine import cpu as cpu
 from fastlin.engine import documents as documents
 from fastlin.engine import dual as dual
+from fastlin.engine import expectation as expectation
 from fastlin.engine import gains as gains
 from fastlin.engine import layout as layout
 from fastlin.engine import likelihood as likelihood

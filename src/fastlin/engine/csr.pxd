@@ -1,6 +1,6 @@
 """A sparse row: score it against the weights W[V, K], add it to them, its norm."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 ctypedef fused real:
     float
@@ -41,6 +41,36 @@ cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t
         fastlin_score_double_float(out, W, K, indices, values, m, ahead, m_ahead)
     else:
         fastlin_score_double_double(out, W, K, indices, values, m, ahead, m_ahead)
+
+
+cdef inline void score_rows(const int64_t* indptr, const int32_t* indices, const number* values, Py_ssize_t n,
+                            const real* W, Py_ssize_t K, const double* bias, real* raw, double* scores,
+                            bint more) noexcept nogil:
+    """scores[i] = Wᵀx_i + bias of n rows, where `values` and `indices` begin at the first; `more`: += Wᵀx_i."""
+    cdef Py_ssize_t i, k, follows
+    cdef int64_t p, m, ahead, m_ahead
+    cdef double* row = scores
+    for i in range(n):
+        p = indptr[i] - indptr[0]
+        m = indptr[i + 1] - indptr[i]
+        ahead = p + m if i + 1 < n else p
+        m_ahead = indptr[i + 2] - indptr[i + 1] if i + 1 < n else 0
+        if more:
+            if m == 0:
+                row += K
+                continue
+            follows = i + 1                    # the next that is not empty
+            while follows < n and m_ahead == 0:
+                m_ahead = indptr[follows + 1] - indptr[follows]
+                follows += 1
+        if m == 0 and m_ahead == 0:
+            for k in range(K):
+                row[k] = bias[k]
+        else:
+            score_row(raw, W, K, indices + p, values + p, m, indices + ahead, m_ahead)
+            for k in range(K):
+                row[k] = raw[k] + (row[k] if more else bias[k])
+        row += K
 
 
 cdef inline void add_row(real* W, Py_ssize_t K, const int32_t* indices, const number* values,

@@ -5,6 +5,7 @@ them; libm's cost 20 cycles a label, which at K = 20 is as much as the sparse wo
 stay within 2 ulp of the true value (tests/test_mathx.py, against mpmath).
 """
 
+from libc.float cimport DBL_MIN
 from libc.math cimport exp, fabs, log, log1p
 from libc.stdint cimport int64_t, uint64_t
 
@@ -56,6 +57,23 @@ cdef inline double logarithm(double x) noexcept nogil:
     p = p * z + 2.0 / 5.0
     p = p * z + 2.0 / 3.0
     return n * 6.93147180369123816490e-01 + (2.0 * s + (s * z * p + n * 1.90821492927058770002e-10))
+
+
+cdef inline bint logarithms(double* x, Py_ssize_t n) noexcept nogil:
+    """x = log x, −∞ for what is not positive; says whether there was any. Fast while all are normal numbers."""
+    cdef Py_ssize_t i
+    cdef int unusual = 0
+    cdef bint impossible = False
+    for i in range(n):
+        unusual |= x[i] < DBL_MIN
+    if not unusual:
+        for i in range(n):
+            x[i] = logarithm(x[i])
+        return False
+    for i in range(n):
+        impossible = impossible or x[i] <= 0
+        x[i] = log(x[i] if x[i] > 0 else 0.0) if x[i] < DBL_MIN else logarithm(x[i])
+    return impossible
 
 
 cdef inline double highest(const double* s, Py_ssize_t K) noexcept nogil:

@@ -8,7 +8,7 @@ result has the same bits for every number of threads.
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.csr cimport fetch_add_row, prefetch, real, score_row, number
+from fastlin.engine.csr cimport fetch_add_row, number, prefetch, real, score_rows
 from fastlin.engine.mathx cimport logarithm
 
 
@@ -32,28 +32,12 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             Py_ssize_t start, Py_ssize_t stop, const real[:, ::1] W, const double[::1] bias, real[::1] raw,
             double[:, ::1] scores, bint more=False):
     """scores[i − start] = Wᵀx_i + bias, where `values` and `indices` begin at row `start`; `more`: += Wᵀx_i."""
-    cdef Py_ssize_t K = W.shape[1], k
-    cdef int64_t i, base = indptr[start], p, m, ahead, m_ahead, follows
+    cdef bint some = indices.shape[0] > 0
+    if start == stop:
+        return
     with nogil:
-        for i in range(start, stop):
-            p = indptr[i] - base
-            m = indptr[i + 1] - indptr[i]
-            ahead = p + m if i + 1 < stop else p
-            m_ahead = indptr[i + 2] - indptr[i + 1] if i + 1 < stop else 0
-            if more:
-                if m == 0:
-                    continue
-                follows = i + 1                # the next that is not empty
-                while follows < stop and m_ahead == 0:
-                    m_ahead = indptr[follows + 1] - indptr[follows]
-                    follows += 1
-            if m == 0 and m_ahead == 0:
-                for k in range(K):
-                    scores[i - start, k] = bias[k]
-                continue
-            score_row(&raw[0], &W[0, 0], K, &indices[0] + p, &values[0] + p, m, &indices[0] + ahead, m_ahead)
-            for k in range(K):
-                scores[i - start, k] = raw[k] + (scores[i - start, k] if more else bias[k])
+        score_rows(&indptr[start], &indices[0] if some else NULL, &values[0] if some else NULL, stop - start,
+                   &W[0, 0] if some else NULL, W.shape[1], &bias[0], &raw[0], &scores[0, 0], more)
 
 
 def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,

@@ -4,10 +4,7 @@ from libc.math cimport log
 from libc.stdint cimport int64_t
 
 from fastlin.engine.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss
-from fastlin.engine.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
-
-
-cdef double SMALLEST_NORMAL = 2.2250738585072014e-308
+from fastlin.engine.mathx cimport exponentials, highest, log1pexp, logarithms, sigmoid
 
 
 cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
@@ -113,29 +110,15 @@ def smoothed_logs(const double[:, ::1] counts, const double[::1] prior, const do
 
     In stretches that stay in cache: add, take logarithms as of one long vector however few labels there are, subtract.
     """
-    cdef Py_ssize_t j, k, i, K = counts.shape[1], start = 0, stop
-    cdef double value
-    cdef double* flat
-    cdef int unusual
+    cdef Py_ssize_t j, k, K = counts.shape[1], start = 0, stop
     cdef bint impossible = False
     with nogil:
         while start < counts.shape[0]:
             stop = start + 64 if start + 64 < counts.shape[0] else counts.shape[0]
-            flat = &logs[start, 0]
-            unusual = 0
             for j in range(start, stop):
                 for k in range(K):
-                    value = counts[j, k] + prior[j]
-                    unusual |= value < SMALLEST_NORMAL
-                    logs[j, k] = value
-            if not unusual:
-                for i in range((stop - start) * K):
-                    flat[i] = logarithm(flat[i])
-            else:
-                for i in range((stop - start) * K):
-                    impossible = impossible or flat[i] <= 0
-                    value = flat[i] if flat[i] > 0 else 0.0
-                    flat[i] = log(value) if value < SMALLEST_NORMAL else logarithm(value)
+                    logs[j, k] = counts[j, k] + prior[j]
+            impossible |= logarithms(&logs[start, 0], (stop - start) * K)
             for j in range(start, stop):
                 for k in range(K):
                     logs[j, k] -= log_totals[k]

@@ -1,0 +1,86 @@
+"""The climb of EM to a maximum of its bound: when it ends, what it notes, and components that die on the way."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fastlin.cluster.expectation import Expectation
+from fastlin.linear.counts import Counts
+
+Report = Callable[[dict[str, Any]], Any]
+ROUNDING = 1e-12  # of the bound
+
+
+class Judge:
+    """The accuracy that counts have on validation data, by `look`, and which iteration had the best.
+
+    With a `limit`, so many iterations that are no better end the climb, and its result is the best one.
+    """
+
+    def __init__(self, look: Callable[[Counts], float], limit: int | None) -> None:
+        self.look, self.limit = look, limit
+        self.best, self.waited, self.counts = -1.0, 0, None
+
+    def tired(self, counts: Counts, record: dict[str, Any]) -> bool:
+        """Look at an iteration; says whether to end."""
+        score = record["val_score"] = self.look(counts)
+        self.waited = 0 if score > self.best else self.waited + 1
+        if score > self.best:
+            self.best, self.counts = score, counts
+        return self.limit is not None and self.waited >= self.limit
+
+
+class Climb:
+    """What an EM comes to: it iterates until the bound rises by no more than tol · Σ w, and once more.
+
+    The last iteration keeps the counts. One that lets the bound fall by no more than rounding does is not noted.
+    """
+
+    def __init__(
+        self, em: Expectation, tol: float, max_iter: int, report: Report | None = None, judge: Judge | None = None
+    ) -> None:
+        self.bounds: list[float] = []
+        self.history: list[dict[str, Any]] = []
+        self.converged = False
+        self.seeded: set[int] = set()  # components that died and were seeded again
+        self._em, self._report, self._judge = em, report, judge
+        self._enough, self._started = tol * em.total_weight, time.perf_counter()
+        self._hopeless: set[int] = set()
+        ends = self._note(*self._expect())
+        for iteration in range(1, max_iter + 1):
+            last = ends or self.converged or iteration == max_iter
+            em.maximise(keep=last or judge is not None)
+            ends = self._note(*((em.expect(), []) if last else self._expect()))
+            if last:
+                break
+        self.dead = em.dead()  # components without a row at the end
+        self.counts = judge.counts if judge and judge.limit is not None else em.counts()
+
+    def _note(self, bound: float, seeded: list[int]) -> bool:
+        """Note an iteration; says whether to end, convergence aside."""
+        if self.bounds:
+            rise = bound - self.bounds[-1]
+            self.converged = rise <= self._enough
+            if -ROUNDING * abs(bound) <= rise < 0:
+                return False
+        self.bounds.append(bound)
+        seconds = time.perf_counter() - self._started
+        record = {"iteration": len(self.bounds) - 1, "seconds": seconds, "objective": -bound, "seeded": seeded}
+        self.history.append(record)
+        tired = bool(self._judge and self._judge.tired(self._em.counts(), record))
+        return bool(self._report and self._report(record)) or tired
+
+    def _expect(self) -> tuple[float, list[int]]:
+        """The E-step. Components that died are seeded again before it, which is taken back unless the bound rises."""
+        em, bound = self._em, self._em.expect()
+        dead = sorted(set(em.dead()) - self._hopeless)
+        if not dead:
+            return bound, []
+        before = em.seed(dead)
+        raised = em.expect()
+        if raised > bound:
+            self.seeded |= set(dead)
+            return raised, dead
+        em.restore(before)
+        self._hopeless |= set(dead)
+        return em.expect(), []
