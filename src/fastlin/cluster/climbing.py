@@ -19,7 +19,8 @@ class Judge:
 
     def __init__(self, look: Callable[[Counts], float], limit: int | None) -> None:
         self.look, self.limit = look, limit
-        self.best, self.waited, self.counts = -1.0, 0, None
+        self.best, self.waited = -1.0, 0
+        self.counts: Counts | None = None
 
     def tired(self, counts: Counts, record: dict[str, Any]) -> bool:
         """Look at an iteration; says whether to end."""
@@ -54,7 +55,8 @@ class Climb:
             if last:
                 break
         self.dead = em.dead()  # components without a row at the end
-        self.counts = judge.counts if judge and judge.limit is not None else em.counts()
+        found = judge.counts if judge and judge.limit is not None else None
+        self.counts: Counts = em.counts() if found is None else found
 
     def _note(self, bound: float, seeded: list[int]) -> bool:
         """Note an iteration; says whether to end, convergence aside."""

@@ -1,4 +1,4 @@
-"""EM for naive Bayes whose labels have components: the E-step is forward and softmax, the M-step backward and normalise.
+"""EM for naive Bayes whose labels have components: forward and softmax, backward and normalise.
 
     p(x, c) = π_c Π_j φ_cj^{x_j}      c runs over the components, which stand in families, one a label
     E         q_ic = p(c | x_i), over the components of the row's label, or over all where it has none
@@ -18,16 +18,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
+from fastlin.data.scratch import Scratch
 from fastlin.engine import expectation as kernels
 from fastlin.engine import memory, passes
 from fastlin.linear.counts import Counts, Prior
+from fastlin.optim.design import Design, by_frequency, tally
 from fastlin.optim.layouts import Dense
-from fastlin.optim.parts import Part, Parts
+from fastlin.optim.parts import Part, Parts, Segments
 
 Floats = NDArray[np.float64]
 Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows
 STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
 DEAD = 1e-9  # of all mass: a component with less has no share of any row
+
+
+def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: Counts | None) -> Parts:
+    """Rows to infer, without explicit zeros and rows of weight 0, for an `Expectation` beside the same `known` counts.
+
+    Without a scratch there is one segment, which stays in memory.
+    """
+    seen = np.zeros(n_columns, np.int64) if known is None else known.features.any(axis=1).astype(np.int64)
+    if scratch is not None:
+        return Parts.of(segments, n_columns, scratch, seen)
+    ((rows, labels),) = segments()
+    tally(rows, seen)
+    return Parts.single(Design.of(rows, by_frequency(seen)), labels)
 
 
 class _Seeded(NamedTuple):
@@ -190,8 +205,8 @@ class Expectation:
             quality, codes = best[some] / lengths[some], part.labels.codes[some]
             for label in np.unique(codes):
                 own = np.flatnonzero(codes == label)
-                for row in own[np.argsort(quality[own], kind="stable")[: len(places)]].tolist():
-                    found.append((float(quality[row]), part.index, int(some[row]), int(label)))
+                worst = own[np.argsort(quality[own], kind="stable")[: len(places)]]
+                found += [(float(quality[row]), part.index, int(some[row]), int(label)) for row in worst]
         found.sort()
         chosen: dict[int, tuple[int, int]] = {}
         for place in places:

@@ -103,9 +103,12 @@ class Parts:
         return parts
 
     @classmethod
-    def of(cls, segments: Segments, n_columns: int, scratch: Scratch) -> "Parts":
-        """Lay segments of proved rows out and write them down; they are read twice."""
-        counts = np.zeros(n_columns, np.int64)
+    def of(cls, segments: Segments, n_columns: int, scratch: Scratch, seen: NDArray[np.int64] | None = None) -> "Parts":
+        """Lay segments of proved rows out and write them down; they are read twice.
+
+        `seen` says how often features occur in rows that are not among them.
+        """
+        counts = np.zeros(n_columns, np.int64) if seen is None else seen.copy()
         for rows, _ in segments():
             tally(rows, counts)
         parts = cls(by_frequency(counts), scratch)
