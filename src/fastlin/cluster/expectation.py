@@ -37,7 +37,9 @@ def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: 
 
     Without a scratch there is one segment, which stays in memory.
     """
-    seen = np.zeros(n_columns, np.int64) if known is None else known.features.any(axis=1).astype(np.int64)
+    seen = np.zeros(n_columns, np.int64)
+    if known is not None:
+        seen += known.features.any(axis=1)
     if scratch is not None:
         return Parts.of(segments, n_columns, scratch, seen)
     ((rows, labels),) = segments()
