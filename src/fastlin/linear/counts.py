@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
+from fastlin import run, validation
 from fastlin.engine import passes
 from fastlin.engine import rows as row_kernels
 from fastlin.engine.memory import zeros
-from fastlin.validation import Rows
+from fastlin.validation import Rows, real_number
 
 Floats = NDArray[np.float64]
 
@@ -100,6 +100,32 @@ class Counts:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_logs": None, "room": None}
+
+
+def as_measure(base_measure: Any, n_features: int) -> Floats:
+    """ρ, from what a user gives: it sums to 1, uniform where nothing is given."""
+    if base_measure is None:
+        return np.full(1, 1.0 / n_features)
+    measure = validation.as_vector(base_measure, "base_measure")
+    if len(measure) != n_features:
+        raise ValueError(f"base_measure has {len(measure)} entries, X has {n_features} features")
+    if (measure < 0).any() or not 0 < measure.sum() < np.inf:
+        raise ValueError("base_measure must be non-negative with a positive, finite sum")
+    return measure / measure.sum()
+
+
+def as_alpha(alpha: Any, n_features: int, base_measure: Any) -> Floats:
+    """α of every feature, from what a user gives: a number, or one for each where there is no base measure."""
+    if np.ndim(alpha) == 0:
+        return np.full(1, real_number("alpha", alpha, at_least=0, at_most=1e100))
+    alphas = validation.as_vector(alpha, "alpha")
+    if base_measure is not None:
+        raise ValueError("alpha as an array excludes base_measure: it is the prior of each feature already")
+    if len(alphas) != n_features:
+        raise ValueError(f"alpha has {len(alphas)} entries, X has {n_features} features")
+    if (alphas < 0).any():
+        raise ValueError(f"alpha must not be negative, got {alphas.min():g}")
+    return alphas
 
 
 def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats, bool]:

@@ -12,7 +12,7 @@ from fastlin import store, validation
 from fastlin.data import Corpus, Segment
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Readable, Scorer, Whole, dense_scorer
-from fastlin.linear.counts import Counts, Prior, right_when_left_out
+from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure, right_when_left_out
 from fastlin.linear.growing import GrowingClassifier, known_only
 from fastlin.linear.labels import places, union
 from fastlin.validation import Rows, real_number
@@ -296,19 +296,8 @@ class MultinomialNB(GrowingClassifier):
         """What the parameters say, checked; it costs nothing a feature unless a parameter is an array of them."""
         if self.grow_features and (np.ndim(self.alpha) or self.base_measure is not None):
             raise ValueError("alpha and base_measure as arrays know all features, which grow_features does not")
-        measure = self._measure(n_features)
+        measure = as_measure(self.base_measure, n_features)
         return Prior(self._pseudo(measure, n_features), measure, self._label_prior(n_labels))
-
-    def _measure(self, n_features: int) -> NDArray[np.float64]:
-        """ρ."""
-        if self.base_measure is None:
-            return np.full(1, 1.0 / n_features)
-        measure = validation.as_vector(self.base_measure, "base_measure")
-        if len(measure) != n_features:
-            raise ValueError(f"base_measure has {len(measure)} entries, X has {n_features} features")
-        if (measure < 0).any() or not 0 < measure.sum() < np.inf:
-            raise ValueError("base_measure must be non-negative with a positive, finite sum")
-        return measure / measure.sum()
 
     def _pseudo(self, measure: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         """What is added to the counts: αVρ_j, or aρ_j − 1."""
@@ -316,16 +305,7 @@ class MultinomialNB(GrowingClassifier):
             if not (np.ndim(self.alpha) == 0 and self.alpha == 1.0):
                 raise ValueError("alpha and concentration exclude each other; leave alpha at its default")
             return real_number("concentration", self.concentration, at_least=0, at_most=1e100) * measure - 1.0
-        if np.ndim(self.alpha) == 0:
-            alpha = np.full(1, real_number("alpha", self.alpha, at_least=0, at_most=1e100))
-        else:
-            alpha = validation.as_vector(self.alpha, "alpha")
-            if self.base_measure is not None:
-                raise ValueError("alpha as an array excludes base_measure: it is the prior of each feature already")
-            if len(alpha) != n_features:
-                raise ValueError(f"alpha has {len(alpha)} entries, X has {n_features} features")
-            if (alpha < 0).any():
-                raise ValueError(f"alpha must not be negative, got {alpha.min():g}")
+        alpha = as_alpha(self.alpha, n_features, self.base_measure)
         if not self.force_alpha and alpha.min() < 1e-10:
             warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
             alpha = np.maximum(alpha, 1e-10)
