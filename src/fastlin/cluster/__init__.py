@@ -1,0 +1,1 @@
+"""Learning without labels, or with few."""
