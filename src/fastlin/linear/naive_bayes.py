@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from fastlin import store, validation
 from fastlin.data import Corpus, Segment
-from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Readable, Scorer, Whole, dense_scorer
 from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure, right_when_left_out
+from fastlin.linear.generative import GenerativeClassifier
 from fastlin.linear.growing import GrowingClassifier, known_only
 from fastlin.linear.labels import places, union
 from fastlin.validation import Rows, real_number
 
 
-class MultinomialNB(GrowingClassifier):
+class MultinomialNB(GenerativeClassifier, GrowingClassifier):
     """Multinomial naive Bayes.
 
     p(k | x) ∝ μ_k Π_j φ_kj^{x_j} with φ_kj = (αVρ_j + c_kj)/(αV + Σ_j c_kj), where c_kj counts feature j under label k
@@ -71,10 +71,6 @@ class MultinomialNB(GrowingClassifier):
     >>> model.predict([[1, 0, 0], [0, 0, 1]]).tolist()
     ['a', 'b']
     """
-
-    classes_: NDArray[Any]
-    n_features_in_: int
-    _counts: Counts
 
     def __init__(
         self,
@@ -184,40 +180,16 @@ class MultinomialNB(GrowingClassifier):
     # What was learnt
 
     @property
-    def class_count_(self) -> NDArray[np.float64]:
-        """Rows of each label, weighted."""
-        self._check_fitted()
-        return self._counts.labels
-
-    @property
     def feature_count_(self) -> NDArray[np.float64]:
         """c, shape (n_labels, n_features)."""
         self._check_fitted()
         return self._counts.features.T
 
     @property
-    def class_log_prior_(self) -> NDArray[np.float64]:
-        """log μ."""
-        self._check_fitted()
-        return self._counts.log_prior()
-
-    @property
     def feature_log_prob_(self) -> NDArray[np.float64]:
         """log φ, shape (n_labels, n_features)."""
         self._check_fitted()
         return self._counts.log_phi().T
-
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(x, k) without the multinomial coefficient, columns as `classes_`."""
-        return self._scores(self._checked_rows(X))
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(k | x), columns as `classes_`."""
-        return self._probabilities(X, logarithmic=True)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """p(k | x), columns as `classes_`."""
-        return self._probabilities(X, logarithmic=False)
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: counts and labels."""
@@ -271,26 +243,10 @@ class MultinomialNB(GrowingClassifier):
         scorer = dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
         return known_only(scorer, self.n_features_in_)
 
-    def _codes(self, rows: Readable) -> NDArray[np.int64]:
-        codes = np.zeros(len(rows), np.int64)
-
-        def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            row_kernels.best(self._counts.possible(scores), codes[start:stop])
-
-        if len(self.classes_) > 1:
-            self._forward(rows, self._scorer(), choose)
-        return codes
-
     def _install(self, classes: NDArray[Any], counts: Counts) -> Self:
         self.classes_, self._counts = classes, counts
         self.n_features_in_ = len(counts.features)
         return self
-
-    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
-        scores = self.predict_joint_log_proba(X)
-        self._counts.possible(scores)
-        row_kernels.normalise(scores, logarithmic)
-        return scores
 
     def _prior(self, n_features: int, n_labels: int) -> Prior:
         """What the parameters say, checked; it costs nothing a feature unless a parameter is an array of them."""
@@ -310,19 +266,3 @@ class MultinomialNB(GrowingClassifier):
             warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
             alpha = np.maximum(alpha, 1e-10)
         return alpha if self.base_measure is None else alpha * n_features * measure
-
-    def _label_prior(self, n_labels: int) -> NDArray[np.float64] | None:
-        """log μ, or None for that of the counts."""
-        if self.class_prior is None:
-            return None if self.fit_prior else np.full(n_labels, -np.log(n_labels))
-        prior = validation.as_vector(self.class_prior, "class_prior")
-        if len(prior) != n_labels:
-            raise ValueError(
-                f"Number of priors must match number of classes: class_prior has {len(prior)}, y has {n_labels}"
-            )
-        if (prior < 0).any():
-            raise ValueError(f"class_prior must not be negative, got {prior.min():g}")
-        if abs(prior.sum() - 1) > 1e-6:
-            raise ValueError(f"class_prior must sum to 1, got {prior.sum():g}")
-        with np.errstate(divide="ignore"):
-            return np.log(prior)
