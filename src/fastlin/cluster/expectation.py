@@ -18,33 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
-from fastlin.data.scratch import Scratch
+from fastlin.cluster.merged import Merged
 from fastlin.engine import expectation as kernels
 from fastlin.engine import memory, passes
 from fastlin.linear.counts import Counts, Prior
-from fastlin.optim.design import Design, by_frequency, tally
 from fastlin.optim.layouts import Dense
-from fastlin.optim.parts import Part, Parts, Segments
+from fastlin.optim.parts import Part
 
 Floats = NDArray[np.float64]
 Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows
 STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
 DEAD = 1e-9  # of all mass: a component with less has no share of any row
-
-
-def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: Counts | None) -> Parts:
-    """Rows to infer, without explicit zeros and rows of weight 0, for an `Expectation` beside the same `known` counts.
-
-    Without a scratch there is one segment, which stays in memory.
-    """
-    seen = np.zeros(n_columns, np.int64)
-    if known is not None:
-        seen += known.features.any(axis=1)
-    if scratch is not None:
-        return Parts.of(segments, n_columns, scratch, seen)
-    ((rows, labels),) = segments()
-    tally(rows, seen)
-    return Parts.single(Design.of(rows, by_frequency(seen)), labels)
 
 
 class _Seeded(NamedTuple):
@@ -61,7 +45,7 @@ class Expectation:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Merged,
         families: NDArray[np.int64],
         prior: Prior,
         known: Counts | None,
@@ -75,9 +59,11 @@ class Expectation:
         self._pseudo = pseudo[parts.features]
         self._alpha, self._extra = self._beside(known)
         self._fixed_totals = self._known.features.sum(axis=0) + pseudo.sum()
-        unseen = np.delete(pseudo, parts.features)  # of columns without a word: their φ is the prior's
+        unseen = np.delete(pseudo, parts.members)  # of features that no row has: their φ is the prior's
         unseen = unseen[unseen > 0]
         self._unseen = float(unseen.sum()), float(unseen @ np.log(unseen))
+        self._rare = int(np.argmax(np.append(parts.times, 2) > 1))  # columns of several features stand last
+        self._others = parts.times[self._rare :] - 1
         self._layout = Dense(parts.n_features, self.width)
         self._logs = memory.zeros((parts.n_features, self.width))
         self._sums = self._logs if len(parts) == 1 else memory.zeros(self._logs.shape)  # of all parts but the last
@@ -150,11 +136,13 @@ class Expectation:
                 )
         mass, entropy = self._unseen
         self._penalties = sum(found, np.where(mass > 0, entropy - mass * log_totals, 0.0))
+        if self._alpha > 0:
+            self._penalties += self._alpha * (self._others @ self._logs[self._rare :])
 
     def counts(self) -> Counts:
         """The expected counts that the parameters are made of, if they were kept."""
         features = memory.zeros((self.n_columns, self.width))
-        features[self.parts.features] = self._counts
+        features[self.parts.members] = self._counts[self.parts.places]
         if len(self._known.features):
             features += self._known.features
         return Counts(features, self._kept.copy(), self.prior)
@@ -176,14 +164,14 @@ class Expectation:
             with self.parts.open(index) as part:
                 columns, values = part.design.rows(row, row + 1)[1:]
                 weight = float(part.labels.weights[row]) if len(part.labels.weights) else 1.0
-                counts = self._pseudo.copy()
-                counts[columns] += weight * values
+                counts, times = self._pseudo.copy(), self.parts.times
+                counts[columns] += weight * values / times[columns]
             mass, entropy = self._unseen
-            total = counts.sum() + mass
+            total = times @ counts + mass
             with np.errstate(divide="ignore"):
                 logs = self._logs[:, place] = np.log(counts) - np.log(total)
             own = self._pseudo > 0
-            self._penalties[place] = self._pseudo[own] @ logs[own] + entropy - mass * np.log(total)
+            self._penalties[place] = (times * self._pseudo)[own] @ logs[own] + entropy - mass * np.log(total)
             masses[place] = weight
         self._log_masses = self._mass_logarithms(masses)
         return before

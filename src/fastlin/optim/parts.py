@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class Parts:
         self._stored: list[Stored] = []
 
     @classmethod
-    def single(cls, design: Design, inference: Inference) -> "Parts":
+    def single(cls, design: Design, inference: Inference) -> Self:
         """One part, in memory."""
         parts = cls(design.features, Scratch())
         matrix, meaning = [Held(array) for array in design.arrays], [Held(array) for array in inference.arrays]
@@ -103,17 +103,23 @@ class Parts:
         return parts
 
     @classmethod
-    def of(cls, segments: Segments, n_columns: int, scratch: Scratch, seen: NDArray[np.int64] | None = None) -> "Parts":
-        """Lay segments of proved rows out and write them down; they are read twice.
-
-        `seen` says how often features occur in rows that are not among them.
-        """
-        counts = np.zeros(n_columns, np.int64) if seen is None else seen.copy()
+    def of(cls, segments: Segments, n_columns: int, scratch: Scratch) -> Self:
+        """Lay segments of proved rows out and write them down; they are read twice."""
+        counts = np.zeros(n_columns, np.int64)
         for rows, _ in segments():
             tally(rows, counts)
-        parts = cls(by_frequency(counts), scratch)
-        for rows, inference in segments():
-            design = Design.of(rows, parts.features)
+        features = by_frequency(counts)
+        return cls.written(
+            ((Design.of(rows, features), inference) for rows, inference in segments()), features, scratch
+        )
+
+    @classmethod
+    def written(
+        cls, designs: Iterable[tuple[Design, Inference]], features: NDArray[np.int64], scratch: Scratch
+    ) -> Self:
+        """One part after the other, written down."""
+        parts = cls(features, scratch)
+        for design, inference in designs:
             matrix, meaning = parts.copies(design.arrays), parts.copies(inference.arrays)
             parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
