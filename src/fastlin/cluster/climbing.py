@@ -34,7 +34,9 @@ class Judge:
 class Climb:
     """What an EM comes to: it iterates until the bound rises by no more than tol · Σ w, and once more.
 
-    The last iteration keeps the counts. One that lets the bound fall by no more than rounding does is not noted.
+    The last iteration keeps the counts; every one does, as the start has to, for those who look at them: `report`,
+    which ends the climb where it returns something true, and `judge`. An iteration that lets the bound fall by no more
+    than rounding does is not noted.
     """
 
     def __init__(
@@ -42,35 +44,38 @@ class Climb:
     ) -> None:
         self.bounds: list[float] = []
         self.history: list[dict[str, Any]] = []
-        self.converged = False
+        self.converged = self.stopped = False
         self.seeded: set[int] = set()  # components that died and were seeded again
         self._em, self._report, self._judge = em, report, judge
         self._enough, self._started = tol * em.total_weight, time.perf_counter()
         self._hopeless: set[int] = set()
-        ends = self._note(*self._expect())
+        looked_at = report is not None or judge is not None
+        self._note(*self._expect())
         for iteration in range(1, max_iter + 1):
-            last = ends or self.converged or iteration == max_iter
-            em.maximise(keep=last or judge is not None)
-            ends = self._note(*((em.expect(), []) if last else self._expect()))
+            if self.stopped:
+                break
+            last = self.converged or iteration == max_iter
+            em.maximise(keep=last or looked_at)
+            self._note(*((em.expect(), []) if last else self._expect()))
             if last:
                 break
         self.dead = em.dead()  # components without a row at the end
         found = judge.counts if judge and judge.limit is not None else None
         self.counts: Counts = em.counts() if found is None else found
 
-    def _note(self, bound: float, seeded: list[int]) -> bool:
-        """Note an iteration; says whether to end, convergence aside."""
+    def _note(self, bound: float, seeded: list[int]) -> None:
+        """Note an iteration, and what those say who look at it."""
         if self.bounds:
             rise = bound - self.bounds[-1]
-            self.converged = rise <= self._enough
+            self.converged |= rise <= self._enough
             if -ROUNDING * abs(bound) <= rise < 0:
-                return False
+                return
         self.bounds.append(bound)
         seconds = time.perf_counter() - self._started
         record = {"iteration": len(self.bounds) - 1, "seconds": seconds, "objective": -bound, "seeded": seeded}
         self.history.append(record)
         tired = bool(self._judge and self._judge.tired(self._em.counts(), record))
-        return bool(self._report and self._report(record)) or tired
+        self.stopped = bool(self._report and self._report(record)) or tired
 
     def _expect(self) -> tuple[float, list[int]]:
         """The E-step. Components that died are seeded again before it, which is taken back unless the bound rises."""
