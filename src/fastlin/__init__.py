@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fastlin import select as select
     from fastlin import store as store
     from fastlin import text as text
+    from fastlin.cluster.mixture import MultinomialMixture as MultinomialMixture
     from fastlin.data.corpus import Corpus as Corpus
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
     from fastlin.linear.lexicon import LexiconClassifier as LexiconClassifier
@@ -56,6 +57,7 @@ __all__ = [
     "MIRAClassifier",
     "MaxEnt",
     "ModelFileError",
+    "MultinomialMixture",
     "MultinomialNB",
     "PassiveAggressiveClassifier",
     "Perceptron",
@@ -91,6 +93,7 @@ _HOMES = {
     "MIRAClassifier": "fastlin.linear.mira",
     "MaxEnt": "fastlin.linear.logistic",
     "ModelFileError": "fastlin.store.archive",
+    "MultinomialMixture": "fastlin.cluster.mixture",
     "MultinomialNB": "fastlin.linear.naive_bayes",
     "PassiveAggressiveClassifier": "fastlin.linear.passive_aggressive",
     "Perceptron": "fastlin.linear.perceptron",

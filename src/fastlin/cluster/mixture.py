@@ -1,0 +1,304 @@
+"""Clusters of documents: a mixture of multinomials, fitted by EM."""
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import run, validation
+from fastlin.cluster.climbing import Climb, Report
+from fastlin.cluster.density import MixtureDensity
+from fastlin.cluster.expectation import Expectation
+from fastlin.cluster.starts import Fill, Starts, checked
+from fastlin.cluster.unlabelled import Unlabelled
+from fastlin.data import Corpus
+from fastlin.engine import rows as row_kernels
+from fastlin.linear.base import Whole, refuse_beside_corpus
+from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure
+from fastlin.validation import Rows, real_number, whole_number
+
+Floats = NDArray[np.float64]
+OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
+
+
+class MultinomialMixture(MixtureDensity):
+    """A mixture of multinomials: soft clusters of counts, by EM.
+
+    A document x has the component c with probability π_c, and then p(x | c) ∝ Π_j φ_cj^{x_j}, without the multinomial
+    coefficient, in which no parameter stands. EM climbs to a maximum of
+
+        Σ_i w_i log Σ_c π_c Π_j φ_cj^{x_ij} + Σ_cj αVρ_j log φ_cj
+
+    with φ_cj = (αVρ_j + c_cj)/(αV + Σ_j c_cj), c the expected counts and ρ the base measure, as in `MultinomialNB`; π
+    is not smoothed. The bound never falls from one iteration to the next. A document that no component can produce
+    (with alpha=0) gets the weights of the components; one without words tells nothing, and gets them, too; an explicit
+    zero is no occurrence.
+
+    Parameters
+    ----------
+    n_components : int
+        K. There may be more than documents.
+    alpha : float or array of shape (n_features,)
+        Pseudo-counts; 0 is the maximum-likelihood estimate.
+    tol : float
+        EM ends when an iteration raises the bound by no more than tol · Σ w: by tol a document.
+    max_iter : int
+        Iterations at most.
+    n_init : int
+        Starts; the one that leads to the best bound is kept. A start that `init` gives is made once.
+    init : {"kmeans", "k-means++", "random"} or array
+        Where EM begins. "k-means++": seeds that lie far apart among a sample of the documents, as log(1 + x)·idf of
+        norm 1, take the documents that are most like them; "kmeans": the same after some rounds of spherical k-means in
+        the sample; "random": responsibilities that are uniform on the simplex. Or an array: responsibilities of shape
+        (n_samples, n_components); a component for each document, whole numbers of shape (n_samples,); what is known of
+        the words of each component, of shape (n_components, n_features): probabilities, if every row sums to 1, or
+        counts, which alpha smooths. Where shapes leave it open, responsibilities.
+    random_state : int, RandomState, Generator or None
+        Seed of the starts; None: another one each time.
+    n_jobs : int or None
+        Threads; they never change a bit of the model.
+    verbose : int
+        1 prints a line an iteration.
+    callback : callable, optional
+        Called as callback(model, record) after every iteration, when the model is as far; a true value ends the fit.
+    base_measure : array of shape (n_features,), optional
+        ρ, normalised to sum 1; uniform when not given.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_components,)
+        π.
+    feature_log_prob_ : array of shape (n_components, n_features)
+        log φ.
+    feature_count_ : array of shape (n_components, n_features)
+        c, the expected counts.
+    bound_ : array of shape (n_iter_ + 1,)
+        The bound of the start and after each iteration.
+    objective_ : float
+        −bound_[-1].
+    history_ : list of dict
+        One record an iteration: iteration, seconds, objective, and `seeded`, the components that had died, which
+        means that no document had a share of them, and were seeded again with the document that is explained worst.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin import MultinomialMixture
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[3.0, 1, 0, 0], [2, 2, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
+    >>> model = MultinomialMixture(2, alpha=0.1, random_state=0)
+    >>> components = model.fit_predict(X)
+    >>> bool(components[0] == components[1] != components[2] == components[3])
+    True
+    >>> bool((model.bound_[1:] >= model.bound_[:-1]).all())
+    True
+    """
+
+    n_features_in_: int
+    bound_: Floats
+    objective_: float
+    history_: list[dict[str, Any]]
+    converged_: bool
+    n_iter_: int
+    _counts: Counts
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        alpha: Any = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init: Any = "kmeans",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+        base_measure: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.base_measure = base_measure
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Find the components.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Non-negative; a CSR of float32 or float64 with int32 indices is read where it lies. Of a corpus the weights
+            count, and labels are not looked at.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            w; rows of weight 0 are left out. None with a Corpus.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = copy.copy(self)
+        model._check_parameters()
+        rows = model._unlabelled(X, sample_weight, reset=True)
+        prior = model._prior(rows.n_features)
+        best: Climb | None = None
+        with run.Workers(self.n_jobs) as workers:
+            em, start = model._em(rows, prior, workers)
+            for _ in range(self.n_init if isinstance(self.init, str) else 1):
+                em.start(start(), keep=True)
+                climb = Climb(em, self.tol, self.max_iter, model._reporter(em))
+                if best is None or climb.bounds[-1] > best.bounds[-1]:
+                    best = climb
+                if climb.stopped:
+                    break
+        assert best is not None
+        self._become(model._reached(best))
+        self._warn(best, climb.stopped)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Online EM: add the counts that the rows are expected to have under the present parameters.
+
+        The counts of all calls since the last `fit`, or since the first call, add up, none is forgotten, and every call
+        looks once at its rows: it makes one E-step with the parameters as they are, adds the expected counts, and makes
+        the M-step. The first call, of an estimator that is not fitted, takes its parameters from a start (`init`) on
+        its own rows, whose counts are not kept; `n_init`, `tol` and `max_iter` mean nothing here.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        """
+        model, first = copy.copy(self), not self.__sklearn_is_fitted__()
+        model._check_parameters()
+        rows = model._unlabelled(X, sample_weight, reset=first)
+        prior = model._prior(rows.n_features)
+        if first:
+            with run.Workers(self.n_jobs) as workers:
+                em, start = model._em(rows, prior, workers)
+                em.start(start(), keep=True)
+                model._counts = em.counts()
+            counts = Counts.none(rows.n_features, self.n_components, prior)
+        else:
+            known = self._counts
+            if len(known.labels) != self.n_components:
+                raise ValueError(
+                    f"n_components={self.n_components}, but the model has {len(known.labels)}: fit it anew"
+                )
+            counts = Counts(known.features.copy(), known.labels.copy(), prior)
+        for part, weights in rows.pieces():
+            model._expect(part, weights, counts)
+        model._counts = counts
+        for name in OF_A_FIT:
+            model.__dict__.pop(name, None)
+        return self._become(model)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """`fit`, and the component of each row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    # Parts
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        whole_number("n_components", self.n_components, 1)
+        real_number("tol", self.tol, at_least=0)
+        whole_number("max_iter", self.max_iter, 1)
+        whole_number("n_init", self.n_init, 1)
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, 0)
+        validation.as_jobs(self.n_jobs)
+        validation.as_callback(self.callback)
+
+    def _prior(self, n_features: int) -> Prior:
+        measure = as_measure(self.base_measure, n_features)
+        alpha = as_alpha(self.alpha, n_features, self.base_measure)
+        return Prior(alpha if self.base_measure is None else alpha * n_features * measure, measure, None)
+
+    def _unlabelled(self, X: Any, sample_weight: Any, reset: bool) -> Unlabelled:
+        """What to learn from."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(sample_weight=sample_weight)
+            self._check_width(X, X, reset)
+            return Unlabelled(X)
+        rows = validation.as_rows(X, **self._wanted())
+        self._check_width(X, rows, reset)
+        weights = validation.as_weights(sample_weight, len(rows))
+        none = np.empty(0)
+        return Unlabelled(Whole(rows, none, none.astype(np.int32), none if weights is None else weights))
+
+    def _em(self, rows: Unlabelled, prior: Prior, workers: run.Workers) -> tuple[Expectation, Callable[[], Fill]]:
+        """EM for these rows, and what makes a start for it."""
+        way, init = checked(self.init, len(rows.source), self.n_components, rows.n_features)
+        parts = rows.lay_out(self.n_components)
+        em = Expectation(parts, np.array([0, self.n_components]), prior, None, rows.n_features, workers)
+        make = Starts(parts, self.n_components, validation.as_generator(self.random_state), workers).make
+        return em, lambda: make(way, init, prior, rows.kept)
+
+    def _reporter(self, em: Expectation) -> Report | None:
+        """What happens after each record of the history; None for nothing."""
+        if not self.verbose and self.callback is None:
+            return None
+
+        def report(record: dict[str, Any]) -> Any:
+            self._counts = em.counts()
+            if self.verbose:
+                fields = "  ".join(f"{name} {value}" for name, value in record.items())
+                print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+            return self.callback is not None and self.callback(self, record)
+
+        return report
+
+    def _reached(self, climb: Climb) -> Self:
+        """Take over what a climb came to."""
+        self._counts, self.history_, self.converged_ = climb.counts, climb.history, climb.converged
+        self.bound_, self.n_iter_ = np.array(climb.bounds), len(climb.bounds) - 1
+        self.objective_ = -climb.bounds[-1]
+        return self
+
+    def _warn(self, climb: Climb, stopped: bool) -> None:
+        """Say what a user should know of a fit."""
+        seeded = sorted(climb.seeded)
+        if seeded:
+            warnings.warn(f"components {seeded} had lost all documents, and were seeded again", stacklevel=3)
+        if climb.dead:
+            advice = "the bound is higher without them: ask for fewer components, or a smaller alpha"
+            few = f"{len(climb.dead)} of {self.n_components} components have no documents"
+            warnings.warn(f"{few}; {advice}", stacklevel=3)
+        if not (climb.converged or stopped):
+            advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
+            warnings.warn(f"EM did not converge: {advice}", ConvergenceWarning, stacklevel=3)
+
+    def _expect(self, rows: Rows, weights: Floats, counts: Counts) -> None:
+        """Add what rows are expected to have under the parameters as they are."""
+        rows = rows.without_zeros() if rows.zeros else rows
+        shares = run.scores(rows, self._counts.log_phi(), self._counts.log_prior(), self.n_jobs)
+        row_kernels.normalise(self._counts.possible(shares), False)
+        if len(weights):
+            shares *= weights[:, np.newaxis]
+        run.backward(rows, shares, counts.features, self.n_jobs)
+        counts.labels += shares.sum(axis=0)
