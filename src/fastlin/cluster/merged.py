@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.data.scratch import Scratch
@@ -25,6 +26,11 @@ class Merged(Parts):
     members: NDArray[np.int64]
     places: NDArray[np.int64]
     times: NDArray[np.float64]  # for how many features each column stands
+
+    def averages(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of a table over the features of X, the mean over those for which each column stands."""
+        ones, shape = np.ones(len(self.members)), (self.n_features, len(table))
+        return sp.csr_array((ones, (self.places, self.members)), shape) @ table / self.times[:, np.newaxis]
 
 
 def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: Counts | None, prior: Prior) -> Merged:

@@ -254,7 +254,7 @@ class MultinomialMixture(MixtureDensity):
     def _em(self, rows: Unlabelled, prior: Prior, workers: run.Workers) -> tuple[Expectation, Callable[[], Fill]]:
         """EM for these rows, and what makes a start for it."""
         way, init = checked(self.init, len(rows.source), self.n_components, rows.n_features)
-        parts = rows.lay_out(self.n_components)
+        parts = rows.lay_out(self.n_components, prior)
         em = Expectation(parts, np.array([0, self.n_components]), prior, None, rows.n_features, workers)
         make = Starts(parts, self.n_components, validation.as_generator(self.random_state), workers).make
         return em, lambda: make(way, init, prior, rows.kept)

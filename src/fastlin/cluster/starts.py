@@ -14,15 +14,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import run, validation
+from fastlin.cluster.merged import Merged
 from fastlin.cluster.seeding import plus_plus
 from fastlin.engine import passes
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.counts import Prior, log_phi
-from fastlin.optim.parts import Part, Parts
+from fastlin.optim.parts import Part
 from fastlin.validation import Rows, one_of
 
 Floats = NDArray[np.float64]
 Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows, [n, K]
+Change = Callable[[Floats, NDArray[np.int32]], Floats]  # takes values and their columns
 
 WAYS = ("kmeans", "k-means++", "random")
 SAMPLE = 1 << 14  # rows among which seeds are drawn, or 16 for each seed if that is more
@@ -32,7 +34,7 @@ ROUNDS = 10  # of k-means among them
 class Starts:
     """Makes starts for rows that are laid out in parts."""
 
-    def __init__(self, parts: Parts, n_components: int, generator: np.random.Generator, workers: run.Workers) -> None:
+    def __init__(self, parts: Merged, n_components: int, generator: np.random.Generator, workers: run.Workers) -> None:
         self.parts, self.n_components, self.generator, self.workers = parts, n_components, generator, workers
         self._first = np.concatenate([[0], np.cumsum(parts.sizes)])  # the number of the first row of each part
 
@@ -67,7 +69,7 @@ class Starts:
         columns = np.ascontiguousarray(idf[:, np.newaxis] * self._seeds(*self._sample(idf), rounds))
 
         def fill(part: Part, shares: Floats) -> None:
-            self._score(part, columns, np.log1p, shares)
+            self._score(part, columns, self._damped, shares)
             nearest(shares)
 
         return fill
@@ -77,10 +79,10 @@ class Starts:
         if _is_one(given.sum(axis=1)).all():
             prior = Prior(np.zeros(1), prior.measure, None)  # probabilities as they stand, not counts
         logs, _, impossible = log_phi(np.ascontiguousarray(given.T), prior.pseudo, prior.measure)
-        columns = logs[self.parts.features]
+        columns = self.parts.averages(logs)
 
         def fill(part: Part, shares: Floats) -> None:
-            self._score(part, columns, np.asarray, shares)
+            self._score(part, columns, lambda values, _: values, shares)
             if impossible:
                 shares[np.isneginf(shares.max(axis=1))] = 0
             row_kernels.normalise(shares, False)
@@ -130,8 +132,13 @@ class Starts:
             taken.append(matrix[here].astype(np.float64))
             weights.append(part.labels.mass()[here, 0])
         rows = sp.vstack(taken, format="csr")
-        rows.data = np.log1p(rows.data) * idf[rows.indices]
+        rows.data = self._damped(rows.data, rows.indices) * idf[rows.indices]
         return validation.as_rows(rows), np.concatenate(weights)
+
+    def _damped(self, values: Floats, columns: NDArray[np.int32]) -> Floats:
+        """log(1 + x), where a column that stands for several features counts as the norm of theirs."""
+        times = self.parts.times[columns]
+        return np.log1p(values / times) * np.sqrt(times)
 
     def _idf(self) -> Floats:
         """1 + log (1 + n)/(1 + rows that have the feature)."""
@@ -140,13 +147,13 @@ class Starts:
             rows_with += np.diff(part.design.column_indptr)
         return 1 + np.log((1 + self.parts.n_rows) / (1 + rows_with))
 
-    def _score(self, part: Part, columns: Floats, change: Callable[[Any], Any], scores: Floats) -> None:
+    def _score(self, part: Part, columns: Floats, change: Change, scores: Floats) -> None:
         """change(x) times columns, for every row of a part."""
         width, design = columns.shape[1], part.design
 
         def forward(start: int, stop: int) -> None:
             indptr, indices, values = design.rows(start, stop)
-            bias, spare, values = np.zeros(width), np.empty(width), change(values.astype(np.float64))
+            bias, spare, values = np.zeros(width), np.empty(width), change(values.astype(np.float64), indices)
             passes.forward(indptr, indices, values, start, stop, columns, bias, spare, scores[start:stop])
 
         self.workers.map(forward, run.cuts(design.indptr, width))

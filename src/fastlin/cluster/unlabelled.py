@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.cluster.merged import Merged, lay_out
 from fastlin.data import Corpus
 from fastlin.linear.base import Whole
-from fastlin.optim.design import Design
+from fastlin.linear.counts import Prior
 from fastlin.optim.inferences import Labels
-from fastlin.optim.parts import Parts
 from fastlin.validation import Rows
 
 
@@ -30,17 +30,15 @@ class Unlabelled:
     def n_features(self) -> int:
         return self.source.shape[1]
 
-    def lay_out(self, width: int) -> Parts:
+    def lay_out(self, width: int, prior: Prior) -> Merged:
         """The rows in parts, for so many components."""
 
         def unlabelled() -> Iterator[tuple[Rows, Labels]]:
             for rows, weights in self.pieces():
                 yield rows, Labels(np.full(len(rows), -1, np.int32), weights, width)
 
-        if self.source.n_segments == 1:
-            ((rows, labels),) = unlabelled()
-            return Parts.single(Design.of(rows), labels)
-        return Parts.of(unlabelled, self.n_features, self.source.scratch())
+        scratch = None if self.source.n_segments == 1 else self.source.scratch()
+        return lay_out(unlabelled, self.n_features, scratch, None, prior)
 
     def pieces(self) -> Iterator[tuple[Rows, NDArray[np.float64]]]:
         """Rows and weights of each segment; no weights stand for ones."""
