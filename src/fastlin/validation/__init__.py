@@ -15,6 +15,7 @@ from fastlin.validation.parameters import (
     real_number,
     whole_number,
 )
+from fastlin.validation.partly import as_partly_labels, places_of_labels
 from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, check_values
 from fastlin.validation.texts import as_texts
 
@@ -31,6 +32,7 @@ __all__ = [
     "as_groups",
     "as_jobs",
     "as_labels",
+    "as_partly_labels",
     "as_positions",
     "as_positive",
     "as_real",
@@ -42,6 +44,7 @@ __all__ = [
     "class_factors",
     "class_weights",
     "one_of",
+    "places_of_labels",
     "real_number",
     "whole_number",
 ]

@@ -1,0 +1,41 @@
+"""Labels of which some are missing."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from fastlin.validation.labels import as_labels
+
+MISSING = (-1, "-1", "")  # numpy makes "-1" of the −1 in a list of strings; in a file the field may be empty
+
+
+def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """(classes, codes): the sorted distinct labels, and each row's place among them, −1 where its label is missing.
+
+    A missing label is −1, "-1", "" or None. There may be no labels at all.
+    """
+    y = np.asarray(y) if isinstance(y, list | tuple) else y
+    if getattr(getattr(y, "dtype", None), "kind", None) == "O":
+        values = column_or_1d(y, warn=True)
+        there = np.array([not is_missing(label) for label in values.tolist()], bool)
+        if len(values) == n_rows and there.any():
+            codes = np.full(n_rows, -1, np.int32)
+            classes, codes[there] = as_labels(values[there], int(there.sum()), estimator=estimator, name=name)
+            return classes, codes
+        y = np.where(there, values, -1) if there.any() else np.full(len(values), -1)
+    classes, codes = as_labels(y, n_rows, estimator=estimator, name=name)
+    place = places_of_labels(classes)
+    return classes[place >= 0], place[codes]
+
+
+def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
+    """The place of each class among those that are labels; −1 for those that say that there is none."""
+    missing = np.array([is_missing(label) for label in classes.tolist()], bool)
+    return np.where(missing, -1, np.cumsum(~missing) - 1).astype(np.int32)
+
+
+def is_missing(label: Any) -> bool:
+    """Whether this stands for no label."""
+    return label is None or (isinstance(label, int | float | str) and label in MISSING)
