@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fastlin import validation
 from support import EVERY, assert_same_bits, make, text_like
 
 
@@ -49,6 +50,12 @@ def unsorted_and_doubled(X):
     return rebuilt(X, lambda _: data, lambda _: indices, lambda _: indptr)
 
 
+def backwards(X):
+    """Rows backwards, no index twice."""
+    order = np.concatenate([np.arange(a, b)[::-1] for a, b in itertools.pairwise(X.indptr)])
+    return rebuilt(X, lambda a: a[order], lambda a: a[order])
+
+
 UNUSUAL = {
     "int64 indices": lambda X: rebuilt(X, indices=lambda a: a.astype(np.int64), indptr=lambda a: a.astype(np.int64)),
     "int64 indptr": lambda X: rebuilt(X, indptr=lambda a: a.astype(np.int64)),
@@ -61,6 +68,7 @@ UNUSUAL = {
     "integers": lambda X: rebuilt(X, data=lambda a: a.astype(np.int8)),
     "long double": lambda X: rebuilt(X, data=lambda a: a.astype(np.longdouble)),
     "unsorted and duplicate indices": unsorted_and_doubled,
+    "unsorted indices": backwards,
     "data beyond the last row": lambda X: rebuilt(
         X, lambda a: np.append(a, [np.nan] * 3), lambda a: np.append(a, [10**6] * 3).astype(np.int32)
     ),
@@ -104,3 +112,20 @@ def test_labels_and_weights_come_in_any_buffer(name):
     model = make(name).fit(X, y, sample_weight=weights)
     for change in (strided, swapped, read_only, unaligned, list):
         assert_same_bits(make(name).fit(X, change(y), sample_weight=change(weights)), model)
+
+
+@pytest.mark.parametrize("width", [1, 64, 65, 4096, 4097, 300_000, validation.rows.NARROW, validation.rows.NARROW + 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_in_any_order_are_sorted(width, dtype):
+    rng = np.random.default_rng(width)
+    sizes = rng.integers(0, min(width, 90) + 1, 40)
+    indices = [rng.choice(width, size, replace=False) for size in sizes]
+    indices += [np.array([width - 1]), np.array([], int), np.unique([width - 1, 0])[::-1]]
+    indptr = np.concatenate([[0], np.cumsum([len(one) for one in indices])])
+    values = rng.normal(size=indptr[-1]).astype(dtype)
+    X = sparse.csr_array((values, np.concatenate(indices), indptr), (len(indices), width))
+    rows = validation.as_rows(X)
+    X.sort_indices()
+    assert rows.values.dtype == dtype
+    for mine, theirs in ((rows.indptr, X.indptr), (rows.indices, X.indices), (rows.values, X.data)):
+        np.testing.assert_array_equal(mine, theirs)

@@ -15,3 +15,11 @@ def prove(
     n_columns: int,
 ) -> tuple[int, int, int, bool, bool, bool, float]: ...
 def repeats(indptr: NDArray[np.int64], indices: NDArray[np.int32], seen: NDArray[np.uint64]) -> int: ...
+def sort(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32] | NDArray[np.float64],
+    n_columns: int,
+    sorted_indices: NDArray[np.int32],
+    sorted_values: NDArray[np.float32] | NDArray[np.float64],
+) -> bool: ...

@@ -8,6 +8,7 @@ The loops have no branch in a non-zero, so that gcc vectorises them; where a row
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 
 from fastlin.engine.csr cimport real
 
@@ -24,6 +25,7 @@ cdef extern from * nogil:
     int64_t fastlin_size_float(float) noexcept
     double fastlin_from_double(int64_t) noexcept
     double fastlin_from_float(int64_t) noexcept
+    int trailing_zeros "__builtin_ctzll"(uint64_t) noexcept
 
 SOUND, INDPTR_START, INDPTR_ORDER, INDPTR_END, INDEX_RANGE, NOT_FINITE = range(6)
 
@@ -107,3 +109,61 @@ def repeats(const int64_t[::1] indptr, const int32_t[::1] indices, uint64_t[::1]
             if fault >= 0:
                 break
     return fault
+
+
+def sort(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns,
+         int32_t[::1] sorted_indices, real[::1] sorted_values):
+    """Rows of a proved CSR with their indices rising; returns whether no row has one twice, else they are no good.
+
+    A row marks its columns in a set of bits that knows which of its words are not empty, and which of those words; it
+    is read off from there, which costs a fifth of sorting at the widths of texts.
+    """
+    cdef Py_ssize_t words = n_columns // 64 + 1, groups = words // 64 + 1
+    cdef uint64_t* bits = <uint64_t*>calloc(words, 8)
+    cdef uint64_t* full = <uint64_t*>calloc(groups, 8)
+    cdef int32_t* places = <int32_t*>malloc(n_columns * sizeof(int32_t))
+    cdef bint distinct = True
+    cdef int64_t i, p, q = 0, start, end, g, low, high
+    cdef int32_t j
+    cdef uint64_t of_group, of_word
+    cdef Py_ssize_t word
+    if bits == NULL or full == NULL or places == NULL:
+        free(bits)
+        free(full)
+        free(places)
+        raise MemoryError
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            start = indptr[i]
+            end = indptr[i + 1]
+            low = groups
+            high = -1
+            for p in range(start, end):
+                j = indices[p]
+                distinct &= not bits[j >> 6] >> (j & 63) & 1
+                bits[j >> 6] |= 1ULL << (j & 63)
+                g = j >> 12
+                full[g] |= 1ULL << (j >> 6 & 63)
+                low = g if g < low else low
+                high = g if g > high else high
+                places[j] = <int32_t>(p - start)
+            if not distinct:
+                break
+            for g in range(low, high + 1):
+                of_group = full[g]
+                full[g] = 0
+                while of_group:
+                    word = g << 6 | trailing_zeros(of_group)
+                    of_group &= of_group - 1
+                    of_word = bits[word]
+                    bits[word] = 0
+                    while of_word:
+                        j = <int32_t>(word << 6 | trailing_zeros(of_word))
+                        of_word &= of_word - 1
+                        sorted_indices[q] = j
+                        sorted_values[q] = values[start + places[j]]
+                        q += 1
+    free(bits)
+    free(full)
+    free(places)
+    return distinct

@@ -12,6 +12,7 @@ from fastlin.engine import check
 
 LIMITS = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
 WIDEST = 2**31 - 1
+NARROW = 1 << 22  # columns: how wide rows are sorted by marking columns, not by comparing them
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,10 @@ def _prove(X: Any, name: str, in_order: bool = True) -> Rows:
     if canonical or not (in_order or _repeated(indptr, indices, n_columns)):
         return Rows(indptr, indices, values, n_columns, negative, zeros, largest)
     nnz = int(indptr[-1])
+    if n_columns <= NARROW:
+        in_rows = np.empty(nnz, np.int32), np.empty(nnz, values.dtype)
+        if check.sort(indptr, indices, values, n_columns, *in_rows):
+            return Rows(indptr, *in_rows, n_columns, negative, zeros, largest)
     copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
     copy.sum_duplicates()
     return _prove(copy, name)
