@@ -15,6 +15,7 @@ from fastlin import (
     LinearSVC,
     LogisticRegression,
     MIRAClassifier,
+    MultinomialMixture,
     MultinomialNB,
     PassiveAggressiveClassifier,
     Perceptron,
@@ -40,6 +41,7 @@ CHECKED = [
     SGDClassifier(loss="log_loss"),
     SGDClassifier(learning_rate="adagrad", penalty="l1", eta0=1.0),
     MultinomialNB(),
+    MultinomialMixture(),
     LogisticRegression(tol=1e-10),  # fits to compare to seven digits
     LogisticRegression(solver="lbfgs", l1_ratio=0.5),
     LogisticRegression(tol=1e-10, weights="observed"),
@@ -53,7 +55,15 @@ VERDICTS = ["up", "down"] * 18
 APPROXIMATE = "a weight and so many rows have one optimum, but the answers are within tol of it, not of each other"
 
 
+DRAWN = "a start is drawn among the rows: one that weighs two is drawn as one is, two rows are two"
+OF_CLASSIFIERS = "the check takes whatever has a predict_proba for a classifier of four labels"
+UNLABELLED = dict.fromkeys(EXPECTED_FAILURES, DRAWN)
+UNLABELLED |= dict.fromkeys(("check_estimator_sparse_array", "check_estimator_sparse_matrix"), OF_CLASSIFIERS)
+
+
 def expected_failures(estimator):
+    if isinstance(estimator, MultinomialMixture):
+        return UNLABELLED
     if isinstance(estimator, LinearSVC):
         return dict.fromkeys(EXPECTED_FAILURES, APPROXIMATE)
     if isinstance(estimator, MultinomialNB | LogisticRegression):

@@ -153,8 +153,8 @@ class MixtureDensity(DensityMixin, SparseEstimator, ABC):
         return dense_scorer(self._counts.log_phi(), self._counts.log_prior(), self.n_jobs)
 
     def _probabilities(self, X: Any, logarithmic: bool) -> Floats:
-        scores = self._counts.possible(self._scores(self._checked_rows(X)))
-        row_kernels.normalise(scores, logarithmic)
+        scores = self._scores(self._checked_rows(X))
+        row_kernels.normalise(self._counts.possible(scores), logarithmic)
         return scores
 
     def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:

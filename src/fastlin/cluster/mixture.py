@@ -282,16 +282,17 @@ class MultinomialMixture(MixtureDensity):
 
     def _warn(self, climb: Climb, stopped: bool) -> None:
         """Say what a user should know of a fit."""
-        seeded = sorted(climb.seeded)
-        if seeded:
-            warnings.warn(f"components {seeded} had lost all documents, and were seeded again", stacklevel=3)
+        found = []
+        if climb.seeded:
+            found.append(f"{len(climb.seeded)} components had lost all documents, and were seeded again (see history_)")
         if climb.dead:
             advice = "the bound is higher without them: ask for fewer components, or a smaller alpha"
-            few = f"{len(climb.dead)} of {self.n_components} components have no documents"
-            warnings.warn(f"{few}; {advice}", stacklevel=3)
+            found.append(f"{len(climb.dead)} of {self.n_components} components have no documents; {advice}")
         if not (climb.converged or stopped):
             advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
-            warnings.warn(f"EM did not converge: {advice}", ConvergenceWarning, stacklevel=3)
+            found.append(f"EM did not converge: {advice}")
+        for message in found:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def _expect(self, rows: Rows, weights: Floats, counts: Counts) -> None:
         """Add what rows are expected to have under the parameters as they are."""
