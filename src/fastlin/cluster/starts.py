@@ -1,9 +1,11 @@
 """Where EM begins: responsibilities of the components for every row, from which the first M-step is made.
 
 "k-means++" draws seeds among a sample of the rows, as log(1 + x)·idf of norm 1, and gives every row to the seed it is
-most like; "kmeans" first moves the seeds to the middle of their rows of the sample a few times. In the bodies of
-20 Newsgroups EM comes to a higher bound from there than from random responsibilities, in fewer iterations; from seeds
-among plain counts, whose distances frequent words decide, to a lower one (docs/learners.md has the figures).
+most like; "kmeans" first moves the seeds to the middle of their rows of the sample, a few times over. Means of five
+seeds on the bodies of 20 Newsgroups, 20 components, alpha 0.01: the bound of a document that EM comes to is −1283.0
+from random responsibilities, −1278.3 from k-means++ and −1274.7 from k-means, in half as many iterations; the purity of
+the clusters is 0.23, 0.28 and 0.36 (alpha 0.1: −1355.1, −1354.1, −1352.9; 0.29, 0.32, 0.38). Seeds among plain counts,
+whose distances frequent words decide, lead to −1287.6.
 """
 
 from collections.abc import Callable
@@ -27,7 +29,7 @@ Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's
 Change = Callable[[Floats, NDArray[np.int32]], Floats]  # takes values and their columns
 
 WAYS = ("kmeans", "k-means++", "random")
-SAMPLE = 1 << 14  # rows among which seeds are drawn, or 16 for each seed if that is more
+SAMPLE = 1 << 13  # rows among which seeds are drawn, or 16 for each seed if that is more
 ROUNDS = 10  # of k-means among them
 
 
