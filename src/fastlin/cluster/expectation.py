@@ -154,7 +154,7 @@ class Expectation:
         return np.flatnonzero(self._kept <= DEAD * self.total_weight).tolist()
 
     def seed(self, places: list[int]) -> _Seeded:
-        """Give dead components the rows that are explained worst, word by word, one each.
+        """Give dead components the rows that are explained worst, one each.
 
         Returns what they were, for `restore`; rows may be fewer than components.
         """
@@ -182,21 +182,31 @@ class Expectation:
         self._log_masses, self._penalties = before.masses, before.penalties
 
     def _worst(self, places: list[int]) -> dict[int, tuple[int, int]]:
-        """For a component each, a row of its label or of none, no row twice, with the least log p(x, c) a word."""
+        """For a component each, a row of its label or of none, no row twice: those that gain most by words of their own.
+
+        A row gains w (Σ_j x_j log x_j/|x| − log p(x, c)) of its best component c.
+        """
         found: list[tuple[float, int, int, int]] = []
         for part in self.parts:
-            lengths, best = part.map(self._lengths)[:, 0], np.empty(part.design.n_rows)
+            lengths, gains = part.map(self._lengths)[:, 0], np.empty(part.design.n_rows)
 
-            def judge(start: int, stop: int, part: Part = part, best: Floats = best) -> None:
-                best[start:stop] = self._scores(part, start, stop).max(axis=1)
+            def judge(start: int, stop: int, part: Part = part, gains: Floats = gains) -> None:
+                indptr, columns, values = part.design.rows(start, stop)
+                own = values * np.log(values / self.parts.times[columns])
+                of_rows = np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1]))
+                gains[start:stop] = np.bincount(of_rows, own, minlength=stop - start)
+                gains[start:stop] -= self._scores(part, start, stop).max(axis=1)
 
             self.workers.map(judge, self._row_cuts[part.index])
             some = np.flatnonzero(lengths > 0)
-            quality, codes = best[some] / lengths[some], part.labels.codes[some]
+            gains = gains[some] - lengths[some] * np.log(lengths[some])
+            if len(part.labels.weights):
+                gains *= part.labels.weights[some]
+            codes = part.labels.codes[some]
             for label in np.unique(codes):
                 own = np.flatnonzero(codes == label)
-                worst = own[np.argsort(quality[own], kind="stable")[: len(places)]]
-                found += [(float(quality[row]), part.index, int(some[row]), int(label)) for row in worst]
+                best = own[np.argsort(-gains[own], kind="stable")[: len(places)]]
+                found += [(-float(gains[row]), part.index, int(some[row]), int(label)) for row in best]
         found.sort()
         chosen: dict[int, tuple[int, int]] = {}
         for place in places:
