@@ -8,7 +8,7 @@ from fastlin.cluster.expectation import Expectation
 from fastlin.linear.counts import Counts
 
 Report = Callable[[dict[str, Any]], Any]
-ROUNDING = 1e-12  # of the bound
+ROUNDING = 1e-12  # of the bound, and a row: of a probability near 1
 
 
 class Judge:
@@ -35,8 +35,8 @@ class Climb:
     """What an EM comes to: it iterates until the bound rises by no more than tol · Σ w, and once more.
 
     The last iteration keeps the counts; every one does, as the start has to, for those who look at them: `report`,
-    which ends the climb where it returns something true, and `judge`. An iteration that lets the bound fall by no more
-    than rounding does is not noted.
+    which ends the climb where it returns something true, and `judge`. Where rounding lets the bound fall, it is noted
+    as it was.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class Climb:
         if self.bounds:
             rise = bound - self.bounds[-1]
             self.converged |= rise <= self._enough
-            if -ROUNDING * abs(bound) <= rise < 0:
-                return
+            if -ROUNDING * (abs(bound) + self._em.total_weight) <= rise < 0:
+                bound = self.bounds[-1]
         self.bounds.append(bound)
         seconds = time.perf_counter() - self._started
         record = {"iteration": len(self.bounds) - 1, "seconds": seconds, "objective": -bound, "seeded": seeded}
