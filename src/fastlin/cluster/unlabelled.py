@@ -22,8 +22,6 @@ class Unlabelled:
         self.kept: NDArray[np.int64] | None = None  # the rows of a weight above zero; None: all
         if source.weighted:
             there = np.concatenate([segment.weights > 0 for segment in source.segments()])
-            if not there.any():
-                raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
             self.kept = None if there.all() else np.flatnonzero(there)
 
     @property
@@ -32,6 +30,8 @@ class Unlabelled:
 
     def lay_out(self, width: int, prior: Prior) -> Merged:
         """The rows in parts, for so many components."""
+        if self.kept is not None and not len(self.kept):
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
 
         def unlabelled() -> Iterator[tuple[Rows, Labels]]:
             for rows, weights in self.pieces():
