@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fastlin import store as store
     from fastlin import text as text
     from fastlin.cluster.mixture import MultinomialMixture as MultinomialMixture
+    from fastlin.cluster.semi_supervised import SemiSupervisedNB as SemiSupervisedNB
+    from fastlin.cluster.semi_supervised_cv import SemiSupervisedNBCV as SemiSupervisedNBCV
     from fastlin.data.corpus import Corpus as Corpus
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
     from fastlin.linear.lexicon import LexiconClassifier as LexiconClassifier
@@ -62,6 +64,8 @@ __all__ = [
     "PassiveAggressiveClassifier",
     "Perceptron",
     "SGDClassifier",
+    "SemiSupervisedNB",
+    "SemiSupervisedNBCV",
     "TfidfTransformer",
     "TfidfVectorizer",
     "__version__",
@@ -98,6 +102,8 @@ _HOMES = {
     "PassiveAggressiveClassifier": "fastlin.linear.passive_aggressive",
     "Perceptron": "fastlin.linear.perceptron",
     "SGDClassifier": "fastlin.linear.sgd",
+    "SemiSupervisedNB": "fastlin.cluster.semi_supervised",
+    "SemiSupervisedNBCV": "fastlin.cluster.semi_supervised_cv",
     "TfidfTransformer": "fastlin.text.tfidf",
     "TfidfVectorizer": "fastlin.text.weighted",
     "load": "fastlin.store.models",

@@ -49,7 +49,7 @@ class GenerativeClassifier(SparseClassifier, ABC):
         codes = np.zeros(len(rows), np.int64)
 
         def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            row_kernels.best(self._counts.possible(scores), codes[start:stop])
+            row_kernels.best(self._possible(scores), codes[start:stop])
 
         if len(self.classes_) > 1:
             self._forward(rows, self._scorer(), choose)
@@ -57,9 +57,12 @@ class GenerativeClassifier(SparseClassifier, ABC):
 
     def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
         scores = self.predict_joint_log_proba(X)
-        self._counts.possible(scores)
-        row_kernels.normalise(scores, logarithmic)
+        row_kernels.normalise(self._possible(scores), logarithmic)
         return scores
+
+    def _possible(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores, with the class prior where no label can produce the row; in place."""
+        return self._counts.possible(scores)
 
     def _label_prior(self, n_labels: int) -> NDArray[np.float64] | None:
         """log μ, or None for that of the counts."""

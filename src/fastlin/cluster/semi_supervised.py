@@ -1,0 +1,432 @@
+"""Naive Bayes from documents of which only some have labels."""
+
+import copy
+import warnings
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import run, validation
+from fastlin.cluster.climbing import Climb, Judge, Report
+from fastlin.cluster.component_classifier import ComponentClassifier
+from fastlin.cluster.expectation import Expectation
+from fastlin.cluster.families import Beginnings, Families, families_of, log_priors, several, single
+from fastlin.cluster.merged import Merged
+from fastlin.cluster.partly import Codes, Mask, PartlyLabelled, Piece
+from fastlin.engine import expectation as kernels
+from fastlin.linear.base import Readable
+from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure
+from fastlin.linear.labels import places, shares, union
+from fastlin.validation import Rows, one_of, real_number, whole_number
+
+Floats = NDArray[np.float64]
+Held = tuple[Readable, Codes]  # labelled rows to validate on
+OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
+
+
+class Layout(NamedTuple):
+    """Documents as EM takes them: what is counted once, and the rows that are inferred again and again."""
+
+    documents: PartlyLabelled
+    families: Families
+    known: Counts
+    parts: Merged
+
+
+class SemiSupervisedNB(ComponentClassifier):
+    """Multinomial naive Bayes that learns from documents with and without labels, by EM.
+
+    Maximises Σ log p(x, y) over documents with a label + λ Σ log p(x) over those without, of the model of MultinomialNB
+    with p(x, y) = μ_y Σ_c ψ_c Π_j φ_cj^{x_j}, where c runs over the components of the label y. It begins with what the
+    labels say; then documents without a label are counted under every component in proportion to p(c | x), those with
+    a label under its components, and so on. Without documents to infer it is MultinomialNB, bit for bit.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_features,)
+        Pseudo-counts, for every component.
+    unlabeled_weight : float
+        λ: how much a document without a label counts; 0 leaves them out.
+    components : int, dict or array of shape (n_labels,)
+        How many components a label has; a dict says it of some labels, an array of all in their order.
+    fit_prior : bool
+        μ by the counts, expected ones included, or uniform.
+    class_prior : array of shape (n_labels,), optional
+        μ itself.
+    base_measure : array of shape (n_features,), optional
+        ρ, which shares out the pseudo-counts, αVρ_j; uniform when not given.
+    tol : float
+        An iteration that raises the objective by no more, per document, is the last but one.
+    max_iter : int
+    n_init : int
+        Starts, of which the one with the best bound is kept; labels with several components begin at random places.
+    early_stopping : bool
+        The accuracy on validation data says when to stop, and the iteration where it is best is kept.
+    validation_fraction : float
+        Held out of the labelled rows for early stopping, where `fit` is given no validation data.
+    n_iter_no_change : int
+        Iterations without a better accuracy that stop early.
+    random_state : int, RandomState, Generator or None
+        Draws the starts of components, and the rows that are held out.
+    n_jobs : int or None
+        Threads; they never change a bit of the model.
+    verbose : int
+        1 prints a line an iteration.
+    callback : callable or None
+        `callback(model, record)` after every iteration, with the record of `history_`; a true answer ends the fit.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The labels, sorted.
+    component_classes_ : array of shape (n_components,)
+        The label of each component: all of the first label, then all of the second, …
+    component_count_ : array of shape (n_components,)
+        Documents of each component, weighted and expected.
+    class_count_ : array of shape (n_labels,)
+        The same of each label.
+    class_log_prior_ : array of shape (n_labels,)
+        log μ.
+    feature_count_ : array of shape (n_components, n_features)
+        Expected counts.
+    feature_log_prob_ : array of shape (n_components, n_features)
+        log φ.
+    bound_ : array of shape (n_iter_ + 1,)
+        What is maximised, Σ αVρ_j log φ_cj included, before the first iteration and after each: it never falls.
+    objective_ : float
+        Its negative for the model that was kept.
+    history_ : list of dict
+        One record an iteration: seconds, objective and, with validation data, val_score.
+    converged_ : bool
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin import SemiSupervisedNB
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[2.0, 1, 0, 0], [0, 0, 1, 2], [1, 2, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]])
+    >>> model = SemiSupervisedNB(alpha=0.1).fit(X, ["a", "b", None, None, None])
+    >>> model.predict(X).tolist()
+    ['a', 'b', 'a', 'a', 'b']
+    """
+
+    bound_: Floats
+    objective_: float
+    history_: list[dict[str, Any]]
+    converged_: bool
+    n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        unlabeled_weight: float = 1.0,
+        components: Any = 1,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        base_measure: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.unlabeled_weight = unlabeled_weight
+        self.components = components
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.base_measure = base_measure
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Learning
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        X_unlabeled: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Find the most likely parameters from labelled and unlabelled documents together.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Non-negative. A corpus on disk stays there.
+        y : array of shape (n_samples,)
+            Labels: strings or integers. −1, "-1", "" or None stands for no label. None with a Corpus, whose labels
+            −1, "-1" and "" mean the same.
+        X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
+            Further documents without labels; a corpus may have weights.
+        sample_weight : array of shape (n_samples,), optional
+            Of the rows of X; those without a label weigh λ times as much. None with a Corpus.
+        X_val, y_val : optional
+            Labelled rows, or a Corpus, to validate on: their accuracy is recorded in `history_` and, with
+            `early_stopping`, decides.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = copy.copy(self)
+        model._check_parameters()
+        documents = model._documents(X, y, X_unlabeled, sample_weight, reset=True)
+        model._check_labels(documents, documents.classes)
+        generator, held = validation.as_generator(self.random_state), None
+        if X_val is not None or y_val is not None:
+            held = model._checked_validation(X_val, y_val, documents.classes, documents.readable)
+        elif self.early_stopping:
+            there = np.flatnonzero(documents.codes >= 0)
+            chosen = there[shares(documents.codes[there], self.validation_fraction, generator)[1]]
+            held, documents = (documents.take(chosen), documents.codes[chosen]), documents.without(chosen)
+        climb = model._fit_layout(model._lay_out(documents), held, generator)
+        self._become(model)
+        self._warn(climb)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> Self:
+        """Add documents to the counts: online EM, each document is inferred once.
+
+        Documents whose component is known, because their label has one, are counted first, as MultinomialNB does it.
+        A label that is new and has several components gets them by k-means and one iteration of EM among its own
+        documents. The other documents of the call are then inferred under all that is counted so far, and their
+        expected counts are added, λ times where they have no label.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : array of shape (n_samples,)
+            As in `fit`; labels may appear in any call. None with a Corpus.
+        classes : array, optional
+            Labels that may come later. As in scikit-learn, but not needed.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
+
+        Returns
+        -------
+        self
+            Ctrl-C keeps the whole blocks that are counted so far; bad input is refused before the first.
+        """
+        model, first = copy.copy(self), not hasattr(self, "classes_")
+        model._check_parameters()
+        documents = model._documents(X, y, X_unlabeled, sample_weight, reset=first)
+        seen = documents.classes
+        known = seen if first else union(self.classes_, seen) if len(seen) else self.classes_
+        if classes is not None:
+            announced = validation.as_classes(classes)
+            known = union(known, announced) if len(known) else announced
+        model._check_labels(documents, known)
+        families = families_of(self.components, known, strict=False)
+        prior = self._prior(documents.n_columns, len(known))
+        if first:
+            counts = Counts.none(documents.n_columns, int(families[-1]), prior)
+        else:
+            place = self._places(known, families)
+            counts = self._counts.under(prior, place, int(families[-1]), documents.n_columns)
+        documents = documents.among(known, places(known, seen))
+        for _ in documents.pieces(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
+            pass
+        for name in OF_A_FIT:
+            model.__dict__.pop(name, None)
+        try:
+            model._add(documents, families, counts, validation.as_generator(self.random_state))
+        finally:  # after Ctrl-C, what the whole blocks said
+            self._become(model._install(known, families, counts))
+        return self
+
+    # Parts
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        real_number("unlabeled_weight", self.unlabeled_weight, at_least=0, at_most=1e100)
+        real_number("tol", self.tol, at_least=0)
+        whole_number("max_iter", self.max_iter, 1)
+        whole_number("n_init", self.n_init, 1)
+        one_of("early_stopping", self.early_stopping, (True, False))
+        real_number("validation_fraction", self.validation_fraction, above=0, below=1)
+        whole_number("n_iter_no_change", self.n_iter_no_change, 1)
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, 0)
+        validation.as_jobs(self.n_jobs)
+        validation.as_callback(self.callback)
+
+    def _check_for(self, documents: PartlyLabelled) -> None:
+        """Check what does depend on the documents, as far as it costs nothing."""
+        self._check_parameters()
+        families_of(self.components, documents.classes, strict=True)
+        self._prior(documents.n_columns, len(documents.classes))
+
+    def _lay_out(self, documents: PartlyLabelled) -> Layout:
+        """Count what is known, and lay out the rest: the same for any number as alpha."""
+        families, n_columns = families_of(self.components, documents.classes, strict=True), documents.n_columns
+        width, prior = int(families[-1]), self._prior(n_columns, len(documents.classes))
+        known = Counts.none(n_columns, width, prior)
+        documents.count(single(families), families, known, self.n_jobs, keep=False)
+        inferred = several(families, unlabelled=self.unlabeled_weight > 0)
+        parts = documents.lay_out(inferred, self.unlabeled_weight, width, known, prior)
+        return Layout(documents, families, known, parts)
+
+    def _fit_layout(self, layout: Layout, held: Held | None, generator: np.random.Generator) -> Climb:
+        """Take over what EM comes to from the best of its starts."""
+        documents, families, known, parts = layout
+        prior = self._prior(documents.n_columns, len(documents.classes))
+        decides = held is not None and self.early_stopping
+        best: tuple[float, Climb] | None = None
+        with run.Workers(self.n_jobs) as workers:
+            em = Expectation(parts, families, prior, known, documents.n_columns, workers)
+            starts = Beginnings(documents, several(families), families, prior, generator, workers)
+            report, ended = self._reporter(em, documents.classes, families)
+            for _ in range(self.n_init if starts else 1):
+                em.start(starts.make(), keep=True)
+                judge = None
+                if held is not None:
+                    look = partial(self._accuracy_of, documents.classes, families, held)
+                    judge = Judge(look, self.n_iter_no_change if decides else None)
+                climb = Climb(em, self.tol, self.max_iter, report, judge)
+                merit = judge.best if judge is not None and decides else climb.bounds[-1]
+                if best is None or merit > best[0]:
+                    best = merit, climb
+                if ended:
+                    break
+        assert best is not None
+        self._install(documents.classes, families, best[1].counts)._record(best[1], decides)
+        return best[1]
+
+    def _accuracy_of(self, classes: NDArray[Any], families: Families, held: Held, counts: Counts) -> float:
+        """Of these counts on validation data."""
+        return self._install(classes, families, counts)._accuracy(*held)
+
+    def _reporter(self, em: Expectation, classes: NDArray[Any], families: Families) -> tuple[Report | None, list[bool]]:
+        """What happens after each record of the history, None for nothing; and a list that has an entry once the
+        callback has ended the fit."""
+        ended: list[bool] = []
+        if not self.verbose and self.callback is None:
+            return None, ended
+
+        def report(record: dict[str, Any]) -> bool:
+            if self.verbose:
+                fields = "  ".join(f"{name} {value}" for name, value in record.items())
+                print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+            if self.callback is not None and self.callback(self._install(classes, families, em.counts()), record):
+                ended.append(True)
+            return bool(ended)
+
+        return report, ended
+
+    def _record(self, climb: Climb, decides: bool) -> None:
+        """What is told of a climb; `decides`: the best accuracy says which of its iterations is kept."""
+        kept = int(np.argmax([record["val_score"] for record in climb.history])) if decides else -1
+        self.bound_, self.history_, self.converged_ = np.array(climb.bounds), climb.history, climb.converged
+        self.objective_, self.n_iter_ = -climb.bounds[kept], max(1, len(climb.bounds) - 1)
+
+    def _warn(self, climb: Climb) -> None:
+        """Say what went otherwise than the user may think."""
+        seeded, dead = (self._labels_of(those) for those in (climb.seeded, set(climb.dead)))
+        if seeded:
+            said = f"components of the labels {seeded} had lost all documents, and were seeded again"
+            warnings.warn(said, ConvergenceWarning, stacklevel=3)
+        if dead:
+            advice = "the bound is higher without them: ask for fewer components, or a smaller alpha"
+            said = f"{len(climb.dead)} components, of the labels {dead}, have no documents; {advice}"
+            warnings.warn(said, ConvergenceWarning, stacklevel=3)
+        if not (climb.converged or climb.stopped):
+            advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
+            warnings.warn(f"EM did not converge: {advice}", ConvergenceWarning, stacklevel=3)
+
+    def _labels_of(self, components: set[int]) -> list[Any]:
+        return list(dict.fromkeys(self.component_classes_[sorted(components)].tolist()))
+
+    def _add(
+        self, documents: PartlyLabelled, families: Families, counts: Counts, generator: np.random.Generator
+    ) -> None:
+        """Online EM: what a call of `partial_fit` adds to the counts, in blocks that Ctrl-C does not cut in two."""
+        documents.count(single(families), families, counts, self.n_jobs, keep=True)
+        new = several(families) & np.append(np.add.reduceat(counts.labels, families[:-1]) == 0, False)
+        if new[documents.codes].any():
+            begun = self._begun(documents, new, families, counts.prior, generator)
+
+            def take() -> None:
+                counts.features += begun.features
+                counts.labels += begun.labels
+
+            run.uninterrupted(take)
+        now = Counts(counts.features, counts.labels, counts.prior)
+        logs, prior, impossible = now.log_phi(), log_priors(now, families)[1], now.impossible()
+        rest = several(families, unlabelled=self.unlabeled_weight > 0) & ~new
+        for piece in documents.to_infer(rest, self.unlabeled_weight):
+            rows = piece.rows.without_zeros() if piece.rows.zeros and impossible else piece.rows
+            shares = np.empty((len(rows), len(prior)))
+
+            def infer(scores: Floats, start: int, stop: int, piece: Piece = piece, shares: Floats = shares) -> None:
+                """What `posterior` sums up is left: sums in threads would differ."""
+                here, lengths, (masses, words) = slice(start, stop), np.zeros(stop - start), np.zeros((2, len(prior)))
+                codes, weights = piece.codes[here], piece.weights[here]
+                kernels.posterior(scores, codes, weights, families, prior, lengths, shares[here], masses, words)
+
+            run.forward(rows, logs, prior, infer, self.n_jobs)
+
+            def add(rows: Rows = rows, shares: Floats = shares) -> None:
+                run.backward(rows, shares, counts.features, self.n_jobs)
+                counts.labels += shares.sum(axis=0)
+
+            run.uninterrupted(add)
+
+    def _begun(
+        self, documents: PartlyLabelled, new: Mask, families: Families, prior: Prior, generator: np.random.Generator
+    ) -> Counts:
+        """Counts of labels that are new and have several components, from their own rows."""
+        with run.Workers(self.n_jobs) as workers:
+            parts = documents.lay_out(new, 0.0, int(families[-1]), None, prior)
+            if not parts.n_rows:
+                return Counts.none(documents.n_columns, int(families[-1]), prior)
+            em = Expectation(parts, families, prior, None, documents.n_columns, workers)
+            em.start(Beginnings(documents, new, families, prior, generator, workers).make())
+            em.expect()
+            em.maximise(keep=True)
+            return em.counts()
+
+    def _places(self, known: NDArray[Any], families: Families) -> NDArray[np.int32]:
+        """Where the components so far stand among those of all labels known."""
+        sizes, place = np.diff(self._families), places(known, self.classes_)
+        if (sizes != np.diff(families)[place]).any():
+            label = int(np.argmax(sizes != np.diff(families)[place]))
+            raise ValueError(
+                f"the label {self.classes_.tolist()[label]!r} has {sizes[label]} components, and components="
+                f"{self.components!r} says otherwise: fit it anew"
+            )
+        first = np.repeat(families[place] - self._families[:-1], sizes)
+        return (first + np.arange(self._families[-1])).astype(np.int32)
+
+    def _prior(self, n_features: int, n_labels: int) -> Prior:
+        measure = as_measure(self.base_measure, n_features)
+        alpha = as_alpha(self.alpha, n_features, self.base_measure)
+        pseudo = alpha if self.base_measure is None else alpha * n_features * measure
+        return Prior(pseudo, measure, self._label_prior(n_labels))
