@@ -13,14 +13,14 @@ from fastlin import run, validation
 from fastlin.cluster.climbing import Climb, Judge, Report
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.expectation import Expectation
-from fastlin.cluster.families import Beginnings, Families, families_of, log_priors, several, single
+from fastlin.cluster.families import Beginnings, Families, families_of, several, single
 from fastlin.cluster.merged import Merged
-from fastlin.cluster.partly import Codes, Mask, PartlyLabelled, Piece
-from fastlin.engine import expectation as kernels
+from fastlin.cluster.partly import Codes, PartlyLabelled
+from fastlin.cluster.streaming import Stream
 from fastlin.linear.base import Readable
 from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure
 from fastlin.linear.labels import places, shares, union
-from fastlin.validation import Rows, one_of, real_number, whole_number
+from fastlin.validation import one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
 Held = tuple[Readable, Codes]  # labelled rows to validate on
@@ -257,7 +257,8 @@ class SemiSupervisedNB(ComponentClassifier):
         for name in OF_A_FIT:
             model.__dict__.pop(name, None)
         try:
-            model._add(documents, families, counts, validation.as_generator(self.random_state))
+            stream = Stream(families, counts, self.unlabeled_weight, self.n_jobs)
+            stream.add(documents, validation.as_generator(self.random_state))
         finally:  # after Ctrl-C, what the whole blocks said
             self._become(model._install(known, families, counts))
         return self
@@ -363,55 +364,6 @@ class SemiSupervisedNB(ComponentClassifier):
 
     def _labels_of(self, components: set[int]) -> list[Any]:
         return list(dict.fromkeys(self.component_classes_[sorted(components)].tolist()))
-
-    def _add(
-        self, documents: PartlyLabelled, families: Families, counts: Counts, generator: np.random.Generator
-    ) -> None:
-        """Online EM: what a call of `partial_fit` adds to the counts, in blocks that Ctrl-C does not cut in two."""
-        documents.count(single(families), families, counts, self.n_jobs, keep=True)
-        new = several(families) & np.append(np.add.reduceat(counts.labels, families[:-1]) == 0, False)
-        if new[documents.codes].any():
-            begun = self._begun(documents, new, families, counts.prior, generator)
-
-            def take() -> None:
-                counts.features += begun.features
-                counts.labels += begun.labels
-
-            run.uninterrupted(take)
-        now = Counts(counts.features, counts.labels, counts.prior)
-        logs, prior, impossible = now.log_phi(), log_priors(now, families)[1], now.impossible()
-        rest = several(families, unlabelled=self.unlabeled_weight > 0) & ~new
-        for piece in documents.to_infer(rest, self.unlabeled_weight):
-            rows = piece.rows.without_zeros() if piece.rows.zeros and impossible else piece.rows
-            shares = np.empty((len(rows), len(prior)))
-
-            def infer(scores: Floats, start: int, stop: int, piece: Piece = piece, shares: Floats = shares) -> None:
-                """What `posterior` sums up is left: sums in threads would differ."""
-                here, lengths, (masses, words) = slice(start, stop), np.zeros(stop - start), np.zeros((2, len(prior)))
-                codes, weights = piece.codes[here], piece.weights[here]
-                kernels.posterior(scores, codes, weights, families, prior, lengths, shares[here], masses, words)
-
-            run.forward(rows, logs, prior, infer, self.n_jobs)
-
-            def add(rows: Rows = rows, shares: Floats = shares) -> None:
-                run.backward(rows, shares, counts.features, self.n_jobs)
-                counts.labels += shares.sum(axis=0)
-
-            run.uninterrupted(add)
-
-    def _begun(
-        self, documents: PartlyLabelled, new: Mask, families: Families, prior: Prior, generator: np.random.Generator
-    ) -> Counts:
-        """Counts of labels that are new and have several components, from their own rows."""
-        with run.Workers(self.n_jobs) as workers:
-            parts = documents.lay_out(new, 0.0, int(families[-1]), None, prior)
-            if not parts.n_rows:
-                return Counts.none(documents.n_columns, int(families[-1]), prior)
-            em = Expectation(parts, families, prior, None, documents.n_columns, workers)
-            em.start(Beginnings(documents, new, families, prior, generator, workers).make())
-            em.expect()
-            em.maximise(keep=True)
-            return em.counts()
 
     def _places(self, known: NDArray[Any], families: Families) -> NDArray[np.int32]:
         """Where the components so far stand among those of all labels known."""

@@ -181,7 +181,10 @@ class SemiSupervisedNBCV(ComponentClassifier):
         return grid
 
     def _weights(self) -> list[float]:
-        return [real_number("unlabeled_weights", weight, at_least=0) for weight in _values("unlabeled_weights", self.unlabeled_weights)]
+        return [
+            real_number("unlabeled_weights", weight, at_least=0)
+            for weight in _values("unlabeled_weights", self.unlabeled_weights)
+        ]
 
     def _template(self, alpha: Any, components: Any, weight: float) -> SemiSupervisedNB:
         """The model of one fit."""
@@ -211,7 +214,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
             scorer = check_scoring(self._template(alphas[0], components[0], weights[0]), scoring=self.scoring)
         self.scores_ = np.full((len(folds), len(alphas), len(components), len(weights)), np.nan)
         jobs = list(product(range(len(folds)), range(len(components)), range(len(weights))))
-        seeds = generator.integers(2**63, size=len(jobs)).tolist()
+        seeds = generator.integers(2**62, size=len(jobs)).tolist()
         records: list[list[dict[str, Any]]] = [[] for _ in jobs]
         stop, lock = [], threading.Lock()  # type: ignore[var-annotated]
 

@@ -1,0 +1,77 @@
+"""Online EM: documents that are inferred once, and whose expected counts are added to those so far."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.cluster.expectation import Expectation
+from fastlin.cluster.families import Beginnings, Families, log_priors, several, single
+from fastlin.cluster.partly import Mask, PartlyLabelled, Piece
+from fastlin.engine import expectation as kernels
+from fastlin.linear.counts import Counts
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Counts that grow, in steps that Ctrl-C does not cut in two."""
+
+    families: Families
+    counts: Counts
+    unlabeled_weight: float
+    n_jobs: int | None
+
+    def add(self, documents: PartlyLabelled, generator: np.random.Generator) -> None:
+        """Documents whose component is known, then those of labels whose components are new, then all others."""
+        documents.count(single(self.families), self.families, self.counts, self.n_jobs, keep=True)
+        masses = np.add.reduceat(self.counts.labels, self.families[:-1])
+        new = several(self.families) & np.append(masses == 0, False)
+        if new[documents.codes].any():
+            self._begin(documents, new, generator)
+        rest = several(self.families, unlabelled=self.unlabeled_weight > 0) & ~new
+        now = Counts(self.counts.features, self.counts.labels, self.counts.prior)
+        logs, prior = now.log_phi(), log_priors(now, self.families)[1]
+        for piece in documents.to_infer(rest, self.unlabeled_weight):
+            piece = piece._replace(rows=piece.rows.without_zeros()) if piece.rows.zeros else piece
+            self._take(piece, self._shares(piece, logs, prior))
+
+    def _begin(self, documents: PartlyLabelled, new: Mask, generator: np.random.Generator) -> None:
+        """Components for labels that had none so far: k-means among their own documents, and an iteration of EM."""
+        width, prior = len(self.counts.labels), self.counts.prior
+        with run.Workers(self.n_jobs) as workers:
+            parts = documents.lay_out(new, 0.0, width, None, prior)
+            if not parts.n_rows:
+                return
+            em = Expectation(parts, self.families, prior, None, documents.n_columns, workers)
+            em.start(Beginnings(documents, new, self.families, prior, generator, workers).make())
+            em.expect()
+            em.maximise(keep=True)
+            begun = em.counts()
+
+        def take() -> None:
+            self.counts.features[:] += begun.features
+            self.counts.labels[:] += begun.labels
+
+        run.uninterrupted(take)
+
+    def _shares(self, piece: Piece, logs: Floats, prior: Floats) -> Floats:
+        """w p(c | x), among the components of a row's label."""
+        shares = np.empty((len(piece.rows), len(prior)))
+
+        def infer(scores: Floats, start: int, stop: int) -> None:
+            here, sums = slice(start, stop), np.zeros((2, len(prior)))  # which are taken in the order of the rows later
+            codes, weights, lengths = piece.codes[here], piece.weights[here], np.zeros(stop - start)
+            kernels.posterior(scores, codes, weights, self.families, prior, lengths, shares[here], *sums)
+
+        run.forward(piece.rows, logs, prior, infer, self.n_jobs)
+        return shares
+
+    def _take(self, piece: Piece, shares: Floats) -> None:
+        def take() -> None:
+            run.backward(piece.rows, shares, self.counts.features, self.n_jobs)
+            self.counts.labels[:] += shares.sum(axis=0)
+
+        run.uninterrupted(take)
