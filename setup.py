@@ -30,6 +30,7 @@ KERNELS = (
     "gains",
     "layout",
     "likelihood",
+    "means",
     "online",
     "pairs",
     "passes",

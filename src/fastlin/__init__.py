@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fastlin import select as select
     from fastlin import store as store
     from fastlin import text as text
+    from fastlin.cluster.kmeans import KMeans as KMeans
     from fastlin.cluster.mixture import MultinomialMixture as MultinomialMixture
     from fastlin.cluster.semi_supervised import SemiSupervisedNB as SemiSupervisedNB
     from fastlin.cluster.semi_supervised_cv import SemiSupervisedNBCV as SemiSupervisedNBCV
@@ -51,6 +52,7 @@ __all__ = [
     "Elementwise",
     "FeatureHasher",
     "HashingVectorizer",
+    "KMeans",
     "LexiconClassifier",
     "LinearSVC",
     "LogCountRatio",
@@ -89,6 +91,7 @@ _HOMES = {
     "Elementwise": "fastlin.text.elementwise",
     "FeatureHasher": "fastlin.text.dicts",
     "HashingVectorizer": "fastlin.text.hashing",
+    "KMeans": "fastlin.cluster.kmeans",
     "LexiconClassifier": "fastlin.linear.lexicon",
     "LinearSVC": "fastlin.linear.svm",
     "LogCountRatio": "fastlin.text.ratio",

@@ -10,6 +10,7 @@ from fastlin.engine import expectation as expectation
 from fastlin.engine import gains as gains
 from fastlin.engine import layout as layout
 from fastlin.engine import likelihood as likelihood
+from fastlin.engine import means as means
 from fastlin.engine import online as online
 from fastlin.engine import pairs as pairs
 from fastlin.engine import passes as passes

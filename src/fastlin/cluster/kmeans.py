@@ -1,0 +1,437 @@
+"""K-means of sparse rows: hard and soft, Euclidean and on the sphere."""
+
+import copy
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from fastlin import run, validation
+from fastlin.cluster.centres import Hard, Points, Soft, Step, squares
+from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, unit, unit_centres
+from fastlin.cluster.seeding import squared_norms
+from fastlin.data import Corpus
+from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
+from fastlin.validation import Rows, one_of, real_number, whole_number
+
+INITS = ("k-means++", "random")
+METRICS = ("euclidean", "spherical")
+ALGORITHMS = ("lloyd", "elkan")
+RUNS = 10  # from random rows, where n_init is "auto"
+
+
+class Options(NamedTuple):
+    """The parameters, checked."""
+
+    n_clusters: int
+    init: Any  # one of INITS, centres or a callable
+    n_init: int
+    max_iter: int
+    tol: float
+    spherical: bool
+    temperature: float | None
+
+
+class Run(NamedTuple):
+    """Where one fit from one start ended."""
+
+    centres: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    inertia: float
+    objective: float
+    history: list[dict[str, Any]]
+    converged: bool
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, SparseEstimator):
+    """K-means clustering: scikit-learn's, and its soft and spherical forms, made for sparse rows.
+
+    Minimises the inertia Σ_i w_i min_k d(x_i, c_k) in turns: every row goes to its nearest centre, every centre to the
+    mean of its rows. The objective never rises. d is ‖x − c‖² or, `metric="spherical"`, 1 − cos(x, c); the centres are
+    of norm 1 then, and an empty row, which has no direction, has d = 1 from all.
+
+    With a `temperature` t rows belong to all centres: Σ_i w_i (−t' log (1/K) Σ_k exp(−d(x_i, c_k)/t')) never rises,
+    where t' = 2t, and t on the sphere. It is the likelihood of K equal Gaussians of variance t, and tends to the
+    inertia as t → 0.
+
+    From the same centres the hard Euclidean form goes through scikit-learn's iterations. A cluster that dies is given
+    the row that lies farthest from its centre; where all rows lie on centres, as when there are no more distinct rows
+    than clusters, the surplus centres lie where the heaviest cluster's is and have no rows.
+
+    Parameters
+    ----------
+    n_clusters : int
+        K; more than there are rows, too.
+    init : {"k-means++", "random"}, array of shape (n_clusters, n_features) or callable
+        Where to begin: at rows far apart (the best of 2 + log K drawn at every step), at random rows, at these
+        centres, or at those that `init(X, n_clusters, random_state)` returns.
+    n_init : "auto" or int
+        Fits from so many starts, the best of which is kept; "auto" is 10 for "random" and callables, else 1.
+    max_iter : int
+        Iterations at most, from each start.
+    tol : float
+        A fit ends when no row has changed its cluster, or when Σ_k ‖c_k' − c_k‖² is at most `tol` times the mean
+        variance of the features.
+    verbose : int
+        1 prints a line an iteration.
+    random_state : int, RandomState, Generator or None
+        The seed of the starts.
+    copy_x : bool
+        Accepted for scikit-learn's sake: X is never changed.
+    algorithm : {"lloyd", "elkan"}
+        Accepted for scikit-learn's sake: both have one result, and there is one way here.
+    metric : {"euclidean", "spherical"}
+        d.
+    temperature : float or None
+        t of the soft form; None is the hard one.
+    n_jobs : int or None
+        Threads; they never change a bit.
+    callback : callable or None
+        `callback(model, record)` after every iteration; a true answer ends the fit.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        c.
+    labels_ : array of shape (n_samples,)
+        The nearest centre of each row.
+    inertia_ : float
+        Σ w d of every row and its nearest centre.
+    objective_ : float
+        What was minimised: the inertia, or its soft form.
+    history_ : list of dict
+        One record an iteration of the best fit: iteration, seconds, objective (before the centres move), movement
+        (Σ_k ‖c_k' − c_k‖²) and, of the hard form, changed (rows that have changed their cluster) and relocated
+        (clusters that had died and were given a row).
+    converged_ : bool
+        Whether `tol` (or the callback) ended the fit; False when `max_iter` came first.
+    n_iter_ : int
+        Iterations of the best fit.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Where X has names for its columns.
+
+    Examples
+    --------
+    >>> from fastlin import KMeans
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0, 0], [2, 0, 0], [0, 0, 3], [0, 1, 3]])
+    >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3])
+    True
+    >>> model.inertia_
+    1.0
+    """
+
+    cluster_centers_: NDArray[np.float64]
+    labels_: NDArray[np.int32]
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        metric: str = "euclidean",
+        temperature: float | None = None,
+        n_jobs: int | None = None,
+        callback: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.metric = metric
+        self.temperature = temperature
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes it
+        """Cluster these rows.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse. A corpus is laid out on disk where it lies there; its labels are left aside, its weights
+            count.
+        y : None
+            Left aside.
+        sample_weight : array of shape (n_samples,), optional
+            w; None with a Corpus.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model, options = copy.copy(self), self._options()
+        generator = validation.as_generator(self.random_state)
+        rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        model._check_width(X, rows, reset=True)
+        weights, factor = scaled(self._weights(X, rows, sample_weight))
+        ready = list(model._parts(rows)) if isinstance(rows, Rows) or rows.n_segments == 1 else None
+        scratch = rows.scratch() if isinstance(rows, Corpus) and ready is None else None
+
+        def pieces() -> Iterator[tuple[int, Rows]]:
+            return model._parts(rows) if ready is None else iter(ready)
+
+        points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
+        best: Run | None = None
+        with run.Workers(self.n_jobs) as workers:
+            step = _step(points, options, workers)
+            for _ in range(options.n_init):
+                if isinstance(options.init, str):
+                    start = first_centres(
+                        options.init, pieces, points, options.n_clusters, generator, options.spherical, self.n_jobs
+                    )
+                else:
+                    start = _given(X, rows, options, generator)
+                start = unit_centres(start) if options.spherical else start
+                found = _fit(step, start, options, options.tol * variance, self._reporter(model, step, factor))
+                best = found if best is None or found.objective < best.objective else best
+        assert best is not None
+        model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
+        model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
+        model.n_iter_ = len(best.history)
+        self._become(model)
+        distinct = len(np.unique(best.labels))
+        if distinct < options.n_clusters:
+            warnings.warn(
+                f"{distinct} of n_clusters={options.n_clusters} clusters have rows: X may have too few rows, or too "
+                "few that differ",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:  # noqa: ARG002
+        """`fit`, and the clusters of the rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
+        """`fit`, and the distances of the rows from the centres."""
+        return self.fit(X, sample_weight=sample_weight)._distances(X)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The nearest centre of each row of X, a matrix or a `Corpus`; the first among equals."""
+        rows = self._checked_rows(X)
+        labels = np.empty(len(rows), np.int32)
+
+        def use(scores: NDArray[np.float64], start: int, stop: int) -> None:
+            labels[start:stop] = scores.argmax(axis=1)
+
+        self._forward(rows, self._scorer(), use)
+        return labels
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The distances of the rows from the centres, [n, K]: ‖x − c‖, on the sphere 1 − cos."""
+        return self._distances(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
+        """What `fit` minimises, of these rows and with a minus.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : None
+            Left aside.
+        sample_weight : array of shape (n_samples,), optional
+            w; None with a Corpus.
+        """
+        rows = self._checked_rows(X)
+        weights = self._weights(X, rows, sample_weight)
+        costs, width = np.empty(len(rows)), self._width()
+
+        def use(distances: NDArray[np.float64], start: int, stop: int) -> None:
+            lowest = distances.min(axis=1)
+            costs[start:stop] = lowest
+            if width is not None:
+                costs[start:stop] -= width * np.log(_kernel(distances, lowest, width).mean(axis=1))
+
+        self._measure(rows, use)
+        return -float(np.sum(costs * weights if len(weights) else costs))
+
+    @available_if(lambda self: self.temperature is not None)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The share of each centre in each row of X, [n, K]; of the soft form only."""
+        rows, width = self._checked_rows(X), self._width()
+        assert width is not None
+        shares = np.empty((len(rows), len(self.cluster_centers_)))
+
+        def use(distances: NDArray[np.float64], start: int, stop: int) -> None:
+            kernel = _kernel(distances, distances.min(axis=1), width)
+            shares[start:stop] = kernel / kernel.sum(axis=1, keepdims=True)
+
+        self._measure(rows, use)
+        return shares
+
+    # Parts
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def _options(self) -> Options:
+        """Check every parameter."""
+        n_clusters, init = whole_number("n_clusters", self.n_clusters, 1), self.init
+        if isinstance(init, str):
+            one_of("init", init, INITS)
+        elif not callable(init):
+            init = np.asarray(init.toarray() if sp.issparse(init) else init)
+        if isinstance(self.n_init, str):
+            one_of("n_init", self.n_init, ("auto",))
+            n_init = RUNS if callable(init) or (isinstance(init, str) and init == "random") else 1
+        else:
+            n_init = whole_number("n_init", self.n_init, 1)
+            if isinstance(init, np.ndarray) and n_init > 1:
+                message = f"init is an array: one fit from it, not n_init={n_init}"
+                warnings.warn(message, RuntimeWarning, stacklevel=3)
+                n_init = 1
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, 0)
+        one_of("copy_x", self.copy_x, (True, False))
+        one_of("algorithm", self.algorithm, ALGORITHMS)
+        validation.as_callback(self.callback)
+        validation.as_jobs(self.n_jobs)
+        self._width()
+        return Options(
+            n_clusters=n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=whole_number("max_iter", self.max_iter, 1),
+            tol=real_number("tol", self.tol, at_least=0),
+            spherical=self._spherical(),
+            temperature=self.temperature,
+        )
+
+    def _spherical(self) -> bool:
+        return bool(one_of("metric", self.metric, METRICS) == "spherical")
+
+    def _width(self) -> float | None:
+        """t' of the soft form."""
+        if self.temperature is None:
+            return None
+        temperature = real_number("temperature", self.temperature, above=0, at_most=LARGEST)
+        return temperature if self._spherical() else 2 * temperature
+
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+        for start, part in super()._parts(rows):
+            yield start, unit(part) if self._spherical() else part
+
+    def _weights(self, X: Any, rows: Readable, sample_weight: Any) -> NDArray[np.float64]:
+        """w; of length 0 for all ones."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(sample_weight=sample_weight)
+            return X.weights()
+        weights = validation.as_weights(sample_weight, len(rows))
+        return np.empty(0) if weights is None else weights
+
+    def _scorer(self) -> Scorer:
+        centres = self.cluster_centers_
+        shift = np.zeros(len(centres)) if self._spherical() else 0.5 * squares(centres.T)
+        return dense_scorer(np.ascontiguousarray(centres.T), -shift, self.n_jobs)
+
+    def _measure(self, rows: Readable, use: Callable[[NDArray[np.float64], int, int], None]) -> None:
+        """d of all centres goes to `use`, a block of rows at a time."""
+        spherical = self._spherical()
+        norms = np.ones(0) if spherical else np.concatenate([squared_norms(part) for _, part in self._parts(rows)])
+
+        def infer(scores: NDArray[np.float64], start: int, stop: int) -> None:
+            distances = 1 - scores if spherical else norms[start:stop, np.newaxis] - 2 * scores
+            use(np.maximum(distances, 0.0), start, stop)
+
+        self._forward(rows, self._scorer(), infer)
+
+    def _distances(self, X: Any) -> NDArray[np.float64]:
+        rows = self._checked_rows(X)
+        whole = np.empty((len(rows), len(self.cluster_centers_)))
+        self._measure(rows, lambda distances, start, stop: np.copyto(whole[start:stop], distances))
+        return whole if self._spherical() else np.sqrt(whole, out=whole)
+
+    def _reporter(self, model: Self, step: Step, factor: float) -> Callable[[dict[str, Any]], Any]:
+        def report(record: dict[str, Any]) -> Any:
+            record["objective"] *= factor
+            if self.verbose:
+                of_rows = "".join(f"  {name} {record[name]}" for name in ("changed", "relocated") if name in record)
+                print(  # noqa: T201 - verbose asks for it
+                    f"{type(self).__name__}  iteration {record['iteration']}  {record['seconds']:.2f} s  "
+                    f"objective {record['objective']:.10g}{of_rows}",
+                    flush=True,
+                )
+            if self.callback is None:
+                return False
+            model.cluster_centers_ = step.centres()
+            return self.callback(model, record)
+
+        return report
+
+
+def _step(points: Points, options: Options, workers: run.Workers) -> Step:
+    if options.temperature is None:
+        return Hard(points, options.n_clusters, options.spherical, workers)
+    return Soft(points, options.n_clusters, options.spherical, workers, options.temperature)
+
+
+def _given(X: Any, rows: Readable, options: Options, generator: np.random.Generator) -> NDArray[np.float64]:
+    """The centres that the user gives, or whose function does."""
+    init = options.init
+    if callable(init):
+        state = np.random.RandomState(int(generator.integers(2**31)))
+        init = init(rows.matrix() if isinstance(rows, Rows) else X, options.n_clusters, random_state=state)
+    return as_centres(init, options.n_clusters, width_of(rows))
+
+
+def _fit(
+    step: Step, start: NDArray[np.float64], options: Options, enough: float, report: Callable[[dict[str, Any]], Any]
+) -> Run:
+    """Both steps in turns. The last labels are those that the centres give when they are used to predict."""
+    history: list[dict[str, Any]] = []
+    began, converged = time.perf_counter(), False
+    step.begin(start)
+    while not converged and len(history) < options.max_iter:
+        found = step.expect() | step.maximise()
+        history.append({"iteration": len(history) + 1, "seconds": time.perf_counter() - began, **found})
+        stopped = report(history[-1])
+        converged = bool(found.get("changed") == 0 or found["movement"] <= enough or stopped)
+    centres = step.centres()
+    step.begin(centres)
+    objective = step.expect()["objective"]
+    step.assign()
+    inertia = step.points.weighted(step.distances())
+    if options.temperature is None:
+        objective = inertia
+    return Run(centres, step.labels.copy(), inertia, objective, history, converged)
+
+
+def scaled(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Weights of at most 1, so that no sum of squares overflows, and their factor: a power of two loses no digit."""
+    if not len(weights):
+        return weights, 1.0
+    if not weights.any():
+        raise ValueError("sample_weight: the weight of every row is zero, there is nothing to cluster")
+    factor = 2.0 ** np.frexp(weights.max())[1]
+    return weights / factor, float(factor)
+
+
+def _kernel(distances: NDArray[np.float64], lowest: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    """exp(−(d − min d) / t')."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp((lowest[:, np.newaxis] - distances) / width)

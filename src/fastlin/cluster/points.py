@@ -1,0 +1,103 @@
+"""Rows made ready for k-means, and the centres to begin from."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.cluster.centres import Points, reciprocal
+from fastlin.cluster.seeding import Pieces, spread, squared_norms, take
+from fastlin.data.scratch import Scratch
+from fastlin.optim.design import Design
+from fastlin.optim.inferences import Labels
+from fastlin.optim.parts import Parts
+from fastlin.validation import Rows
+
+LARGEST = 1e100
+
+
+def lay_out(
+    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: Scratch | None
+) -> tuple[Points, float]:
+    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
+    sums, squares, shift = np.zeros(n_columns), [], 0.0
+    for _, rows in pieces():
+        sums += np.bincount(rows.indices[: rows.nnz], rows.values[: rows.nnz], minlength=n_columns)
+        squares.append(squared_norms(rows))
+    norms = np.concatenate(squares)
+    shift = float(np.sum((sums / len(norms)) ** 2))
+    variance = max(norms.mean() - shift, 0.0) / n_columns
+    costs = np.ones(len(norms)) if spherical else norms
+    nothing = Labels(np.empty(0, np.int32), np.empty(0), 1)
+    if scratch is None:
+        ((_, rows),) = pieces()
+        parts = Parts.single(Design.of(rows), nothing)
+    else:
+        parts = Parts.of(lambda: ((rows, nothing) for _, rows in pieces()), n_columns, scratch)
+    cost = float(np.sum(costs * weights if len(weights) else costs))
+    return Points(parts, weights, norms > 0, cost, n_columns), variance
+
+
+def first_centres(
+    init: str,
+    pieces: Pieces,
+    points: Points,
+    n_clusters: int,
+    generator: np.random.Generator,
+    spherical: bool,
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
+    """Some of the rows: far apart, or just random ones."""
+    if init == "k-means++":
+        weights = points.weights if len(points.weights) else None
+        chosen = spread(pieces, len(points), n_clusters, generator, weights, spherical, n_jobs)
+    else:
+        chosen = _scattered(points, n_clusters, generator)
+    return take(pieces, chosen, points.n_columns)
+
+
+def _scattered(points: Points, n_clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Rows without repetition for as long as there are any of positive weight."""
+    mass = points.weights if len(points.weights) else np.ones(len(points))
+    share = mass / mass.sum()
+    n = min(n_clusters, int(np.count_nonzero(share)))
+    chosen = generator.choice(len(points), n, replace=False, p=share)
+    return np.concatenate([chosen, generator.choice(len(points), n_clusters - n, p=share)])
+
+
+def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64]:
+    """Centres [K, V] of a user's."""
+    centres = validation.as_finite(init.toarray() if sp.issparse(init) else init, "init", 2)
+    if len(centres) != n_clusters:
+        message = f"The shape of the initial centers {centres.shape} does not match the number of clusters {n_clusters}"
+        raise ValueError(f"init: {message}.")
+    if centres.shape[1] != n_columns:
+        message = f"The shape of the initial centers {centres.shape} does not match the number of features of the data"
+        raise ValueError(f"init: {message} {n_columns}.")
+    if np.abs(centres).max() > LARGEST:
+        raise ValueError(f"init holds {np.abs(centres).max():g}; at most {LARGEST:g} is supported")
+    return centres
+
+
+def unit(rows: Rows) -> Rows:
+    """The rows scaled to norm 1; empty ones stay empty."""
+    owners = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    values = rows.values[: rows.nnz].astype(np.float64)
+    peaks = np.zeros(len(rows))
+    np.maximum.at(peaks, owners, np.abs(values))  # or squares of small numbers would vanish
+    values *= reciprocal(peaks, peaks > 0)[owners]
+    scaled = replace(rows, values=values, largest=1.0)
+    norms = np.sqrt(squared_norms(scaled))
+    values *= reciprocal(norms, norms > 0)[owners]
+    return scaled
+
+
+def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The centres scaled to norm 1; a centre of zeros stays one."""
+    peaks = np.abs(centres).max(axis=1)
+    scaled = centres * reciprocal(peaks, peaks > 0)[:, np.newaxis]
+    norms = np.sqrt(np.einsum("kj,kj->k", scaled, scaled))
+    return scaled * reciprocal(norms, norms > 0)[:, np.newaxis]

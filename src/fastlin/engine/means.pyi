@@ -1,0 +1,60 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def nearest(
+    scores: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    shift: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    best: NDArray[np.float64],
+) -> None: ...
+def soften(
+    scores: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    shift: NDArray[np.float64],
+    temperature: float,
+    weights: NDArray[np.float64],
+    shares: NDArray[np.float64],
+) -> float: ...
+def mark(
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    low: int,
+    high: int,
+    changed: NDArray[np.uint8],
+    touched: NDArray[np.uint8],
+) -> None: ...
+def gather(
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    values: NDArray[Any],  # float32 or float64
+    low: int,
+    high: int,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    touched: NDArray[np.uint8],
+    sums: NDArray[np.float64],
+    more: bool = False,
+) -> None: ...
+def replace(
+    touched: NDArray[np.uint8],
+    sums: NDArray[np.float64],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    S: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None: ...
+def distances(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],  # float32 or float64
+    start: int,
+    stop: int,
+    S: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    found: NDArray[np.float64],
+) -> None: ...
