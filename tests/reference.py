@@ -403,3 +403,33 @@ class NaiveBayes:
             self.fit(X[rest], y[rest], None if weights is None else weights[rest])
             right.append(self.predict(X[i]) == y[i])
         return np.average(right, weights=weights)
+
+
+class CategoricalNaiveBayes:
+    """Naive Bayes of tuples: `phi[j][k]` maps each category of position j to its probability under label k."""
+
+    def __init__(self, n_labels, alpha=1.0):
+        self.n_labels, self.alpha = n_labels, alpha
+
+    def fit(self, X, y, weights=None):
+        weights = np.ones(len(X)) if weights is None else weights
+        self.mu = np.array([weights[y == k].sum() for k in range(self.n_labels)]) / weights.sum()
+        self.phi = [[self.distribution(X, y, weights, j, k) for k in range(self.n_labels)] for j in range(len(X[0]))]
+        return self
+
+    def distribution(self, X, y, weights, j, k):
+        mass = {row[j]: self.alpha for row in X if row[j] is not None}
+        for row, label, weight in zip(X, y, weights, strict=True):
+            if label == k and row[j] is not None:
+                mass[row[j]] += weight
+        total = sum(mass.values())
+        return {category: share / total if total else 1 / len(mass) for category, share in mass.items()}
+
+    def proba(self, x):
+        """p(k | x), summed over all that a position may be of which nothing is known."""
+        odds = self.mu.copy()
+        for j, attribute in enumerate(x):
+            for k in range(self.n_labels):
+                phi = self.phi[j][k]
+                odds[k] *= phi[attribute] if attribute in phi else sum(phi.values()) if phi else 1.0
+        return odds / odds.sum() if odds.sum() else self.mu

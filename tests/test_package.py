@@ -27,6 +27,14 @@ SOLVED = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 MIXED = ("weights_", "feature_log_prob_", "feature_count_", "bound_", "objective_", "history_", "converged_", "n_iter_")
 CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
+CATEGORIES = (
+    "class_count_",
+    "class_log_prior_",
+    "category_count_",
+    "feature_log_prob_",
+    "n_categories_",
+    "categories_",
+)
 LISTED = ("coef_", "class_prior_", "unknown_words_", "vectorizer_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
 TERMS = ("vocabulary_", "fixed_vocabulary_")
@@ -34,6 +42,7 @@ UNLABELLED = ("MultinomialMixture",)
 STEPWISE = dict.fromkeys(("MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier"), ONLINE)
 ATTRIBUTES = {
     **STEPWISE,
+    "CategoricalNB": CATEGORIES,
     "MultinomialMixture": MIXED,
     "MultinomialNB": COUNTED,
     "LogisticRegressionCV": CHOSEN,

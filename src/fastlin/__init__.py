@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fastlin.cluster.semi_supervised_cv import SemiSupervisedNBCV as SemiSupervisedNBCV
     from fastlin.data.corpus import Corpus as Corpus
     from fastlin.linear.candidates import CandidateClassifier as CandidateClassifier
+    from fastlin.linear.categorical import CategoricalNB as CategoricalNB
     from fastlin.linear.lexicon import LexiconClassifier as LexiconClassifier
     from fastlin.linear.logistic import LogisticRegression as LogisticRegression
     from fastlin.linear.logistic import LogisticRegression as MaxEnt
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CandidateClassifier",
+    "CategoricalNB",
     "Conjunctions",
     "Corpus",
     "CountVectorizer",
@@ -83,6 +85,7 @@ __all__ = [
 
 _HOMES = {
     "CandidateClassifier": "fastlin.linear.candidates",
+    "CategoricalNB": "fastlin.linear.categorical",
     "Conjunctions": "fastlin.text.conjunctions",
     "Corpus": "fastlin.data.corpus",
     "CountVectorizer": "fastlin.text.count",

@@ -18,10 +18,12 @@ from fastlin.validation.parameters import (
 from fastlin.validation.partly import as_partly_labels, places_of_labels
 from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, check_values
 from fastlin.validation.texts import as_texts
+from fastlin.validation.tuples import Position, as_tuples
 
 __all__ = [
     "LIMITS",
     "WIDEST",
+    "Position",
     "Rows",
     "as_callback",
     "as_classes",
@@ -38,6 +40,7 @@ __all__ = [
     "as_real",
     "as_rows",
     "as_texts",
+    "as_tuples",
     "as_vector",
     "as_weights",
     "check_values",
