@@ -53,7 +53,8 @@ class MixtureDensity(DensityMixin, SparseEstimator, ABC):
         def choose(scores: Floats, start: int, stop: int) -> None:
             row_kernels.best(self._counts.possible(scores), components[start:stop])
 
-        self._forward(rows, self._scorer(), choose)
+        if len(self._counts.labels) > 1:
+            self._forward(rows, self._scorer(), choose)
         return components
 
     def predict_proba(self, X: Any) -> Floats:

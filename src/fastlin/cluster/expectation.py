@@ -182,9 +182,9 @@ class Expectation:
         self._log_masses, self._penalties = before.masses, before.penalties
 
     def _worst(self, places: list[int]) -> dict[int, tuple[int, int]]:
-        """For a component each, a row of its label or of none, no row twice: those that gain most by words of their own.
+        """For a component each, a row of its label or of none, no row twice: those that gain most by it.
 
-        A row gains w (Σ_j x_j log x_j/|x| − log p(x, c)) of its best component c.
+        With the words of a row for its own, w (Σ_j x_j log x_j/|x| − log p(x, c)) is gained, c its best component.
         """
         found: list[tuple[float, int, int, int]] = []
         for part in self.parts:
