@@ -54,8 +54,17 @@ BATCH = {
     "svm": fastlin.LinearSVC(max_iter=5, random_state=0),
     "svm, warm": fastlin.LinearSVC(max_iter=5, random_state=0, warm_start=True, multi_class="crammer_singer"),
 }
-COUNTED = {"bayes": fastlin.MultinomialNB(), "bayes, prior": fastlin.MultinomialNB(alpha=np.arange(12.0))}
+COUNTED = {
+    "bayes": fastlin.MultinomialNB(),
+    "bayes, prior": fastlin.MultinomialNB(alpha=np.arange(12.0)),
+    "categories": fastlin.CategoricalNB(),
+    "categories, more": fastlin.CategoricalNB(min_categories=9, alpha=0.1),
+}
 LEARNERS = ONLINE | BATCH | COUNTED
+CLUSTERS = {
+    "mixture": fastlin.MultinomialMixture(3, random_state=0),
+    "mixture, prior": fastlin.MultinomialMixture(2, alpha=np.arange(1.0, 13), init=X[:2]),
+}
 
 VECTORISERS = {
     "count": fastlin.CountVectorizer(),

@@ -21,6 +21,7 @@ from fastlin.store import keeping
 from store_models import (
     ANSWERS,
     BATCH,
+    CLUSTERS,
     CODES,
     COUNTED,
     DICTS,
@@ -99,6 +100,42 @@ def test_learning_goes_on_with_the_same_bits(path, name):
         same_model(model, loaded)
     assert path.read_bytes() == before
     assert again(loaded, path).predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_categories_of_tuples_come_back_and_go_on_growing(path):
+    tuples = [("ate", 3, b"x", None), ("saw", 0, None, None), (None, 1, b"y", None)] * 3
+    many = [(f"Straße {i}", i % 5, b"z", None) for i in range(100)]
+    model = fastlin.CategoricalNB(min_categories=3, alpha=0.1).fit(tuples, ["a", "b", "c"] * 3)
+    model.partial_fit(many, ["a"] * 100)  # in arrays with room for more
+    loaded = again(model, path)
+    for rows in (tuples, many, [("new", 1, b"", None)]):
+        np.testing.assert_array_equal(loaded.predict_joint_log_proba(rows), model.predict_joint_log_proba(rows))
+    for one, other in zip(loaded.categories_, model.categories_, strict=True):
+        assert one.tolist() == other.tolist()
+    new = [("new", 7, b"x", "a kind"), ("ate", 3, b"w", None)]
+    for one in (loaded, model):
+        one.partial_fit(new, ["d", "a"])
+    for one, other in zip(loaded.feature_log_prob_, model.feature_log_prob_, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again(loaded, path).n_categories_.tolist() == model.n_categories_.tolist()
+    unknown = fastlin.CategoricalNB().fit([(None,)] * 2, [0, 1])
+    assert again(unknown, path).predict([("x",)]).tolist() == unknown.predict([("x",)]).tolist()
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_clusters_come_back_and_go_on_with_the_same_bits(path, name):
+    model = fitted(CLUSTERS[name], X)
+    loaded = again(model, path)
+    told = [name for name in vars(model) if name[0] != "_" and name[-1] == "_"]
+    assert {"history_", "objective_", "n_iter_", "n_features_in_"} <= set(told)
+    assert repr([getattr(loaded, name) for name in told]) == repr([getattr(model, name) for name in told])
+    for learn in (lambda one: None, lambda one: hasattr(one, "partial_fit") and one.partial_fit(X[:40])):
+        learn(model)
+        learn(loaded)
+        for method in ("predict", "predict_proba", "score_samples", "transform"):
+            if hasattr(model, method):
+                np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
+    np.testing.assert_array_equal(again(loaded, path).predict(X), model.predict(X))
 
 
 def test_features_go_on_growing(path):
@@ -250,7 +287,7 @@ def test_a_mapped_model_is_read_only_and_predicts_from_many_threads(path):
     assert all(labels == ANSWERS for labels in found)
 
 
-@pytest.mark.parametrize("name", ["averaged", "logistic", "svm", "bayes"])
+@pytest.mark.parametrize("name", ["averaged", "logistic", "svm", "bayes", "categories"])
 def test_a_loaded_model_is_copied_pickled_and_cloned(path, name):
     loaded = again(fitted(LEARNERS[name], X, CODES), path)
     for other in (copy.copy(loaded), copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
@@ -298,7 +335,9 @@ def test_classes_of_a_users_own_do_not_go_into_a_file(path):
         fastlin.save(Mine(**FEW).fit(X, CODES), path)
 
 
-@pytest.mark.parametrize("model", [fastlin.Perceptron(), fastlin.LogisticRegression(), fastlin.MultinomialNB()])
+@pytest.mark.parametrize(
+    "model", [fastlin.Perceptron(), fastlin.LogisticRegression(), *COUNTED.values(), *CLUSTERS.values()]
+)
 def test_a_learner_must_have_learnt(path, model):
     with pytest.raises(NotFittedError):
         fastlin.save(model, path)

@@ -39,6 +39,12 @@ def models():
     yield fitted(fastlin.Perceptron(average=True, max_iter=3, tol=None), X, CODES)
     yield fitted(fastlin.LogisticRegression(tol=1e-2, weights="observed"), X, CODES).sparsify()
     yield fitted(fastlin.MultinomialNB(), X, CODES)
+    yield fitted(
+        fastlin.CategoricalNB(min_categories=9),
+        [(word, row[0]) for word, row in zip("abcdefghi" * 10, X, strict=True)],
+        CODES,
+    )
+    yield fitted(fastlin.MultinomialMixture(3, random_state=0), X)
     yield fitted(fastlin.Conjunctions(degree=3), X)
     yield fitted(fastlin.Conjunctions(n_features=32, groups=[[0, 1], [2, 3]]), X)
     yield fitted(fastlin.CountVectorizer(ngram_range=(1, 3), stop_words=["no"]), TEXTS)

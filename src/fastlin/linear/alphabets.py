@@ -83,6 +83,12 @@ class CategoryCounts(Counts):
         wider.labels[places] = self.labels
         return wider
 
+    def compact(self) -> "CategoryCounts":
+        """The same counts without room for more."""
+        if np.array_equal(self.sizes, self.rooms):
+            return self
+        return replace(self, features=np.concatenate([self.features[a:b] for a, b in self.spans()]), rooms=self.sizes)
+
     @property
     def starts(self) -> NDArray[np.int64]:
         """Where the categories of each position begin."""

@@ -181,7 +181,7 @@ class CategoricalNB(GenerativeClassifier):
         placed = [alphabet.place(positions[place], place) for place, alphabet in enumerate(alphabets)]
         needed = [alphabet.needed(column) for alphabet, (column, _) in zip(alphabets, placed, strict=True)]
         sizes = np.maximum(needed, self._least(n_positions))
-        prior = Prior(self._pseudo(), np.ones(1), self._label_prior(len(known)))
+        prior = self._prior(len(known))
         if first:
             counts = CategoryCounts.of(sizes, sizes, len(known), prior)
         else:
@@ -236,12 +236,13 @@ class CategoricalNB(GenerativeClassifier):
         self.n_features_in_ = len(alphabets)
         return self
 
-    def _pseudo(self) -> NDArray[np.float64]:
+    def _prior(self, n_labels: int) -> Prior:
+        """What the parameters say, checked."""
         alpha = real_number("alpha", self.alpha, at_least=0, at_most=1e100)
         if not self.force_alpha and alpha < 1e-10:
             warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
             alpha = 1e-10
-        return np.full(1, alpha)
+        return Prior(np.full(1, alpha), np.ones(1), self._label_prior(n_labels))
 
     def _least(self, n_positions: int) -> NDArray[np.int64]:
         """How many categories each position has at least."""

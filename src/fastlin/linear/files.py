@@ -1,12 +1,15 @@
 """What a model file holds of each learner."""
 
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.data.scratch import Held
+from fastlin.linear.alphabets import Alphabet, CategoryCounts
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import columns
 from fastlin.linear.online import SparseWeights
@@ -22,13 +25,13 @@ HISTORY = ("history_", "path_")
 SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 
 
-def _take_report(model: Any, packing: Packing, *more: str) -> State:
+def take_report(model: Any, packing: Packing, *more: str) -> State:
     """What is told of a fit; a file for serving has no history."""
     names = [name for name in (*REPORT, *more) if not (packing.serving and name in HISTORY)]
     return {name: vars(model)[name] for name in names if name in vars(model)}
 
 
-def _give_report(model: Any, state: State, *more: str) -> None:
+def give_report(model: Any, state: State, *more: str) -> None:
     for name in (*REPORT, *more):
         if name in state:
             setattr(model, name, state.pop(name))
@@ -61,7 +64,7 @@ def _take_online(model: Any, packing: Packing) -> State:
     model._check_fitted()
     coef, served = model.coef_, model._sparse
     rule, clock = (model._state.rule, model._state.clock) if served is None else (served.rule, served.clock)
-    state = _take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
+    state = take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
     state |= {"classes": model.classes_, "rule": rule, "clock": clock}
     if not packing.serving:
         state["random"] = model._generator
@@ -71,7 +74,7 @@ def _take_online(model: Any, packing: Packing) -> State:
 
 def _give_online(model: Any, state: State, verify: bool) -> None:
     """Weights to predict with; what learning needs is looked at when learning goes on."""
-    _give_report(model, state)
+    give_report(model, state)
     classes = proved_labels(state.pop("classes"))
     coef = _weights(state, verify, {columns(len(classes))})
     intercept = _intercept(state, coef.shape[0])
@@ -103,24 +106,74 @@ def _record(array: Any, kind: Any) -> Any:
 # Naive Bayes
 
 
+def packed_counts(model: Any, counts: Counts, packing: Packing) -> State:
+    """Counts, which nothing but a whole file keeps right."""
+    if packing.serving:
+        name = type(model).__name__
+        raise ValueError(f"{name} is saved as counts, which dtype and prune would falsify: leave them out")
+    return {"features": packing.pack(counts.features), "labels": counts.labels}
+
+
+def proved_counts(state: State, width: int | None, verify: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Counts of features and of rows under so many labels, or as many as there are."""
+    features, labels = unpack(state.pop("features"), verify), state.pop("labels")
+    if labels.dtype != np.float64 or labels.ndim != 1 or len(labels) != (len(labels) if width is None else width):
+        raise ValueError("counts that do not fit the labels")
+    if features.dtype != np.float64 or features.shape[1:] != labels.shape or not features.size:
+        raise ValueError("counts that do not fit the labels")
+    if not (labels >= 0).all() or not np.isfinite(labels).all() or (verify and features.min() < 0):
+        raise ValueError("counts below 0")
+    return features, labels.copy()
+
+
 def _take_counts(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    if packing.serving:
-        raise ValueError("MultinomialNB is saved as counts, which dtype and prune would falsify: leave them out")
-    return {"classes": model.classes_, "features": packing.pack(model._counts.features), "labels": model.class_count_}
+    return {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
 
 
 def _give_counts(model: Any, state: State, verify: bool) -> None:
     classes = proved_labels(state.pop("classes"))
-    features, labels = unpack(state.pop("features"), verify), state.pop("labels")
+    features, labels = proved_counts(state, len(classes), verify)
     only(state)
-    if features.dtype != np.float64 or features.shape[1:] != (len(classes),) or not len(features):
-        raise ValueError("counts that do not fit the labels")
-    if labels.dtype != np.float64 or labels.shape != (len(classes),):
-        raise ValueError("counts that do not fit the labels")
-    if not (labels >= 0).all() or not np.isfinite(labels).all() or (verify and features.min() < 0):
-        raise ValueError("counts below 0")
-    model._install(classes, Counts(features, labels.copy(), model._prior(len(features), len(classes))))
+    model._install(classes, Counts(features, labels, model._prior(len(features), len(classes))))
+
+
+# Tuples
+
+
+def _take_categories(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = {"classes": model.classes_, **packed_counts(model, model._counts.compact(), packing)}
+    state |= {"sizes": model.n_categories_, "kinds": [alphabet.kind for alphabet in model._alphabets]}
+    state["known"] = np.array([alphabet.size for alphabet in model._alphabets])
+    return state | {"names": [list(alphabet.table) for alphabet in model._alphabets]}
+
+
+def _give_categories(model: Any, state: State, verify: bool) -> None:
+    classes = proved_labels(state.pop("classes"))
+    features, labels = proved_counts(state, len(classes), verify)
+    sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
+    only(state)
+    if sizes.dtype != np.int64 or sizes.ndim != 1 or known.dtype != np.int64 or not (known <= sizes).all():
+        raise ValueError("numbers of categories that do not belong together")
+    if not len(sizes) or not ((known >= 0) & (sizes < 2**31)).all() or len(features) != max(1, int(sizes.sum())):
+        raise ValueError("counts that do not fit the categories")
+    alphabets = list(starmap(_alphabet, zip(kinds, known.tolist(), names, strict=True)))
+    if len(alphabets) != len(sizes):
+        raise ValueError("categories that do not fit the positions")
+    prior = model._prior(len(classes))
+    model._install(classes, alphabets, CategoryCounts(features, labels, prior, sizes=sizes.copy(), rooms=sizes.copy()))
+
+
+def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:
+    """The categories of a position."""
+    if kind not in ("", "numbers", "strings", "bytes") or (kind == "") != (size == 0):
+        raise ValueError(f"categories of the kind {kind!r:.60}")
+    wanted = {"strings": str, "bytes": bytes}.get(kind)
+    table = dict(zip(names, range(len(names)), strict=True))
+    if len(table) != (0 if wanted is None else size) or any(type(name) is not wanted for name in names):
+        raise ValueError("names that do not fit the categories")
+    return Alphabet(kind, size, table)
 
 
 # Batch learners
@@ -129,12 +182,12 @@ def _give_counts(model: Any, state: State, verify: bool) -> None:
 def _take_maxent(model: Any, packing: Packing) -> State:
     model._check_fitted()
     more = SEARCH if hasattr(model, "Cs_") else ()
-    state = _take_report(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
+    state = take_report(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
     return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
 
 
 def _give_maxent(model: Any, state: State, verify: bool) -> None:
-    _give_report(model, state, *SEARCH)
+    give_report(model, state, *SEARCH)
     classes = proved_labels(state.pop("classes"))
     coef = _weights(state, verify, {columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
@@ -144,7 +197,7 @@ def _give_maxent(model: Any, state: State, verify: bool) -> None:
 
 def _take_svm(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    state = _take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+    state = take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
     state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
     if not packing.serving and getattr(model, "_dual", None) is not None:
         state["dual"] = [_copied(held) for held in model._dual[1]]
@@ -167,11 +220,11 @@ def _give_svm(model: Any, state: State, verify: bool) -> None:
 
 def _take_candidates(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    return _take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+    return take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
 
 
 def _give_candidates(model: Any, state: State, verify: bool) -> None:
-    _give_report(model, state)
+    give_report(model, state)
     coef = _weights(state, verify, {1})
     only(state)
     model.coef_, model.n_features_in_ = coef, coef.shape[1]
@@ -207,6 +260,7 @@ ONLINE = Keeper(_take_online, _give_online)
 MAXENT = Keeper(_take_maxent, _give_maxent)
 KEEPERS = {
     "fastlin.CandidateClassifier": Keeper(_take_candidates, _give_candidates),
+    "fastlin.CategoricalNB": Keeper(_take_categories, _give_categories),
     "fastlin.LexiconClassifier": Keeper(_take_lexicon, _give_lexicon),
     "fastlin.LinearSVC": Keeper(_take_svm, _give_svm),
     "fastlin.LogisticRegression": MAXENT,

@@ -27,10 +27,12 @@ class Keeper:
 _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "fastlin.linear.files": {
         "fastlin": (
-            "CandidateClassifier", "LexiconClassifier", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
-            "MIRAClassifier", "MultinomialNB", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier",
+            "CandidateClassifier", "CategoricalNB", "LexiconClassifier", "LinearSVC", "LogisticRegression",
+            "LogisticRegressionCV", "MIRAClassifier", "MultinomialNB", "PassiveAggressiveClassifier", "Perceptron",
+            "SGDClassifier",
         ),
     },
+    "fastlin.cluster.files": {"fastlin": ("MultinomialMixture",)},
     "fastlin.text.files": {
         "fastlin": (
             "Conjunctions", "CountVectorizer", "DictVectorizer", "DocumentFeatures", "Elementwise", "FeatureHasher",
