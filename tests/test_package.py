@@ -26,6 +26,8 @@ ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged
 SOLVED = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "certificate_")
 COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
 MIXED = ("weights_", "feature_log_prob_", "feature_count_", "bound_", "objective_", "history_", "converged_", "n_iter_")
+GROUPED = (*COUNTED, "component_classes_", "component_count_", *MIXED[3:])
+TUNED = (*GROUPED, "alpha_", "components_", "unlabeled_weight_", "scores_", "path_")
 CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 CATEGORIES = (
     "class_count_",
@@ -47,6 +49,8 @@ ATTRIBUTES = {
     "MultinomialNB": COUNTED,
     "LogisticRegressionCV": CHOSEN,
     "LexiconClassifier": LISTED,
+    "SemiSupervisedNB": GROUPED,
+    "SemiSupervisedNBCV": TUNED,
 }
 TRANSFORMERS = {  # with all of their attributes: they have no labels
     "Conjunctions": (*COLUMNS, "conjunctions_", "n_output_features_"),

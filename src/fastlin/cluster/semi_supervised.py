@@ -254,11 +254,11 @@ class SemiSupervisedNB(ComponentClassifier):
         documents = documents.among(known, places(known, seen))
         for _ in documents.pieces(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
             pass
+        generator = validation.as_generator(self.random_state)
         for name in OF_A_FIT:
             model.__dict__.pop(name, None)
         try:
-            stream = Stream(families, counts, self.unlabeled_weight, self.n_jobs)
-            stream.add(documents, validation.as_generator(self.random_state))
+            Stream(families, counts, self.unlabeled_weight, self.n_jobs).add(documents, generator)
         finally:  # after Ctrl-C, what the whole blocks said
             self._become(model._install(known, families, counts))
         return self

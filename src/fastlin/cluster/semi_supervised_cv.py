@@ -157,6 +157,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         self
             Unchanged, should anything be raised.
         """
+        SemiSupervisedNB(n_jobs=self.n_jobs, verbose=self.verbose, callback=self.callback)._check_parameters()
         found = copy.copy(self)
         documents = found._documents(X, y, X_unlabeled, sample_weight, reset=True)
         found._check_labels(documents, documents.classes)
@@ -255,7 +256,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
 
 def _values(name: str, given: Any) -> list[Any]:
     """The values of a grid."""
-    if np.ndim(given) == 0 or not len(given):
+    if isinstance(given, str | dict) or not hasattr(given, "__len__") or not len(given):
         raise ValueError(f"{name} must hold at least one value, got {given!r}")
     return list(given)
 
