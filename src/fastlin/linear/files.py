@@ -154,13 +154,12 @@ def _give_categories(model: Any, state: State, verify: bool) -> None:
     features, labels = proved_counts(state, len(classes), verify)
     sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
     only(state)
-    if sizes.dtype != np.int64 or sizes.ndim != 1 or known.dtype != np.int64 or not (known <= sizes).all():
+    if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
         raise ValueError("numbers of categories that do not belong together")
-    if not len(sizes) or not ((known >= 0) & (sizes < 2**31)).all() or len(features) != max(1, int(sizes.sum())):
+    possible = (known >= 0) & (known <= sizes) & (sizes < 2**31)
+    if not len(sizes) or not possible.all() or len(features) != max(1, int(sizes.sum())):
         raise ValueError("counts that do not fit the categories")
     alphabets = list(starmap(_alphabet, zip(kinds, known.tolist(), names, strict=True)))
-    if len(alphabets) != len(sizes):
-        raise ValueError("categories that do not fit the positions")
     prior = model._prior(len(classes))
     model._install(classes, alphabets, CategoryCounts(features, labels, prior, sizes=sizes.copy(), rooms=sizes.copy()))
 
