@@ -1,11 +1,17 @@
 """Where EM begins: responsibilities of the components for every row, from which the first M-step is made.
 
 "k-means++" draws seeds among a sample of the rows, as log(1 + x)·idf of norm 1, and gives every row to the seed it is
-most like; "kmeans" first moves the seeds to the middle of their rows of the sample, a few times over. Means of five
-seeds on the bodies of 20 Newsgroups, 20 components, alpha 0.01: the bound of a document that EM comes to is −1283.0
-from random responsibilities, −1278.3 from k-means++ and −1274.7 from k-means, in half as many iterations; the purity of
-the clusters is 0.23, 0.28 and 0.36 (alpha 0.1: −1355.1, −1354.1, −1352.9; 0.29, 0.32, 0.38). Seeds among plain counts,
-whose distances frequent words decide, lead to −1287.6.
+most like; "kmeans" first moves the seeds to the middle of their rows of the sample, a few times over. Means of ten
+random states on the bodies of 20 Newsgroups, 20 components (bench/starts.py):
+
+               alpha 0.01                   alpha 0.1                    alpha 1
+               bound    steps   purity      bound    steps   purity      bound    steps   purity
+    random     −1282.4  42      0.23        −1355.1  48      0.28        −2070.2  33      0.20
+    k-means++  −1279.9  41      0.29        −1353.6  42      0.34        −2067.4  24      0.20
+    kmeans     −1274.5  23      0.36        −1353.0  31      0.38        −2070.8  39      0.27
+
+where the bound is that of a document. Seeds among plain counts, whose distances frequent words decide, are worse than
+random responsibilities: −1287.6 at alpha 0.01.
 """
 
 from collections.abc import Callable
@@ -16,7 +22,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import run, validation
+from fastlin.cluster.centres import Hard
 from fastlin.cluster.merged import Merged
+from fastlin.cluster.points import lay_out as points_of
+from fastlin.cluster.points import unit
 from fastlin.cluster.seeding import plus_plus
 from fastlin.engine import passes
 from fastlin.engine import rows as row_kernels
@@ -107,20 +116,17 @@ class Starts:
     def _seeds(self, rows: Rows, weights: Floats, rounds: int) -> Floats:
         """Seeds of norm 1, [V, K]; after some rounds of spherical k-means."""
         chosen = plus_plus(rows, self.n_components, self.generator, weights=weights, normalise=True)
-        matrix = rows.matrix()
-        norms = np.sqrt(matrix.power(2).sum(axis=1))
-        matrix.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr))
-        seeds = matrix[chosen].toarray().T
+        units = unit(rows)
+        seeds = units.matrix()[chosen].toarray()
+        if not rounds:
+            return seeds.T
+        points, _ = points_of(lambda: [(0, units)], rows.n_columns, weights, True, None)
+        step = Hard(points, self.n_components, True, self.workers)
+        step.begin(seeds)
         for _ in range(rounds):
-            shares = matrix @ seeds
-            nearest(shares)
-            sums = matrix.T @ (weights[:, np.newaxis] * shares)
-            norms = np.sqrt(np.square(sums).sum(axis=0))
-            moved = np.divide(sums, norms, where=norms > 0, out=seeds.copy())
-            if np.array_equal(moved, seeds):
-                break
-            seeds = moved
-        return seeds
+            step.expect()
+            step.maximise()
+        return step.centres().T
 
     def _sample(self, idf: Floats) -> tuple[Rows, Floats]:
         """Some of the rows, log(1 + x)·idf, and their weights."""
