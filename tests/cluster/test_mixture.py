@@ -228,6 +228,19 @@ def test_the_order_of_rows_columns_and_components_is_theirs():
     np.testing.assert_allclose(turned.feature_count_, model.feature_count_[:, columns], rtol=1e-9, atol=1e-9)
 
 
+def test_one_pseudo_count_for_all_words_is_one_for_each():
+    """Which keeps words that occur once apart, in the layout."""
+    X, origins, _ = planted()
+    rare = sp.csr_array(
+        np.random.default_rng(5).integers(0, 2, (150, 400)) * (np.arange(400) % 150 == np.arange(150)[:, np.newaxis])
+    )
+    X = sp.hstack([X, rare, 2 * rare, sp.csr_array((150, 7))], format="csr")
+    for init in (*WAYS, origins, np.random.default_rng(6).dirichlet(np.full(847, 0.1), 3)):
+        one, other = fitted(X, alpha=0.3, init=init), fitted(X, alpha=np.full(847, 0.3), init=init)
+        close(one, other)
+        never_falls(one)
+
+
 def test_an_explicit_zero_is_no_occurrence():
     X, _, _ = planted()
     written = sp.csr_array(X + 1.0 * (np.arange(150)[:, np.newaxis] == 3))
