@@ -39,6 +39,7 @@ CATEGORIES = (
 )
 LISTED = ("coef_", "class_prior_", "unknown_words_", "vectorizer_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
+FITTED = ("n_iter_", "history_", "objective_", "converged_")
 TERMS = ("vocabulary_", "fixed_vocabulary_")
 UNLABELLED = ("MultinomialMixture",)
 STEPWISE = dict.fromkeys(("MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier"), ONLINE)
@@ -60,6 +61,7 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
     "Elementwise": COLUMNS,
     "FeatureHasher": (),
     "HashingVectorizer": ("names_", "collisions_"),
+    "KMeans": (*COLUMNS, *FITTED, "cluster_centers_", "labels_", "inertia_"),
     "LogCountRatio": (*COLUMNS, "classes_", "log_ratio_"),
     "TfidfTransformer": (*COLUMNS, "idf_"),
     "TfidfVectorizer": (*TERMS, "idf_"),
@@ -191,7 +193,7 @@ def test_every_transformer_is_among_those_whose_docstrings_are_read():
     assert sorted(TRANSFORMERS) == [name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "transform")]
 
 
-@pytest.mark.parametrize("name", [*ESTIMATORS, *TRANSFORMERS])
+@pytest.mark.parametrize("name", sorted({*ESTIMATORS, *TRANSFORMERS}))
 def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_example(name):
     estimator = getattr(fastlin, name)
     text = inspect.getdoc(estimator)

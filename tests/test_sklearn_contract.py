@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import (
     CategoricalNB,
+    KMeans,
     LinearSVC,
     LogisticRegression,
     MIRAClassifier,
@@ -53,6 +54,9 @@ CHECKED = [
     LinearSVC(loss="hinge", multi_class="crammer_singer"),
     SemiSupervisedNB(),
     SemiSupervisedNBCV(unlabeled_weights=(0.0, 1.0), components=(1,), cv=2),
+    KMeans(),
+    KMeans(metric="spherical", init="random"),
+    KMeans(n_clusters=4, temperature=0.5),
 ]
 FRACTIONS = "0.37 is no category: scikit-learn makes it 0, fastlin refuses"
 CATEGORIES = {
@@ -73,12 +77,16 @@ OF_CLASSIFIERS = "the check takes whatever has a predict_proba for a classifier 
 UNLABELLED = dict.fromkeys(EXPECTED_FAILURES, DRAWN)
 UNLABELLED |= dict.fromkeys(("check_estimator_sparse_array", "check_estimator_sparse_matrix"), OF_CLASSIFIERS)
 
+DRAWN = "a row that weighs two and two rows are equally likely to be where clusters begin, but not for one seed"
+
 
 def expected_failures(estimator):
     if isinstance(estimator, MultinomialMixture):
         return UNLABELLED
     if isinstance(estimator, SemiSupervisedNB | SemiSupervisedNBCV):
         return MISSING
+    if isinstance(estimator, KMeans):
+        return dict.fromkeys(EXPECTED_FAILURES, DRAWN)
     if isinstance(estimator, LinearSVC):
         return dict.fromkeys(EXPECTED_FAILURES, APPROXIMATE)
     if isinstance(estimator, CategoricalNB):

@@ -18,7 +18,7 @@ from fastlin.optim.parts import Part, Parts
 COLUMNS = 8  # sums are made in blocks that stay in cache: so many times as many as those of other passes
 FALLEN = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
 ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
-LEAST = 1e-200  # a share of all weight below which there is no telling where a soft centre's rows are
+LEAST = 1e-200  # of all weight: with a smaller share there is no telling where a soft centre belongs
 
 
 class Points(NamedTuple):
@@ -102,6 +102,14 @@ class Step(ABC):
             self.workers.map(work, self.row_cuts[part.index])
         return found
 
+    def farthest(self, n: int) -> NDArray[np.int64]:
+        """So many rows, farthest from their centres first: not more than there are, none if all lie on centres."""
+        if not n:
+            return np.empty(0, np.int64)
+        distances = np.where(self.points.filled, self.distances(), 0.0) if self.spherical else self.distances()
+        n = min(n, len(distances)) if distances.max() > 0 else 0
+        return np.argpartition(distances, -n)[: -n - 1 : -1] if n else np.empty(0, np.int64)  # as scikit-learn does
+
     @property
     def shift(self) -> NDArray[np.float64]:
         """What is taken off the scores."""
@@ -170,14 +178,9 @@ class Hard(Step):
         """The labels, but rows that are farthest from their centres go to clusters that have none; how many do."""
         owners = self.labels.copy()
         empty = np.flatnonzero(self.points.masses(owners, self.K) == 0)
-        if not len(empty):
-            return owners, 0
-        distances = np.where(self.points.filled, self.distances(), 0.0) if self.spherical else self.distances()
-        if not distances.max() > 0:
-            return owners, 0
-        n = min(len(empty), len(owners))
-        owners[np.argpartition(distances, -n)[: -n - 1 : -1]] = empty[:n]  # as scikit-learn picks among equals
-        return owners, n
+        far = self.farthest(len(empty))
+        owners[far] = empty[: len(far)]
+        return owners, len(far)
 
     def _sum(
         self, changed: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
@@ -248,16 +251,35 @@ class Soft(Step):
             gain += self._share(part)
             self.mass += self.shares[: part.design.n_rows].sum(axis=0)
             self._gather(part)
-        return {"objective": float(self.points.cost - (gain if self.spherical else 2 * gain))}
+        return {"objective": max(float(self.points.cost - (gain if self.spherical else 2 * gain)), 0.0)}
 
     def maximise(self) -> dict[str, Any]:
         amount = np.sqrt(squares(self.fresh)) if self.spherical else self.mass
-        there = amount > LEAST * self.total  # a centre in which nobody has a share stays
+        there = amount > LEAST * self.total
+        dead, far = np.flatnonzero(~there), self._far(int(np.sum(~there)))
         old = self.sums.copy()
         self.sums[:, there] = self.fresh[:, there] * reciprocal(amount, there)[there]
+        self.sums[:, dead] = self.sums[:, [int(np.argmax(np.where(there, self.mass, -1.0)))]]
+        for k, row in zip(dead, far, strict=False):
+            self._put(int(row), int(k))
         moved = squares(self.sums - old) + self.unseen
         self.squares, self.unseen = squares(self.sums), np.zeros(self.K)
-        return {"movement": float(moved.sum())}
+        return {"movement": float(moved.sum()), "relocated": len(far)}
+
+    def _far(self, n: int) -> NDArray[np.int64]:
+        """Rows for centres in which nobody has a share: wherever those go, the objective cannot rise."""
+        if n:
+            self.assign()
+        return self.farthest(n)
+
+    def _put(self, row: int, k: int) -> None:
+        """A centre where a row is."""
+        index = int(np.searchsorted(self.starts, row, side="right")) - 1
+        with self.parts.open(index) as part:
+            row -= int(self.starts[index])
+            _, features, values = part.design.rows(row, row + 1)
+            self.sums[:, k] = 0
+            self.sums[features, k] = values
 
     def _share(self, part: Part) -> float:
         shift, weights = self.shift, self.points.weights[self.block(part, 0, part.design.n_rows)]

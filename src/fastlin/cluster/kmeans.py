@@ -108,8 +108,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         What was minimised: the inertia, or its soft form.
     history_ : list of dict
         One record an iteration of the best fit: iteration, seconds, objective (before the centres move), movement
-        (Σ_k ‖c_k' − c_k‖²) and, of the hard form, changed (rows that have changed their cluster) and relocated
-        (clusters that had died and were given a row).
+        (Σ_k ‖c_k' − c_k‖²), relocated (clusters that had died and were given a row) and, of the hard form, changed
+        (rows that have changed their cluster).
     converged_ : bool
         Whether `tol` (or the callback) ended the fit; False when `max_iter` came first.
     n_iter_ : int
@@ -213,7 +213,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         model.n_iter_ = len(best.history)
         self._become(model)
         distinct = len(np.unique(best.labels))
-        if distinct < options.n_clusters:
+        if distinct < options.n_clusters and options.temperature is None:
             warnings.warn(
                 f"{distinct} of n_clusters={options.n_clusters} clusters have rows: X may have too few rows, or too "
                 "few that differ",
@@ -345,7 +345,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         return np.empty(0) if weights is None else weights
 
     def _scorer(self) -> Scorer:
-        centres = self.cluster_centers_
+        centres = validation.as_finite(self.cluster_centers_, "cluster_centers_", 2)  # users may set it
+        if centres.shape[1] != self.n_features_in_ or not len(centres):
+            raise ValueError(f"cluster_centers_ of shape {centres.shape} does not fit {self.n_features_in_} features")
         shift = np.zeros(len(centres)) if self._spherical() else 0.5 * squares(centres.T)
         return dense_scorer(np.ascontiguousarray(centres.T), -shift, self.n_jobs)
 
