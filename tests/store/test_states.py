@@ -53,8 +53,8 @@ WRONG = {
         ],
         "known": [
             first(8),
-            lambda n: n + [0, 99, 0],
-            lambda n: n - [0, 99, 0],
+            lambda n: n + np.array([0, 99, 0]),
+            lambda n: n - np.array([0, 99, 0]),
             lambda n: n[1:],
             lambda n: n.astype(float),
         ],
