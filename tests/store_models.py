@@ -61,9 +61,21 @@ COUNTED = {
     "categories, more": fastlin.CategoricalNB(min_categories=9, alpha=0.1),
 }
 LEARNERS = ONLINE | BATCH | COUNTED
+SEMI_SUPERVISED = {
+    "semi": fastlin.SemiSupervisedNB(),
+    "semi, components": fastlin.SemiSupervisedNB(
+        components=2, unlabeled_weight=0.5, alpha=np.arange(1.0, 13), random_state=0
+    ),
+    "semi, cv": fastlin.SemiSupervisedNBCV(
+        unlabeled_weights=[0.1, 1.0], components=[1, 2], alphas=[0.3], cv=2, random_state=0
+    ),
+}
+SOME = np.where(np.arange(90) % 3 > 0, -1, CODES)  # labels of a third of the rows
 CLUSTERS = {
     "mixture": fastlin.MultinomialMixture(3, random_state=0),
     "mixture, prior": fastlin.MultinomialMixture(2, alpha=np.arange(1.0, 13), init=X[:2]),
+    "k-means": fastlin.KMeans(3, random_state=0),
+    "k-means, soft": fastlin.KMeans(3, metric="spherical", temperature=0.1, init=X[:3]),
 }
 
 VECTORISERS = {

@@ -30,6 +30,8 @@ from store_models import (
     LEARNERS,
     OF_DICTS,
     ONLINE,
+    SEMI_SUPERVISED,
+    SOME,
     TEXTS,
     TRANSFORMERS,
     VECTORISERS,
@@ -136,6 +138,35 @@ def test_clusters_come_back_and_go_on_with_the_same_bits(path, name):
             if hasattr(model, method):
                 np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
     np.testing.assert_array_equal(again(loaded, path).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("name", SEMI_SUPERVISED)
+def test_what_was_learnt_from_some_labels_comes_back_and_goes_on_with_the_same_bits(path, name):
+    for labels in (SOME, np.where(SOME < 0, "", np.array(["a", "b", "ß", "c"])[SOME])):
+        model = fitted(SEMI_SUPERVISED[name], X, labels)
+        loaded = again(model, path)
+        same_model(model, loaded, history=True)
+        for told in ("bound_", "scores_", "alpha_", "components_", "unlabeled_weight_", "component_classes_"):
+            assert repr(getattr(loaded, told, None)) == repr(getattr(model, told, None))
+        if hasattr(model, "partial_fit"):
+            for one in (model, loaded):
+                one.partial_fit(X[:50], labels[:50])
+            same_model(model, loaded)
+        same_model(model, again(loaded, path))
+
+
+def test_centres_are_quantised_for_serving(path):
+    model = fitted(CLUSTERS["k-means"], X)
+    report = fastlin.save(model, path, dtype="int8")
+    assert report["weights"] == np.count_nonzero(model.cluster_centers_)
+    loaded = fastlin.load(path)
+    assert loaded.cluster_centers_.dtype == np.float64
+    np.testing.assert_allclose(loaded.cluster_centers_, model.cluster_centers_, atol=0.02)
+    assert (loaded.predict(X) == model.predict(X)).mean() > 0.95
+    assert not hasattr(loaded, "labels_")
+    for counts in (CLUSTERS["mixture"], SEMI_SUPERVISED["semi"], COUNTED["categories"]):
+        with pytest.raises(ValueError, match=f"{type(counts).__name__} is saved as counts"):
+            fastlin.save(fitted(counts, X, CODES), path, dtype="int8")
 
 
 def test_features_go_on_growing(path):
@@ -336,7 +367,14 @@ def test_classes_of_a_users_own_do_not_go_into_a_file(path):
 
 
 @pytest.mark.parametrize(
-    "model", [fastlin.Perceptron(), fastlin.LogisticRegression(), *COUNTED.values(), *CLUSTERS.values()]
+    "model",
+    [
+        fastlin.Perceptron(),
+        fastlin.LogisticRegression(),
+        *COUNTED.values(),
+        *CLUSTERS.values(),
+        *SEMI_SUPERVISED.values(),
+    ],
 )
 def test_a_learner_must_have_learnt(path, model):
     with pytest.raises(NotFittedError):

@@ -13,7 +13,7 @@ import pytest
 import fastlin
 from fastlin import store
 from fastlin.store import layout
-from store_models import CODES, DICTS, TEXTS, X, fitted, forge, of_texts
+from store_models import CODES, DICTS, SOME, TEXTS, X, fitted, forge, of_texts
 
 USES = (
     lambda model, rows: model.predict(rows),
@@ -45,6 +45,8 @@ def models():
         CODES,
     )
     yield fitted(fastlin.MultinomialMixture(3, random_state=0), X)
+    yield fitted(fastlin.SemiSupervisedNB(components=2, random_state=0), X, SOME)
+    yield fitted(fastlin.KMeans(3, random_state=0), X)
     yield fitted(fastlin.Conjunctions(degree=3), X)
     yield fitted(fastlin.Conjunctions(n_features=32, groups=[[0, 1], [2, 3]]), X)
     yield fitted(fastlin.CountVectorizer(ngram_range=(1, 3), stop_words=["no"]), TEXTS)

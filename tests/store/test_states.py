@@ -6,12 +6,14 @@ import pytest
 import fastlin
 from fastlin.store.keeping import class_of, name_of
 from fastlin.store.weights import Packing
-from store_models import CODES, X, fitted
+from store_models import CODES, SOME, X, fitted
 
 TUPLES = [(word, int(row[0]), None) for word, row in zip("abcdefghi" * 10, X, strict=True)]
 MODELS = {
     "categories": fitted(fastlin.CategoricalNB(min_categories=10), TUPLES, CODES),
     "mixture": fitted(fastlin.MultinomialMixture(3, random_state=0), X),
+    "semi": fitted(fastlin.SemiSupervisedNB(components=2, random_state=0), X, SOME),
+    "k-means": fitted(fastlin.KMeans(3, random_state=0), X),
 }
 
 
@@ -41,6 +43,22 @@ COUNTS = {
 }
 WRONG = {
     "mixture": COUNTS,
+    "semi": COUNTS
+    | {
+        "families": [
+            first(1),
+            lambda f: f[1:],
+            lambda f: f[:-1],
+            lambda f: f[[0, 1, 1, 3, 4]],
+            lambda f: f * 2,
+            lambda f: f[::2],
+        ],
+        "classes": [lambda classes: classes[1:]],
+    },
+    "k-means": {
+        "centres": [packed(lambda c: c[:, :0]), packed(lambda c: c[:0]), packed(first(np.nan)), packed(np.ravel)],
+        "labels_": [first(-1), first(3), lambda labels: labels.astype(np.int64), lambda labels: labels[:, None]],
+    },
     "categories": COUNTS
     | {
         "sizes": [

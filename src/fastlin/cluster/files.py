@@ -1,11 +1,18 @@
-"""What a model file holds of each model that learns without labels."""
+"""What a model file holds of each model that learns without labels, or without all of them."""
 
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
 from fastlin.linear.counts import Counts
 from fastlin.linear.files import give_report, packed_counts, proved_counts, take_report
+from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
-from fastlin.store.weights import Packing
+from fastlin.store.weights import Packing, unpack
+
+CHOSEN = ("alpha_", "components_", "unlabeled_weight_", "scores_", "path_")  # by folds
 
 
 def _take_mixture(model: Any, packing: Packing) -> State:
@@ -20,6 +27,58 @@ def _give_mixture(model: Any, state: State, verify: bool) -> None:
     model._counts, model.n_features_in_ = Counts(features, components, model._prior(len(features))), len(features)
 
 
+def _take_semi_supervised(model: Any, packing: Packing) -> State:
+    state = _take_mixture(model, packing) | take_report(model, packing, *CHOSEN)
+    return state | {"classes": model.classes_, "families": model._families}
+
+
+def _give_semi_supervised(model: Any, state: State, verify: bool) -> None:
+    give_report(model, state, "bound_", *CHOSEN)
+    classes, families = proved_labels(state.pop("classes")), _proved_families(state.pop("families"))
+    features, components = proved_counts(state, int(families[-1]), verify)
+    only(state)
+    if len(families) != len(classes) + 1:
+        raise ValueError("components that do not fit the labels")
+    chosen = model
+    if hasattr(model, "_template"):
+        chosen = model._template(model.alpha_, model.components_, model.unlabeled_weight_)
+    prior = chosen._prior(len(features), len(classes))
+    model._install(classes, families, Counts(features, components, prior))
+
+
+def _proved_families(families: Any) -> NDArray[np.int64]:
+    """Where the components of each label begin, and how many there are."""
+    if families.dtype != np.int64 or families.ndim != 1 or families[0] != 0:
+        raise ValueError("components of no labels")
+    if (families[1:] <= families[:-1]).any():
+        raise ValueError("a label without components")
+    return np.array(families)
+
+
+def _take_kmeans(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = take_report(model, packing, "inertia_") | {"centres": packing.pack(model.cluster_centers_.T)}
+    return state if packing.serving else state | {"labels_": model.labels_}
+
+
+def _give_kmeans(model: Any, state: State, verify: bool) -> None:
+    give_report(model, state, "inertia_")
+    centres, labels = unpack(state.pop("centres"), verify), state.pop("labels_", None)
+    only(state)
+    if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
+        raise ValueError("no centres")
+    if labels is not None:
+        if labels.dtype != np.int32 or labels.ndim != 1 or not ((labels >= 0) & (labels < centres.shape[1])).all():
+            raise ValueError("labels that are no clusters")
+        model.labels_ = labels.copy()
+    model.cluster_centers_ = np.ascontiguousarray(centres.T, np.float64)  # in another order sums would round otherwise
+    model.n_features_in_ = len(centres)
+
+
+SEMI_SUPERVISED = Keeper(_take_semi_supervised, _give_semi_supervised)
 KEEPERS = {
+    "fastlin.KMeans": Keeper(_take_kmeans, _give_kmeans),
     "fastlin.MultinomialMixture": Keeper(_take_mixture, _give_mixture),
+    "fastlin.SemiSupervisedNB": SEMI_SUPERVISED,
+    "fastlin.SemiSupervisedNBCV": SEMI_SUPERVISED,
 }

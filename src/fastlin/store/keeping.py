@@ -32,7 +32,9 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
             "SGDClassifier",
         ),
     },
-    "fastlin.cluster.files": {"fastlin": ("MultinomialMixture",)},
+    "fastlin.cluster.files": {
+        "fastlin": ("KMeans", "MultinomialMixture", "SemiSupervisedNB", "SemiSupervisedNBCV"),
+    },
     "fastlin.text.files": {
         "fastlin": (
             "Conjunctions", "CountVectorizer", "DictVectorizer", "DocumentFeatures", "Elementwise", "FeatureHasher",
