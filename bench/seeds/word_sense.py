@@ -48,7 +48,7 @@ TARGET = re.compile(r"(.*)<head>(.*?)</head>(.*)")
 WINDOWS = (25, 5, 10, None)  # words on either side; None: all
 CUTOFFS = (1, 2)
 ALPHAS = (0.1, 0.01, 0.03, 0.3, 1.0)
-CS = (1.0, 0.1, 0.3, 3.0, 10.0)
+CS = (10.0, 0.3, 1.0, 3.0, 30.0, 100.0)
 
 Rows = np.ndarray
 
