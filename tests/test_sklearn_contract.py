@@ -70,14 +70,10 @@ VERDICTS = ["up", "down"] * 18
 
 APPROXIMATE = "a weight and so many rows have one optimum, but the answers are within tol of it, not of each other"
 MISSING = {"check_classifiers_classes": "its labels are -1 and 1; -1 says that a row has no label"}
-
-
-DRAWN = "a start is drawn among the rows: one that weighs two is drawn as one is, two rows are two"
+DRAWN = "a row that weighs two and two rows are equally likely to be where clusters begin, but not for one seed"
 OF_CLASSIFIERS = "the check takes whatever has a predict_proba for a classifier of four labels"
 UNLABELLED = dict.fromkeys(EXPECTED_FAILURES, DRAWN)
 UNLABELLED |= dict.fromkeys(("check_estimator_sparse_array", "check_estimator_sparse_matrix"), OF_CLASSIFIERS)
-
-DRAWN = "a row that weighs two and two rows are equally likely to be where clusters begin, but not for one seed"
 
 
 def expected_failures(estimator):
