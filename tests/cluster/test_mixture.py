@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from fastlin import Corpus, MultinomialMixture, MultinomialNB
+from fastlin import Corpus, MultinomialMixture, MultinomialNB, validation
 from fastlin.cluster import starts
 from fastlin.data import corpus as corpora
 from reference_cluster import EM, online
@@ -167,6 +167,9 @@ def test_one_component_is_a_smoothed_unigram():
     model, unigram = mixture(1, alpha=0.3).fit(X), MultinomialNB(alpha=0.3).fit(X, np.zeros(150, int))
     np.testing.assert_allclose(model.feature_log_prob_, unigram.feature_log_prob_, rtol=1e-12)
     assert model.weights_.tolist() == [1]
+    for count in range(20):  # log φ is 0, but for rounding
+        only = np.array([[float(count)]])
+        assert fitted(only, 1, alpha=0.01 * count).predict(only).tolist() == [0]
     assert model.converged_
     expected = (X @ unigram.feature_log_prob_[0]).sum() + 0.3 * unigram.feature_log_prob_.sum()
     np.testing.assert_allclose(model.bound_, expected, rtol=1e-12)
@@ -265,9 +268,10 @@ def test_given_starts():
     by_counts = fitted(X, init=sp.csr_array(counted.feature_count_), max_iter=1)
     close(by_words, by_counts)
     assert np.abs(by_words.weights_ - first.weights_).max() < 0.05  # but for μ, which probabilities of words lack
-    known = fitted(X, init=phi, n_init=7)
+    begun = []
+    known = fitted(X, init=phi, n_init=7, callback=lambda _, record: begun.append(record["iteration"]))
     assert (partition(known.predict(X)) == partition(origins)).mean() > 0.95
-    assert known.n_iter_ == len(known.history_) - 1
+    assert begun.count(0) == 1  # it would be the same every time
 
 
 def test_where_shapes_leave_it_open_a_start_is_responsibilities():
@@ -327,22 +331,57 @@ def test_the_best_start_is_kept(way):
     assert fitted(X, 6, init=way, alpha=0.1).objective_ == ends[1]
 
 
-def test_seeds_are_drawn_among_a_sample(monkeypatch):
-    X, origins, _ = planted(n=600)
-    sizes, seeding = [], starts.plus_plus
+def test_random_responsibilities_are_uniform_on_the_simplex():
+    X, _, _ = planted()
+    shares = validation.as_generator(0).standard_exponential((150, 3))
+    close(fitted(X, init="random"), fitted(X, init=shares / shares.sum(axis=1, keepdims=True)))
 
-    def spy(rows, *args, **options):
-        sizes.append(len(rows))
-        return seeding(rows, *args, **options)
+
+def test_rows_go_to_the_seeds_they_are_most_like():
+    X, _, _ = planted()
+    X = sp.hstack([X, sp.csr_array(np.random.default_rng(7).integers(0, 9, (150, 5)))], format="csr")  # of every topic
+    idf = 1 + np.log(151 / (1 + (X.toarray() > 0).sum(axis=0)))
+    tfidf = np.log1p(X.toarray()) * idf
+    tfidf /= np.linalg.norm(tfidf, axis=1, keepdims=True)
+    rows = validation.as_rows(tfidf)
+    chosen = starts.plus_plus(rows, 4, validation.as_generator(0), weights=np.ones(150), normalise=True)
+    nearest = (tfidf @ tfidf[chosen].T).argmax(axis=1)
+    close(fitted(X, 4, init="k-means++"), fitted(X, 4, init=nearest))
+    seeds = tfidf[chosen]
+    for _ in range(starts.ROUNDS):
+        seeds = np.array([tfidf[nearest == k].sum(axis=0) for k in range(4)])
+        nearest = (tfidf @ (seeds / np.linalg.norm(seeds, axis=1, keepdims=True)).T).argmax(axis=1)
+    close(fitted(X, 4, init="kmeans"), fitted(X, 4, init=nearest))
+
+
+def test_rows_that_are_as_like_one_seed_as_another_are_shared():
+    X = np.tile(np.eye(2), (5, 1))
+    model = mixture(6, init="k-means++", alpha=0.1).fit(X)  # and nobody is warned of components without documents
+    assert model.weights_.min() >= 0.1 - 1e-12
+    np.testing.assert_allclose(model.weights_ @ np.exp(model.feature_log_prob_), [0.5, 0.5], rtol=1e-12)
+
+
+def test_seeds_are_drawn_among_a_sample(monkeypatch):
+    X, origins, _ = planted(n=600, words=200)
+    seen, seeding = [], starts.plus_plus
+
+    def spy(rows, *args, weights, **options):
+        seen.append((rows.matrix().toarray(), weights))
+        return seeding(rows, *args, weights=weights, **options)
 
     monkeypatch.setattr(starts, "plus_plus", spy)
     monkeypatch.setattr(starts, "SAMPLE", 60)
-    for weights in (None, np.r_[np.zeros(200), np.ones(400)]):
+    heavy = np.r_[np.zeros(200), np.arange(1.0, 401)]
+    for weights in (None, heavy):
         model = fitted(X, 3, weights)
         assert (partition(model.predict(X)) == partition(origins)).mean() > 0.9
     fitted(X, 5)
     fitted(X[:40])
-    assert sizes == [60, 60, 80, 40]
+    assert [len(rows) for rows, _ in seen] == [60, 60, 80, 40]
+    assert all(len(np.unique(rows, axis=0)) == len(rows) for rows, _ in seen)
+    np.testing.assert_array_equal(seen[0][1], 1)
+    assert len(np.unique(seen[1][1])) == 60
+    assert np.isin(seen[1][1], heavy).all()
 
 
 # --- corpora ---------------------------------------------------------------------------------------------------------
@@ -379,6 +418,9 @@ def test_segments_on_disk_are_those_in_memory_and_close_to_the_matrix(way, weigh
     np.testing.assert_array_equal(memory.predict(corpus), matrix.predict(X))
     np.testing.assert_array_equal(disk.predict_proba(stored), memory.predict_proba(X))
     assert memory.perplexity(stored) == pytest.approx(matrix.perplexity(X, weights), rel=1e-9)
+    _, origins, phi = planted()
+    for init in (origins, np.random.default_rng(2).dirichlet(np.ones(3), 150), phi):
+        close(fitted(stored, init=init), fitted(X, 3, weights, init=init))
     one, other = (mixture(3).partial_fit(rows).partial_fit(rows) for rows in (corpus, stored))
     np.testing.assert_array_equal(one.feature_count_, other.feature_count_)
 
@@ -442,6 +484,32 @@ def test_draws():
             model.sample(3, lengths=wrong)
     with pytest.raises(ValueError, match="n_samples must be at least 1"):
         model.sample(0)
+
+
+class Extreme:
+    """A generator of always the same number, from 0 to just below 1."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def choice(self, _, n, p):
+        return np.arange(n) % len(p)
+
+    def random(self, n):
+        return np.full(n, self.number)
+
+
+@pytest.mark.parametrize("number", [0.0, np.nextafter(1, 0)])
+def test_draws_at_the_ends_are_words_of_their_component(number, monkeypatch):
+    X, _, _ = planted()
+    X = sp.hstack([sp.csr_array((150, 2)), X, sp.csr_array((150, 2))], format="csr")
+    monkeypatch.setattr("fastlin.validation.as_generator", lambda _: Extreme(number))
+    for seed in range(20):
+        origins = np.random.default_rng(seed).integers(0, 3, 150)
+        drawn, components = fitted(X, alpha=0, init=origins, max_iter=1).sample(3, lengths=2)
+        assert components.tolist() == [0, 1, 2]
+        assert (drawn.sum(axis=1) == 2).all()
+        assert (drawn.sum(axis=0)[[0, 1, -2, -1]] == 0).all()
 
 
 # --- extremes --------------------------------------------------------------------------------------------------------
@@ -524,6 +592,18 @@ def test_partial_fit_goes_on_from_a_fit():
         model.set_params(n_components=2).partial_fit(X)
     with pytest.raises(ValueError, match="X has 39 features"):
         model.set_params(n_components=3).partial_fit(X[:, :39])
+
+
+def test_a_batch_that_is_refused_half_way_changes_nothing(monkeypatch):
+    monkeypatch.setattr(corpora, "SEGMENT", 400)
+    X, _, _ = planted()
+    bad = X.toarray()
+    bad[-1, 0] = -1
+    model = fitted(X)
+    counts = model.feature_count_.copy()
+    with pytest.raises(ValueError, match="Negative values in data: X holds -1 at row 149"):
+        model.partial_fit(Corpus(bad))
+    np.testing.assert_array_equal(model.feature_count_, counts)
 
 
 def test_online_em_learns_too():
