@@ -82,7 +82,7 @@ class MultinomialMixture(MixtureDensity):
         −bound_[-1].
     history_ : list of dict
         One record an iteration: iteration, seconds, objective, and `seeded`, the components that had died, which
-        means that no document had a share of them, and were seeded again with the document that is explained worst.
+        means that no document had a share of them, and were seeded again, with the document that gains most by it.
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
@@ -267,8 +267,11 @@ class MultinomialMixture(MixtureDensity):
         def report(record: dict[str, Any]) -> Any:
             self._counts = em.counts()
             if self.verbose:
-                fields = "  ".join(f"{name} {value}" for name, value in record.items())
-                print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+                fields = (
+                    f"iteration {record['iteration']}  {record['seconds']:.2f} s  objective {record['objective']:.10g}"
+                )
+                more = f"  seeded {record['seeded']}" if record["seeded"] else ""
+                print(f"{type(self).__name__}  {fields}{more}", flush=True)  # noqa: T201 - verbose asks for it
             return self.callback is not None and self.callback(self, record)
 
         return report
@@ -286,7 +289,7 @@ class MultinomialMixture(MixtureDensity):
         if climb.seeded:
             found.append(f"{len(climb.seeded)} components had lost all documents, and were seeded again (see history_)")
         if climb.dead:
-            advice = "the bound is higher without them: ask for fewer components, or a smaller alpha"
+            advice = "to seed them again would not raise the bound: ask for fewer, or for a smaller alpha"
             found.append(f"{len(climb.dead)} of {self.n_components} components have no documents; {advice}")
         if not (climb.converged or stopped):
             advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
