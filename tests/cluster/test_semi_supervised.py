@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import Corpus, MultinomialNB, SemiSupervisedNB, run
 from fastlin.cluster.families import Beginnings
 from fastlin.data import corpus as corpora
+from fastlin.data.scratch import Scratch
 from reference_cluster import EM
 from strategies import cuts, labelled, seeds, weighted
 from support import assert_same_bits, text_like
@@ -265,10 +266,30 @@ def test_components_find_the_topics_within_a_label():
     found = model.predict_component_proba(X).argmax(axis=1)
     assert len(np.unique(found)) == 4
     assert len({(int(component), int(topic)) for component, topic in zip(found, topics, strict=True)}) == 4
-    once = SemiSupervisedNB(components=2, random_state=0).fit(X[:120], y[:120], X[120:])
-    assert model.bound_[-1] >= once.bound_[-1]
     again = SemiSupervisedNB(components=2, n_init=5, random_state=0).fit(X[:120], y[:120], X[120:])
     assert_same(model, again)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_the_best_of_several_starts_is_kept(early):
+    X, topics = text_like(n_rows=240, n_features=60, n_labels=9, seed=1, density=0.08)
+    y, few, rest, dev = topics // 3, slice(0, 27), slice(27, 160), slice(160, 240)
+    found = []
+
+    def look(_, record):
+        if record["iteration"] == 0:
+            found.append([])
+        found[-1].append(record["val_score"] if early else -record["objective"])
+
+    model = SemiSupervisedNB(components=3, alpha=0.1, n_init=5, random_state=5, early_stopping=early, callback=look)
+    model.fit(X[few], y[few], X[rest], X_val=X[dev], y_val=y[dev])
+    reached = [max(of_start) for of_start in found]
+    assert len(set(reached)) > 2
+    assert reached[-1] < max(reached)
+    if early:
+        assert model.score(X[dev], y[dev]) == max(reached)
+    else:
+        assert model.bound_[-1] == max(reached) == -model.objective_
 
 
 # --- where the rows are ----------------------------------------------------------------------------------------------
@@ -314,6 +335,29 @@ def test_a_corpus_is_its_matrix_and_disk_is_memory(components, apart, monkeypatc
     ]
     assert_same_bits(streams[1], streams[2])
     np.testing.assert_allclose(streams[0].feature_log_prob_, streams[1].feature_log_prob_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("components", [1, 2])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_rows_of_weight_zero_are_as_if_they_were_not_there(components, alpha):
+    X, y = text_like(n_rows=60)
+    z, weights = partly(y), np.where(np.arange(60) % 4 == 0, 0.0, 1.5)
+    weights[:3] = 1.5
+    there = weights > 0
+    one = iterated(6, components=components, alpha=alpha).fit(X, z, sample_weight=weights)
+    other = iterated(6, components=components, alpha=alpha).fit(X[there], z[there], sample_weight=weights[there])
+    assert_close(one, other)
+    assert np.isfinite(one.bound_[1:]).all()
+
+
+def test_what_em_keeps_of_stored_rows_lies_in_a_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(corpora, "SEGMENT", 200)
+    X, y = text_like(n_rows=90)
+    made = []
+    monkeypatch.setattr(Corpus, "scratch", lambda corpus: made.append(corpus.path) or Scratch(tmp_path))
+    stored = Corpus(X[30:]).write(tmp_path / "corpus")
+    iterated(3).fit(X[:30], y[:30], stored)
+    assert made == [stored.path]
 
 
 # --- labels ----------------------------------------------------------------------------------------------------------
@@ -380,7 +424,7 @@ def test_early_stopping_keeps_the_best_iteration(patience):
     assert best > 0
     as_long = iterated(best, alpha=0.01).fit(X[few], y[few], X[rest])
     np.testing.assert_array_equal(model.feature_log_prob_, as_long.feature_log_prob_)
-    recorded = iterated(60, alpha=0.01).fit(X[few], y[few], X[rest], X_val=X[dev], y_val=y[dev])
+    recorded = iterated(60, alpha=0.01, n_iter_no_change=1).fit(X[few], y[few], X[rest], X_val=X[dev], y_val=y[dev])
     assert [record["val_score"] for record in recorded.history_][: len(scores)] == scores
     assert len(recorded.history_) > len(scores)
     corpus = iterated(60, alpha=0.01, early_stopping=True, n_iter_no_change=patience)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 
@@ -58,10 +59,16 @@ def test_the_scores_are_those_of_the_loop_over_folds(options):
 
 def test_alphas_of_both_kinds_share_no_layout():
     X, y = data()
-    alphas = (1.0, np.linspace(0.1, 2, 60), 0.3)
-    folds = list(StratifiedKFold(3).split(X[:30], y[:30]))
-    model = search(alphas=alphas).fit(X[:30], y[:30], X[30:])
-    np.testing.assert_array_equal(model.scores_, by_hand(X[:30], y[:30], X[30:], folds, alphas, (1,), WEIGHTS))
+    alone = sparse.eye_array(200)  # two words of each document that no other has
+    X = sparse.hstack([X, alone, alone], format="csr")
+    alphas = (1.0, np.linspace(0.1, 2, 460), 0.3)
+    model = search(alphas=alphas, cv=2).fit(X[:30], y[:30], X[30:])
+    train, _ = next(StratifiedKFold(2).split(X[:30], y[:30]))
+    of_fold = [record for record in model.path_ if record["fold"] == 0 and record["unlabeled_weight"] == 1]
+    assert len(of_fold) == 3
+    for record in of_fold:
+        alone = SemiSupervisedNB(alpha=record["alpha"]).fit(X[train], y[train], X[30:])
+        assert (record["objective"], record["n_iter"]) == (alone.objective_, alone.n_iter_)
 
 
 def test_missing_labels_are_in_every_fold():
@@ -78,7 +85,12 @@ def test_missing_labels_are_in_every_fold():
 
 
 @pytest.mark.parametrize(
-    "cv", [2, StratifiedKFold(4, shuffle=True, random_state=1), ShuffleSplit(3, test_size=0.5, random_state=0)]
+    "cv",
+    [
+        2,
+        StratifiedKFold(4, shuffle=True, random_state=1),
+        ShuffleSplit(3, test_size=0.5, train_size=0.3, random_state=0),
+    ],
 )
 def test_any_splitter_splits_the_labelled_rows(cv):
     X, y = data()

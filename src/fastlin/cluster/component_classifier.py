@@ -168,7 +168,7 @@ class ComponentClassifier(GenerativeClassifier, ABC):
         return Scorer(len(self.classes_), forward)
 
     def _possible(self, scores: Floats) -> Floats:
-        return possible(scores, log_priors(self._counts, self._families)[scores.shape[1] > len(self.classes_)])
+        return possible(scores, self.class_log_prior_)
 
     def _install(self, classes: NDArray[Any], families: Families, counts: Counts) -> Self:
         self.classes_, self._families, self._counts = classes, families, counts

@@ -91,15 +91,15 @@ class SemiSupervisedNBCV(ComponentClassifier):
     >>> some = rng.permutation(200)
     >>> model = SemiSupervisedNBCV(cv=3).fit(X[some[:20]], y[some[:20]], X[some[20:]])
     >>> model.scores_.shape, model.unlabeled_weight_ in model.unlabeled_weights
-    ((3, 1, 2, 6), True)
+    ((3, 3, 2, 5), True)
     """
 
     def __init__(
         self,
         *,
-        unlabeled_weights: Any = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0),
-        components: Any = (1, 3),
-        alphas: Any = (1.0,),
+        unlabeled_weights: Any = (0.0, 0.03, 0.1, 0.3, 1.0),
+        components: Any = (1, 2),
+        alphas: Any = (1.0, 0.1, 0.01),
         cv: Any = None,
         scoring: Any = None,
         fit_prior: bool = True,
