@@ -165,7 +165,7 @@ class Expectation:
                 columns, values = part.design.rows(row, row + 1)[1:]
                 weight = float(part.labels.weights[row]) if len(part.labels.weights) else 1.0
                 counts, times = self._pseudo.copy(), self.parts.times
-                counts[columns] += weight * values / times[columns]
+                counts[columns] += np.multiply(weight, values, dtype=np.float64) / times[columns]
             mass, entropy = self._unseen
             total = times @ counts + mass
             with np.errstate(divide="ignore"):
