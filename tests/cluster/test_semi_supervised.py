@@ -593,6 +593,11 @@ def test_parameters_that_cannot_be_are_refused_by_name(options, match, method):
     assert not hasattr(model, "classes_")
 
 
+def test_a_class_prior_of_zero_forbids_documents():
+    with pytest.raises(ValueError, match="class_prior is 0 for the label 1, which has documents"):
+        SemiSupervisedNB(class_prior=[0.5, 0, 0.5]).fit(X12, Y12)
+
+
 def test_components_of_a_label_that_there_is_not_are_refused():
     with pytest.raises(ValueError, match="7"):
         SemiSupervisedNB(components={7: 2}).fit(X12, Y12)

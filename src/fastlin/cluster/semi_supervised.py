@@ -197,6 +197,7 @@ class SemiSupervisedNB(ComponentClassifier):
         model._check_parameters()
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=True)
         model._check_labels(documents, documents.classes)
+        model._check_for(documents)
         generator, held = validation.as_generator(self.random_state), None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, documents.classes, documents.readable)
@@ -280,10 +281,14 @@ class SemiSupervisedNB(ComponentClassifier):
         validation.as_callback(self.callback)
 
     def _check_for(self, documents: PartlyLabelled) -> None:
-        """Check what does depend on the documents, as far as it costs nothing."""
+        """Check what depends on the documents, too."""
         self._check_parameters()
         families_of(self.components, documents.classes, strict=True)
-        self._prior(documents.n_columns, len(documents.classes))
+        prior = self._prior(documents.n_columns, len(documents.classes)).labels
+        never = np.zeros(0) if prior is None else np.isneginf(prior)
+        if never.any():
+            label = documents.classes.tolist()[int(np.argmax(never))]
+            raise ValueError(f"class_prior is 0 for the label {label!r}, which has documents: they could never be")
 
     def _lay_out(self, documents: PartlyLabelled) -> Layout:
         """Count what is known, and lay out the rest: the same for any number as alpha."""
