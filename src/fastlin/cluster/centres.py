@@ -5,6 +5,7 @@ what that costs, `maximise` moves the centres to where it costs least.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import Part, Parts
 
 COLUMNS = 8  # sums are made in blocks that stay in cache: so many times as many as those of other passes
+TURNED = 1 << 14  # numbers of a matrix that are turned at a time
 FALLEN = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
 ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
 LEAST = 1e-200  # of all weight: with a smaller share there is no telling where a soft centre belongs
@@ -58,9 +60,12 @@ class Step(ABC):
 
     def begin(self, centres: NDArray[np.float64]) -> None:
         """From these centres, [K, X's columns], of norm 1 on the sphere."""
-        self.sums[:] = centres.T[self.parts.features]
         self.scale, self.squares = np.ones(self.K), squares(centres.T)  # ‖c‖²
-        self.unseen = squares(np.delete(centres, self.parts.features, axis=1).T)  # of features that no row has
+        self.unseen = np.zeros(self.K)  # the part of it that is of features no row has
+        for block, places in self._columns():
+            columns = centres[:, block].T.copy()
+            self.sums[places[places >= 0]] = columns[places >= 0]
+            self.unseen += squares(columns[places < 0])
 
     @abstractmethod
     def expect(self) -> dict[str, Any]:
@@ -72,9 +77,28 @@ class Step(ABC):
 
     def centres(self) -> NDArray[np.float64]:
         """[K, X's columns]."""
-        centres = np.zeros((self.K, self.points.n_columns))
-        centres[:, self.parts.features] = (self.sums * self.scale).T
+        centres = np.empty((self.K, self.points.n_columns))
+        for block, places in self._columns():
+            columns = self.sums[places] * self.scale if len(self.sums) else np.zeros((len(places), self.K))
+            columns[places < 0] = 0
+            centres[:, block] = columns.T
         return centres
+
+    def settle(self) -> NDArray[np.float64]:
+        """The same, of which the step has the very numbers from now on, and not sums and scales."""
+        self.sums *= self.scale
+        self.scale = np.ones(self.K)
+        centres = self.centres()
+        self.squares = squares(centres.T)
+        return centres
+
+    def _columns(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Blocks of X's columns that stay in cache while they are turned, and the place of each among the features."""
+        places = np.full(self.points.n_columns, -1)
+        places[self.parts.features] = np.arange(self.parts.n_features)
+        size = max(1, TURNED // self.K)
+        for low in range(0, len(places), size):
+            yield slice(low, low + size), places[low : low + size]
 
     def assign(self) -> None:
         """The nearest centre of each row, and its score."""

@@ -413,13 +413,10 @@ def _fit(
         history.append({"iteration": len(history) + 1, "seconds": time.perf_counter() - began, **found})
         stopped = report(history[-1])
         converged = bool(found.get("changed") == 0 or found["movement"] <= enough or stopped)
-    centres = step.centres()
-    step.begin(centres)
-    objective = step.expect()["objective"]
+    centres = step.settle()
     step.assign()
     inertia = step.points.weighted(step.distances())
-    if options.temperature is None:
-        objective = inertia
+    objective = inertia if options.temperature is None else step.expect()["objective"]
     return Run(centres, step.labels.copy(), inertia, objective, history, converged)
 
 
