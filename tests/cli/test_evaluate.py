@@ -48,7 +48,7 @@ def test_documents_without_labels_are_no_test(shell, folder):
     assert "there are no documents" in shell.wrong("evaluate", "-", "-m", folder / "model.fastlin", stdin="")
 
 
-def test_what_a_model_holds(shell, folder, model):
+def test_what_a_model_holds(shell, folder, tmp_path, model):
     shown = shell.right("inspect", folder / "model.fastlin", "--top", "3").out
     assert str(summary(model)) in shown
     for one in top_features(model, 3):
@@ -56,6 +56,12 @@ def test_what_a_model_holds(shell, folder, model):
     plain = json.loads(shell.right("inspect", folder / "model.fastlin", "--json", "--label", "food").out)
     assert plain["features"] == model.n_features_in_ if hasattr(model, "n_features_in_") else model[-1].n_features_in_
     assert [one["label"] for one in plain["strongest"]] == ["food"]
+    clusters = fastlin.KMeans(2, random_state=0).fit([[1.0, 0], [0, 1]])
+    fastlin.save(clusters, tmp_path / "clusters")
+    shown = shell.right("inspect", tmp_path / "clusters", "--label", "1").out
+    assert shown.startswith(f"{summary(clusters)}\n\n{top_features(clusters, labels=[1])[0]}")
+    for command in (["predict", "-m"], ["evaluate", folder / "dev.tsv", "-m"]):
+        assert "holds a KMeans, no classifier" in shell.wrong(*command, tmp_path / "clusters")
     assert "no label 'foot'" in shell.wrong("inspect", folder / "model.fastlin", "--label", "foot")
 
 

@@ -7,15 +7,19 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from fastlin import (
+    CategoricalNB,
     CountVectorizer,
     HashingVectorizer,
+    KMeans,
     LexiconClassifier,
     LinearSVC,
     LogisticRegression,
     MIRAClassifier,
+    MultinomialMixture,
     MultinomialNB,
     PassiveAggressiveClassifier,
     Perceptron,
+    SemiSupervisedNB,
     SGDClassifier,
     TfidfTransformer,
     TfidfVectorizer,
@@ -207,3 +211,71 @@ def test_an_explanation_takes_one_document_of_the_models_width():
         explain(model, np.eye(3)[:2])
     with pytest.raises(ValueError, match="4 features, the model 3"):
         explain(model, [1.0, 0, 0, 0])
+
+
+# --- models of clusters, of components, of tuples --------------------------------------------------------------------
+
+CLUSTERS = {
+    "mixture": MultinomialMixture(2, alpha=0.1, random_state=0),
+    "k-means": KMeans(2, random_state=0),
+    "spherical": KMeans(2, metric="spherical", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_clusters_are_looked_at_as_labels_are(name):
+    model = make_pipeline(CountVectorizer(), CLUSTERS[name]).fit(TEXTS)
+    names, learner = model[0].get_feature_names_out(), model[-1]
+    weights = learner.cluster_centers_ if name != "mixture" else learner.feature_log_prob_
+    weights = weights - weights.mean(axis=0) if name == "mixture" else weights
+    for number, found in enumerate(top_features(model, 3)):
+        assert found.label == number
+        np.testing.assert_allclose(found.weights, np.sort(weights[number])[::-1][:3])
+        assert [weights[number][names == name] for name in found.names] == list(found.weights)
+    assert summary(model).labels == (0, 1)
+    assert "clusters  2: 0, 1" in str(summary(model))
+    for text in TEXTS:
+        found = explain(model, text)
+        assert found.label == model.predict([text])[0]
+        np.testing.assert_allclose(found.intercept + found.contributions.sum(axis=0), found.scores, atol=1e-12)
+
+
+def test_components_of_labels_are_told_apart():
+    some = ["" if place % 4 == 3 else label for place, label in enumerate(TWO)]
+    model = make_pipeline(CountVectorizer(), SemiSupervisedNB(components={"film": 2}, random_state=0)).fit(TEXTS, some)
+    found = top_features(model, 2)
+    assert [one.label for one in found] == ["film/1", "film/2", "sport"]
+    logs = model[-1].feature_log_prob_
+    assert found[1].weights[0] == pytest.approx((logs - logs.mean(axis=0))[1].max())
+    assert summary(model).labels == ("film/1", "film/2", "sport")
+    with pytest.raises(TypeError, match="several components"):
+        explain(model, TEXTS[0])
+    model.set_params(semisupervisednb__components=1).fit(TEXTS, some)
+    assert [one.label for one in top_features(model)] == ["film", "sport"]
+    assert explain(model, TEXTS[0]).scores.tolist() == pytest.approx(scores_of(model, TEXTS[0]).tolist())
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_attributes_of_tuples_have_names(frame):
+    X = [("ate", 1, "fork"), ("ate", 0, None), ("saw", 2, "hat"), ("met", 2, "hat")]
+    model = CategoricalNB(min_categories=[5, 1, 1]).fit(X, ["v", "n", "n", "n"])
+    model.partial_fit([(f"verb {place}", 0, "hat") for place in range(9)], ["n"] * 9)
+    columns = ["verb", "n", "noun"] if frame else ["x0", "x1", "x2"]
+    if frame:
+        model = CategoricalNB().fit(pandas.DataFrame(X, columns=columns), ["v", "n", "n", "n"])
+    best = top_features(model, 2)[1]
+    assert set(best.names) <= {f"{columns[0]}=ate", f"{columns[1]}=1", f"{columns[2]}=fork"}
+    assert summary(model).features == model.n_categories_.sum()
+    for row in [*X, ("saw", 1, "unheard of")]:
+        found = explain(model, row)
+        asked = pandas.DataFrame([row], columns=columns) if frame else [row]
+        np.testing.assert_allclose(found.scores, model.predict_joint_log_proba(asked)[0], rtol=1e-12)
+        assert {name.split("=")[0] for name in found.features} <= set(columns)
+    for wrong in (X, "ate", ("ate", 1)):
+        with pytest.raises(ValueError, match="one tuple of 3 attributes"):
+            explain(model, wrong)
+
+
+def test_categories_without_a_name_are_dots():
+    model = CategoricalNB(min_categories=3).fit([["a"], ["b"], ["b"]], ["x", "x", "y"])
+    assert {name for one in top_features(model) for name in one.names} == {"x0=a", "x0=b", "x0=…"}

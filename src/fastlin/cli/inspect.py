@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from typing import Any
 
 import fastlin
 from fastlin.cli import models
@@ -13,21 +14,27 @@ from fastlin.inspect import explain, summary, top_features
 def run(options: argparse.Namespace) -> int:
     if options.verify:
         return verify(options.model)
-    model = models.load(options.model)
+    model = models.load(options.model, clusters=True)
     if options.text is not None:
         if not hasattr(model, "steps"):
             raise UserError("--text explains texts, and this model takes rows of numbers: it has no vectoriser")
         text = sys.stdin.read() if options.text == "-" else options.text
-        found = [explain(model, text, label) for label in options.label or [None]]
+        found = [explain(model, text, label) for label in _labels(options, summary(model).clusters) or [None]]
         print(json.dumps([one.as_dict() for one in found]) if options.json else "\n\n".join(map(str, found)))
         return 0
-    facts, strongest = summary(model), top_features(model, options.top, options.label)
+    facts = summary(model)
+    strongest = top_features(model, options.top, _labels(options, facts.clusters))
     if options.json:
         plain = [{"label": one.label, "features": dict(zip(one.names, one.weights, strict=True))} for one in strongest]
         print(json.dumps({**facts.as_dict(), "strongest": plain}))
     else:
         print("\n\n".join(map(str, [facts, *strongest])))
     return 0
+
+
+def _labels(options: argparse.Namespace, clusters: bool) -> list[Any] | None:
+    """Those asked for; clusters are numbers."""
+    return [int(label) if clusters and label.isdecimal() else label for label in options.label or ()] or None
 
 
 def verify(path: str) -> int:

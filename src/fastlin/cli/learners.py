@@ -32,6 +32,7 @@ LEARNERS = {
     "logistic": Learner("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
     "svm": Learner("LinearSVC", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
     "nb": Learner("MultinomialNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "semi-nb": Learner("SemiSupervisedNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
     "perceptron": Learner("Perceptron", AVERAGED),
     "pa": Learner("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
     "mira": Learner("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
@@ -83,7 +84,7 @@ def literal(text: str) -> Any:
 
 def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
     """The steps from text to the learner's matrix."""
-    counted = options.learner == "nb" if "learner" in options else False
+    counted = _counts(options)
     weighing = options.weighing or ("counts" if counted else "tfidf")
     words = {
         "ngram_range": options.ngrams,
@@ -130,6 +131,11 @@ def _hashing(
     return [("hashing", hashing), ("tfidf", fastlin.TfidfTransformer(sublinear_tf=options.sublinear is not False))]
 
 
+def _counts(options: argparse.Namespace) -> bool:
+    """Whether the learner is one of counts."""
+    return "learner" in options and options.learner in ("nb", "semi-nb")
+
+
 def suited(steps: list[tuple[str, Any]], document: Any, options: argparse.Namespace) -> list[tuple[str, Any]]:
     """The steps for documents like this one: features that have names already are not taken apart as texts are."""
     if not isinstance(document, dict):
@@ -138,7 +144,7 @@ def suited(steps: list[tuple[str, Any]], document: Any, options: argparse.Namesp
     dtype = np.dtype(options.dtype).type
     if options.hash is None:
         return [("features", fastlin.DictVectorizer(dtype=dtype))]
-    counted = LEARNERS[options.learner].estimator == "MultinomialNB" if "learner" in options else False
+    counted = _counts(options)
     return [("features", fastlin.FeatureHasher(2**options.hash, dtype=dtype, alternate_sign=not counted))]
 
 

@@ -47,10 +47,10 @@ def check_dev(options: argparse.Namespace) -> None:
         sources.files(options.dev)
 
 
-def load(path: str, jobs: int | None = None, verify: bool = True) -> Any:
-    """A model, which works on so many threads."""
+def load(path: str, jobs: int | None = None, verify: bool = True, clusters: bool = False) -> Any:
+    """A model, which works on so many threads; `clusters`: or a clustering, which has no labels."""
     model = fastlin.load(path, verify=verify)
-    if not hasattr(model, "classes_"):
+    if not hasattr(model, "classes_") and not (clusters and hasattr(model, "predict")):
         raise UserError(f"{path} holds a {type(model).__name__}, no classifier of labels")
     for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
         if jobs is not None and "n_jobs" in step.get_params(deep=False):

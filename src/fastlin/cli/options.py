@@ -12,6 +12,7 @@ LEARNERS = {
     "logistic": "logistic regression (maxent) to the optimum: --C",
     "svm": "linear support vector machine to the optimum: --C, --loss",
     "nb": "multinomial naive Bayes of counts: --alpha",
+    "semi-nb": "the same by EM, where the label -1, or none, says that there is none: --alpha",
     "perceptron": "averaged perceptron: --epochs",
     "pa": "averaged passive-aggressive: --C, --loss, --epochs",
     "mira": "averaged MIRA: --C, --epochs",

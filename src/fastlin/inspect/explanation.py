@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.inspect.weights import Names, Weights, rows_of, transformers_of
+from fastlin.inspect.weights import Names, Weights, learner_of, rows_of, transformers_of
 
 SHOWN = 15
 
@@ -73,9 +73,10 @@ def explain(model: Any, document: Any, label: Any = None) -> Explanation:
 
     Parameters
     ----------
-    model : fitted classifier, or a pipeline that ends with one
+    model : fitted classifier or mixture or k-means, or a pipeline that ends with one
+        Not one whose labels have several components: their scores are no sum over features.
     document : str, or whatever the model takes one of
-        For a model without a vectoriser: a row, that is a matrix of one row or a vector.
+        For a model without a vectoriser: a row, that is a matrix of one row or a vector; or a tuple of attributes.
     label : label, optional
         Why this one, rather than the best of the others; the label predicted when not given.
 
@@ -105,6 +106,10 @@ class Explainer:
 
     def __init__(self, model: Any) -> None:
         self._model, self._weights, self._names = model, Weights(model), Names(model)
+        if self._weights.components:
+            raise TypeError(
+                "labels of several components have scores that are no sum over features: nothing to explain"
+            )
 
     def explain(self, document: Any, label: Any = None) -> Explanation:
         weights, indices, values = self._weights, *self._row(document)
@@ -136,6 +141,9 @@ class Explainer:
 
     def _row(self, document: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Columns and values of what the classifier sees of a document."""
+        learner = learner_of(self._model)
+        if hasattr(learner, "categories_"):
+            return _attributes(learner, document)
         alone = bool(transformers_of(self._model)) and not hasattr(document, "shape")
         row = rows_of(self._model, [document] if alone else document)
         row = sp.csr_array(row if sp.issparse(row) else np.atleast_2d(np.asarray(row, dtype=float)))
@@ -144,6 +152,17 @@ class Explainer:
         if row.shape[1] != self._weights.n_features:
             raise ValueError(f"the document has {row.shape[1]} features, the model {self._weights.n_features}")
         return row.indices, row.data.astype(float)
+
+
+def _attributes(learner: Any, attributes: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The same of a tuple: the categories that are known."""
+    if isinstance(attributes, str) or len(attributes) != learner.n_features_in_:
+        raise ValueError(f"explain takes one tuple of {learner.n_features_in_} attributes, got {attributes!r:.60}")
+    found, start = [], 0
+    for attribute, categories, n in zip(attributes, learner.categories_, learner.n_categories_.tolist(), strict=True):
+        found += [start + place for place in np.flatnonzero(categories == attribute).tolist()]
+        start += n
+    return np.array(found, np.int64), np.ones(len(found))
 
 
 def _less(own: Any, other: Any) -> Any:

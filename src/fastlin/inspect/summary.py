@@ -29,7 +29,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """The parts of a model, its labels and its weights."""
+    """The parts of a model, its labels (or clusters) and its weights."""
 
     parts: tuple[Part, ...]  # as in the pipeline: the classifier last
     labels: tuple[Any, ...]
@@ -38,6 +38,7 @@ class Summary:
     nonzero: int
     dtype: str
     bytes: int  # of the weights
+    clusters: bool = False  # whether labels are the numbers of clusters
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types."""
@@ -53,7 +54,7 @@ class Summary:
         labels = ", ".join(map(str, self.labels[:SHOWN])) + (", …" if len(self.labels) > SHOWN else "")
         lines = [f"{'parts' if not place else '':<9} {part}" for place, part in enumerate(self.parts)]
         lines += [
-            f"labels    {len(self.labels):,}: {labels}",
+            f"{'clusters' if self.clusters else 'labels':<9} {len(self.labels):,}: {labels}",
             f"features  {self.features:,}",
             f"weights   {self.weights:,} of {self.dtype}, {self.nonzero:,} of them not 0; {self.bytes / 1e6:,.1f} MB",
         ]
@@ -61,11 +62,11 @@ class Summary:
 
 
 def summary(model: Any) -> Summary:
-    """Describe a fitted classifier, or a pipeline that ends with one.
+    """Describe a fitted classifier or clustering, or a pipeline that ends with one.
 
     Parameters
     ----------
-    model : fitted classifier, or a pipeline that ends with one
+    model : fitted classifier or mixture or k-means, or a pipeline that ends with one
 
     Returns
     -------
@@ -95,6 +96,7 @@ def summary(model: Any) -> Summary:
         int(np.count_nonzero(values)),
         str(values.dtype),
         int(values.nbytes),
+        weights.clusters,
     )
 
 

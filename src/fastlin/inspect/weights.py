@@ -1,6 +1,7 @@
 """The weights of any linear classifier in one form, and the names of its features."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,23 +30,26 @@ def rows_of(model: Any, documents: Any) -> Any:
 
 
 class Weights:
-    """θ and b of a fitted classifier, with a column for each label.
+    """θ and b of a fitted model, with a column for each label, or for each cluster.
 
     Two labels that share one column of weights w have −w/2 and w/2, so that the difference of their scores is the
-    model's. Naive Bayes has log φ and log μ.
+    model's. Naive Bayes has log φ and log μ, and so have mixtures, by component; k-means has c and −‖c‖²/2. Where
+    labels have several components, each of these has a column, called label/1, label/2, …
     """
 
     def __init__(self, model: Any) -> None:
         learner = learner_of(model)
         self.logarithms = hasattr(learner, "feature_log_prob_")
         coef = learner.feature_log_prob_ if self.logarithms else getattr(learner, "coef_", None)
-        if coef is None or not hasattr(learner, "classes_"):
+        coef = getattr(learner, "cluster_centers_", None) if coef is None else coef
+        self.clusters = coef is not None and not hasattr(learner, "classes_")
+        if coef is None or (self.clusters and not hasattr(learner, "predict")):
             raise TypeError(f"{type(learner).__name__} is not a fitted linear classifier: it has no weights of labels")
-        self.array: Any = coef  # a row each label, or one row for two; dense or a CSR
-        self.classes: list[Any] = learner.classes_.tolist()
+        self.array: Any = np.hstack(coef) if isinstance(coef, list) else coef  # dense or a CSR; one row for two labels
+        self.classes: list[Any] = _columns(learner, self.array.shape[0])
+        self.components = not self.clusters and len(self.classes) > len(learner.classes_)
         self.shared = self.array.shape[0] == 1 and len(self.classes) == 2
-        intercept = getattr(learner, "class_log_prior_" if self.logarithms else "intercept_", 0.0)
-        intercept = np.broadcast_to(np.asarray(intercept, dtype=float), self.array.shape[:1])
+        intercept = np.broadcast_to(np.asarray(_intercept(learner), dtype=float), self.array.shape[:1])
         self.intercept = np.array([-0.5, 0.5]) * intercept if self.shared else intercept
         self._mean: Any = self.array.mean(axis=0) if self.logarithms else 0.0
 
@@ -73,13 +77,47 @@ class Weights:
         return np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=float)[0]
 
 
+def _columns(learner: Any, n: int) -> list[Any]:
+    """What the n columns of weights, or the two that share one, are called."""
+    if not hasattr(learner, "classes_"):
+        return list(range(n))
+    labels = getattr(learner, "component_classes_", learner.classes_).tolist()
+    several = {label for label in labels if labels.count(label) > 1}
+    return [
+        f"{label}/{1 + labels[:place].count(label)}" if label in several else label
+        for place, label in enumerate(labels)
+    ]
+
+
+def _intercept(learner: Any) -> Any:
+    """b; of components, their label's."""
+    if hasattr(learner, "cluster_centers_"):
+        return (
+            0.0
+            if getattr(learner, "metric", None) == "spherical"
+            else -0.5 * np.square(learner.cluster_centers_).sum(axis=1)
+        )
+    if hasattr(learner, "weights_"):
+        with np.errstate(divide="ignore"):
+            return np.log(learner.weights_)
+    if hasattr(learner, "component_classes_"):
+        return np.repeat(learner.class_log_prior_, np.unique(learner.component_classes_, return_counts=True)[1])
+    return getattr(learner, "class_log_prior_" if hasattr(learner, "feature_log_prob_") else "intercept_", 0.0)
+
+
 class Names:
     """The names of a model's features: those that its vectoriser knows, else x0, x1, …"""
 
     def __init__(self, model: Any) -> None:
-        self._names: Any = getattr(learner_of(model), "feature_names_in_", None)
+        learner = learner_of(model)
+        self._names: Any = getattr(learner, "feature_names_in_", None)
         for step in transformers_of(model):
             self._names = _names_after(step, self._names)
+        if hasattr(learner, "categories_"):
+            columns = [f"x{place}" for place in range(learner.n_features_in_)] if self._names is None else self._names
+            self._names = list(
+                chain.from_iterable(map(_categories, columns, learner.categories_, learner.n_categories_))
+            )
 
     def of(self, indices: Sequence[int] | NDArray[Any]) -> list[str]:
         """The names of some features; those that share a hash, joined by a bar."""
@@ -89,6 +127,11 @@ class Names:
         if isinstance(self._names, dict):
             return [" | ".join(self._names.get(place, (f"x{place}",))) for place in places]
         return [str(self._names[place]) for place in places]
+
+
+def _categories(column: str, categories: NDArray[Any], n: int) -> list[str]:
+    """The names of a position's categories; those without one are …"""
+    return [f"{column}={category}" for category in categories] + [f"{column}=…"] * (int(n) - len(categories))
 
 
 def _names_after(step: Any, names: Any) -> Any:
