@@ -238,6 +238,12 @@ def test_clusters_are_looked_at_as_labels_are(name):
         found = explain(model, text)
         assert found.label == model.predict([text])[0]
         np.testing.assert_allclose(found.intercept + found.contributions.sum(axis=0), found.scores, atol=1e-12)
+        expected = {
+            "mixture": lambda row: learner.predict_log_proba(row)[0],
+            "k-means": lambda row: -0.5 * learner.transform(row)[0] ** 2,
+            "spherical": lambda row: (1 - learner.transform(row)[0]) * np.sqrt(row.power(2).sum()),
+        }[name](model[0].transform([text]))
+        np.testing.assert_allclose(np.diff(found.scores), np.diff(expected), atol=1e-9)
 
 
 def test_components_of_labels_are_told_apart():
