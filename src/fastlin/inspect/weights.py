@@ -92,11 +92,7 @@ def _columns(learner: Any, n: int) -> list[Any]:
 def _intercept(learner: Any) -> Any:
     """b; of components, their label's."""
     if hasattr(learner, "cluster_centers_"):
-        return (
-            0.0
-            if getattr(learner, "metric", None) == "spherical"
-            else -0.5 * np.square(learner.cluster_centers_).sum(axis=1)
-        )
+        return -0.5 * np.square(learner.cluster_centers_).sum(axis=1)  # of centres on the sphere, the same for all
     if hasattr(learner, "weights_"):
         with np.errstate(divide="ignore"):
             return np.log(learner.weights_)
