@@ -324,6 +324,13 @@ class Soft(Step):
         self.workers.map(work, self.column_cuts[part.index])
 
 
+def made(points: Points, n_clusters: int, spherical: bool, temperature: float | None, workers: run.Workers) -> Step:
+    """The steps of k-means, hard without a temperature."""
+    if temperature is None:
+        return Hard(points, n_clusters, spherical, workers)
+    return Soft(points, n_clusters, spherical, workers, temperature)
+
+
 def squares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """‖c‖² of every column."""
     return np.einsum("jk,jk->k", columns, columns)

@@ -1,7 +1,6 @@
 """K-means of sparse rows: hard and soft, Euclidean and on the sphere."""
 
 import copy
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
@@ -14,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from fastlin import run, validation
-from fastlin.cluster.centres import Hard, Points, Soft, Step, squares
-from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, unit, unit_centres
+from fastlin.cluster.centres import Step, made, squares
+from fastlin.cluster.lloyd import Run, alternate
+from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, scaled, unit, unit_centres
 from fastlin.cluster.seeding import squared_norms
 from fastlin.data import Corpus
 from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
@@ -37,17 +37,6 @@ class Options(NamedTuple):
     tol: float
     spherical: bool
     temperature: float | None
-
-
-class Run(NamedTuple):
-    """Where one fit from one start ended."""
-
-    centres: NDArray[np.float64]
-    labels: NDArray[np.int32]
-    inertia: float
-    objective: float
-    history: list[dict[str, Any]]
-    converged: bool
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, SparseEstimator):
@@ -196,7 +185,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
         best: Run | None = None
         with run.Workers(self.n_jobs) as workers:
-            step = _step(points, options, workers)
+            step = made(points, options.n_clusters, options.spherical, options.temperature, workers)
             for _ in range(options.n_init):
                 if isinstance(options.init, str):
                     start = first_centres(
@@ -205,7 +194,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                 else:
                     start = _given(X, rows, options, generator)
                 start = unit_centres(start) if options.spherical else start
-                found = _fit(step, start, options, options.tol * variance, self._reporter(model, step, factor))
+                report = self._reporter(model, step, factor)
+                found = alternate(step, start, options.max_iter, options.tol * variance, report)
                 best = found if best is None or found.objective < best.objective else best
         assert best is not None
         model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
@@ -386,12 +376,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         return report
 
 
-def _step(points: Points, options: Options, workers: run.Workers) -> Step:
-    if options.temperature is None:
-        return Hard(points, options.n_clusters, options.spherical, workers)
-    return Soft(points, options.n_clusters, options.spherical, workers, options.temperature)
-
-
 def _given(X: Any, rows: Readable, options: Options, generator: np.random.Generator) -> NDArray[np.float64]:
     """The centres that the user gives, or whose function does."""
     init = options.init
@@ -399,35 +383,6 @@ def _given(X: Any, rows: Readable, options: Options, generator: np.random.Genera
         state = np.random.RandomState(int(generator.integers(2**31)))
         init = init(rows.matrix() if isinstance(rows, Rows) else X, options.n_clusters, random_state=state)
     return as_centres(init, options.n_clusters, width_of(rows))
-
-
-def _fit(
-    step: Step, start: NDArray[np.float64], options: Options, enough: float, report: Callable[[dict[str, Any]], Any]
-) -> Run:
-    """Both steps in turns. The last labels are those that the centres give when they are used to predict."""
-    history: list[dict[str, Any]] = []
-    began, converged = time.perf_counter(), False
-    step.begin(start)
-    while not converged and len(history) < options.max_iter:
-        found = step.expect() | step.maximise()
-        history.append({"iteration": len(history) + 1, "seconds": time.perf_counter() - began, **found})
-        stopped = report(history[-1])
-        converged = bool(found.get("changed") == 0 or found["movement"] <= enough or stopped)
-    centres = step.settle()
-    step.assign()
-    inertia = step.points.weighted(step.distances())
-    objective = inertia if options.temperature is None else step.expect()["objective"]
-    return Run(centres, step.labels.copy(), inertia, objective, history, converged)
-
-
-def scaled(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Weights of at most 1, so that no sum of squares overflows, and their factor: a power of two loses no digit."""
-    if not len(weights):
-        return weights, 1.0
-    if not weights.any():
-        raise ValueError("sample_weight: the weight of every row is zero, there is nothing to cluster")
-    factor = 2.0 ** np.frexp(weights.max())[1]
-    return weights / factor, float(factor)
 
 
 def _kernel(distances: NDArray[np.float64], lowest: NDArray[np.float64], width: float) -> NDArray[np.float64]:

@@ -101,3 +101,13 @@ def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
     scaled = centres * reciprocal(peaks, peaks > 0)[:, np.newaxis]
     norms = np.sqrt(np.einsum("kj,kj->k", scaled, scaled))
     return scaled * reciprocal(norms, norms > 0)[:, np.newaxis]
+
+
+def scaled(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Weights of at most 1, so that no sum of squares overflows, and their factor: a power of two loses no digit."""
+    if not len(weights):
+        return weights, 1.0
+    if not weights.any():
+        raise ValueError("sample_weight: the weight of every row is zero, there is nothing to cluster")
+    factor = 2.0 ** np.frexp(weights.max())[1]
+    return weights / factor, float(factor)

@@ -1,0 +1,101 @@
+"""Greedy k-means++: where it draws from, what it chooses, and what it does where there is nothing to choose."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from fastlin import run
+from fastlin.cluster import seeding
+from fastlin.cluster.seeding import plus_plus, spread, squared_norms, take
+from fastlin.validation import as_rows
+from reference_kmeans import distances, unit
+from strategies import seeds, sparse_matrices, weighted
+
+
+def greedy(X, n, generator, mass):
+    """By the definition: draw by distance, keep what leaves the least; distances below rounding are none."""
+    chosen = [int(generator.choice(len(X), p=mass / mass.sum()))]
+    while len(chosen) < n:
+        nearest = distances(X, X[chosen]).min(axis=1)
+        nearest[nearest < 1e-12] = 0
+        if not (nearest * mass).any():
+            return [*chosen, *generator.choice(len(X), n - len(chosen), p=mass / mass.sum())]
+        reach = np.cumsum(nearest * mass)
+        drawn = np.searchsorted(reach, generator.random(2 + int(np.log(n))) * reach[-1], side="right")
+        left = [mass @ np.minimum(nearest, distances(X, X[[row]])[:, 0]) for row in drawn]
+        chosen.append(int(drawn[np.argmin(left)]))
+    return chosen
+
+
+@settings(max_examples=60)
+@given(X=sparse_matrices(max_rows=30), n=st.integers(1, 8), seed=seeds, normalise=st.booleans(), data=st.data())
+def test_the_seeds_are_those_of_the_definition(X, n, seed, normalise, data):
+    weights = data.draw(weighted(X.shape[0])) if data.draw(st.booleans()) else None
+    if weights is not None:
+        weights[0] += 1.0
+    mass = np.ones(X.shape[0]) if weights is None else weights / weights.max()
+    dense = unit(X.toarray()) if normalise else X.toarray()
+    filled = np.abs(dense).sum(axis=1) > 0
+    if normalise and (mass[filled] > 0).any():
+        mass = mass * filled
+    expected = greedy(dense, n, np.random.default_rng(seed), mass)
+    found = plus_plus(as_rows(X), n, np.random.default_rng(seed), weights=weights, normalise=normalise)
+    assert found.dtype == np.int64
+    if found.tolist() != expected:  # two that are as good, to rounding
+        np.testing.assert_allclose(potential(dense, found, mass), potential(dense, expected, mass), rtol=1e-9)
+
+
+def potential(X, chosen, mass):
+    return mass @ distances(X, X[list(chosen)]).min(axis=1)
+
+
+def test_rows_that_differ_are_found_before_any_comes_twice():
+    X = as_rows(np.repeat([[1.0, 0], [0, 1], [3, 3], [0, 0]], 5, axis=0))
+    for seed in range(20):
+        found = plus_plus(X, 9, np.random.default_rng(seed))
+        assert len(found) == 9
+        assert len(set(found[:4] // 5)) == 4
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_rows_without_weight_and_rows_without_direction_are_never_drawn(normalise):
+    X = as_rows(sparse.csr_array([[1.0, 2], [0, 0], [5, 1], [0, 3], [9, 9]]))
+    weights = np.array([1.0, 1, 1, 1, 0])
+    drawn = [plus_plus(X, 6, np.random.default_rng(seed), weights=weights, normalise=normalise) for seed in range(20)]
+    assert set(np.concatenate(drawn)) == ({0, 2, 3} if normalise else {0, 1, 2, 3})
+
+
+def test_empty_rows_serve_where_there_are_no_others():
+    assert set(plus_plus(as_rows(np.zeros((3, 2))), 5, np.random.default_rng(0), normalise=True)) <= {0, 1, 2}
+
+
+def test_far_rows_are_preferred():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(centre, 0.01, size=(20, 2)) for centre in ([0, 0], [10, 0], [0, 10], [10, 10])])
+    for seed in range(20):
+        assert set(plus_plus(as_rows(X), 4, np.random.default_rng(seed)) // 20) == {0, 1, 2, 3}
+
+
+def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
+    monkeypatch.setattr(run, "WORK", 64)
+    X = sparse.random_array((60, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
+    pieces = [(start, as_rows(X[start : start + 20])) for start in (0, 20, 40)]
+    alone = plus_plus(as_rows(X), 7, np.random.default_rng(1))
+    for n_jobs in (1, 3):
+        found = spread(lambda: pieces, 60, 7, np.random.default_rng(1), None, False, n_jobs)
+        np.testing.assert_array_equal(found, alone)
+    np.testing.assert_array_equal(take(lambda: pieces, np.array([50, 3, 3]), 20), X[[50, 3, 3]].toarray())
+
+
+def test_a_pass_serves_all_rows_that_compete_for_a_place(monkeypatch):
+    calls, forward = [], run.forward
+    monkeypatch.setattr(seeding.run, "forward", lambda *given: calls.append(given) or forward(*given))
+    plus_plus(as_rows(np.random.default_rng(0).normal(size=(30, 4))), 6, np.random.default_rng(0))
+    assert len(calls) == 6
+
+
+def test_norms_are_of_rows_even_of_none():
+    assert squared_norms(as_rows(np.array([[3.0, 4], [0, 0]]))).tolist() == [25, 0]
+    assert squared_norms(as_rows(np.zeros((2, 2)))).dtype == np.float64
