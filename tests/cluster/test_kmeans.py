@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.cluster import KMeans as Rival
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from fastlin import Corpus, KMeans, LinearSVC, run
@@ -45,6 +45,12 @@ def small_blocks(monkeypatch):
 def assert_same_bits(one, other):
     for name in LEARNT:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name, strict=True)
+
+
+def quietly(model, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X)
 
 
 def some_rows(X, n, seed=0):
@@ -100,15 +106,31 @@ def test_clusters_that_die_are_given_the_rows_scikit_learn_gives_them():
 
 
 def test_words_that_no_row_has_count_in_the_first_step():
-    X = sparse.csr_array([[1.0, 0, 0, 0], [3, 0, 0, 0], [0, 2, 0, 0], [0, 4, 0, 0]])
-    start = np.array([[2.0, 0, 0, 9], [0, 0, 0, 1]])
-    model, rival = KMeans(2, init=start).fit(X), Rival(2, init=start, n_init=1).fit(X)
-    np.testing.assert_array_equal(model.labels_, rival.labels_)
-    np.testing.assert_allclose(model.cluster_centers_, rival.cluster_centers_, atol=1e-12)
-    assert model.n_iter_ == rival.n_iter_
-    for tol, n_iter in ((0.5, 2), (1e6, 1)):  # the first movement is that of the words, too
-        for one in (KMeans, Rival):
-            assert one(2, init=start, n_init=1, tol=tol).fit(X).n_iter_ == n_iter
+    X = sparse.csr_matrix([[1.0, 0, 0, 0], [3, 0, 0, 0], [0, 2, 0, 0], [0, 4, 0, 0]])
+    start = np.array([[2.0, 0, 0, 0.9], [0, 3, 0, 0]])  # where the rest is, it stays
+    for tol, n_iter in ((1e-4, 2), (2.0, 1)):
+        models = [make(2, init=start, n_init=1, tol=tol).fit(X) for make in (KMeans, Rival)]
+        assert [model.n_iter_ for model in models] == [n_iter, n_iter]
+        np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+        np.testing.assert_array_equal(models[0].cluster_centers_, models[1].cluster_centers_)
+    assert models[0].history_[0]["movement"] == pytest.approx(0.81)
+
+
+def test_a_centre_that_dies_where_the_heaviest_is_does_not_move():
+    X, start = sparse.csr_matrix([[1.0, 0], [1, 0], [0, 2]]), np.array([[1.0, 0], [0, 2], [1, 0]])
+    model = quietly(KMeans(3, init=start, tol=0), X)
+    rival = quietly(Rival(3, init=start, n_init=1, tol=0), X)
+    assert model.n_iter_ == rival.n_iter_ == 1
+    assert model.history_[0]["movement"] == model.history_[0]["relocated"] == 0
+    np.testing.assert_array_equal(model.cluster_centers_, start)
+
+
+@pytest.mark.parametrize("spherical", [False, True])
+def test_tol_is_a_share_of_the_mean_variance(spherical):
+    X, _ = text_like()
+    X = sparse.csr_array(X + 3 * (X > 0))
+    _, variance = lay_out(lambda: [(0, as_rows(X))], 30, np.empty(0), spherical, None)
+    np.testing.assert_allclose(variance, X.toarray().var(axis=0).mean(), rtol=1e-12)
 
 
 def test_the_start_is_greedy_and_scikit_learns_in_quality():
@@ -175,6 +197,8 @@ def test_soft_becomes_hard_as_it_cools(metric):
     X, _ = text_like(n_rows=120, n_labels=4)
     start = some_rows(X, 4)
     hard = KMeans(4, init=start, metric=metric, tol=0).fit(X)
+    assert hard.converged_
+    assert [record["changed"] > 0 for record in hard.history_] == [True] * (hard.n_iter_ - 1) + [False]
     gaps = []
     for temperature in (0.1, 1e-3, 1e-6, 1e-300):
         soft = KMeans(4, init=hard.cluster_centers_, metric=metric, temperature=temperature, tol=1e-9).fit(X)
@@ -207,7 +231,7 @@ def test_on_the_sphere_the_first_labels_are_those_of_euclid_on_unit_rows():
 
 def test_the_length_of_a_row_is_nothing_on_the_sphere():
     X, _ = text_like(n_rows=90)
-    stretched = sparse.csr_array(X.multiply(10.0 ** np.random.default_rng(0).integers(-150, 90, (90, 1))))
+    stretched = sparse.csr_array(X.multiply(10.0 ** np.random.default_rng(0).integers(-250, 90, (90, 1))))
     models = [KMeans(4, metric="spherical", init=some_rows(X, 4)).fit(rows) for rows in (X, stretched)]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
     np.testing.assert_allclose(models[0].inertia_, models[1].inertia_, rtol=1e-12)
@@ -388,6 +412,7 @@ def test_more_clusters_than_rows(form, init):
     else:
         assert len(messages) == 1
         assert messages[0].startswith("3 of n_clusters=7 clusters have rows")
+        assert not any(record["relocated"] for record in model.history_[1:])  # all lie on centres
     assert len(set(model.labels_)) == 3
     assert model.inertia_ == pytest.approx(0, abs=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -423,6 +448,13 @@ def test_odd_rows_give_finite_and_right_clusters(form, rows):
             assert (np.diff(values) <= 1e-14 * weight * (1 + np.square(rows).sum(axis=1).max())).all()
             if len(np.unique(rows, axis=0)) <= n_clusters and form == "hard":
                 assert model.inertia_ <= 1e-28 * weight * (1 + np.square(rows).sum(axis=1).max())
+
+
+def test_an_empty_row_is_no_place_for_a_centre_on_the_sphere():
+    X = np.array([[0.0, 0], [1, 0.1], [1, 0.2], [1, 0.5], [0, 0]])
+    model = KMeans(2, init=np.array([[1.0, 0], [-1, 0]]), metric="spherical", max_iter=1).fit(X)
+    assert model.history_[0]["relocated"] == 1
+    np.testing.assert_allclose(model.cluster_centers_[1], unit(X[[3]])[0], rtol=1e-12)
 
 
 def test_one_cluster_is_the_mean():

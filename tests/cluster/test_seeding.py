@@ -52,9 +52,9 @@ def potential(X, chosen, mass):
 
 
 def test_rows_that_differ_are_found_before_any_comes_twice():
-    X = as_rows(np.repeat([[1.0, 0], [0, 1], [3, 3], [0, 0]], 5, axis=0))
-    for seed in range(20):
-        found = plus_plus(X, 9, np.random.default_rng(seed))
+    X = as_rows(np.repeat(np.random.default_rng(0).normal(size=(4, 300)), 5, axis=0))
+    for seed in range(40):
+        found = plus_plus(X, 9, np.random.default_rng(seed), normalise=seed % 2 == 1)
         assert len(found) == 9
         assert len(set(found[:4] // 5)) == 4
 
@@ -69,6 +69,12 @@ def test_rows_without_weight_and_rows_without_direction_are_never_drawn(normalis
 
 def test_empty_rows_serve_where_there_are_no_others():
     assert set(plus_plus(as_rows(np.zeros((3, 2))), 5, np.random.default_rng(0), normalise=True)) <= {0, 1, 2}
+
+
+def test_distances_that_vanish_are_none():
+    X = as_rows(np.array([[0.0], [1e-162], [2e-162]]))
+    for seed in range(50):
+        assert set(plus_plus(X, 3, np.random.default_rng(seed))) <= {0, 1, 2}
 
 
 def test_far_rows_are_preferred():

@@ -14,7 +14,7 @@ from fastlin import run
 from fastlin.validation import Rows
 
 Pieces = Callable[[], Iterable[tuple[int, Rows]]]  # rows in pieces, each with the number of its first
-EQUAL = 64 * np.finfo(np.float64).eps  # squared distances of this share of the norms are rounding
+LEAST = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
 
 
 class Norms(NamedTuple):
@@ -61,11 +61,9 @@ def spread(
     nearest = _distances(pieces, norms, np.array(seeds), n_jobs)[0]
     while len(seeds) < n_seeds:
         reach = np.cumsum(mass * nearest)
-        if reach[-1] == 0:
+        if reach[-1] < LEAST:
             return np.array([*seeds, *generator.choice(n_rows, n_seeds - len(seeds), p=share)])
-        # a uniform number below the total, times it, may round up to it: past the last row with a distance
-        last = int(np.searchsorted(reach, reach[-1]))
-        drawn = np.minimum(np.searchsorted(reach, generator.random(trials) * reach[-1], side="right"), last)
+        drawn = np.searchsorted(reach, generator.random(trials) * reach[-1], side="right")
         distances = np.minimum(_distances(pieces, norms, drawn, n_jobs), nearest)
         best = int(np.argmin(distances @ mass))
         seeds.append(int(drawn[best]))
@@ -113,9 +111,7 @@ def _distances(pieces: Pieces, norms: Norms, drawn: NDArray[np.int64], n_jobs: i
             block = slice(start + low, start + high)
             sums = norms.squares[block, np.newaxis] + norms.squares[drawn]
             found = sums - 2 * scores * norms.factors[block, np.newaxis] * norms.factors[drawn]
-            found[found <= EQUAL * sums] = 0
-            distances[:, block] = found.T
+            distances[:, block] = np.maximum(found, 0.0).T
 
         run.forward(rows, columns, np.zeros(len(drawn)), infer, n_jobs)
-    distances[np.arange(len(drawn)), drawn] = 0
     return distances
