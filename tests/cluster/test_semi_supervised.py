@@ -1,6 +1,7 @@
 """Semi-supervised naive Bayes: the naive twin's EM, and MultinomialNB's bits where there is nothing to infer."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import Corpus, MultinomialNB, SemiSupervisedNB, run
-from fastlin.cluster.families import Beginnings
+from fastlin.cluster import beginnings
+from fastlin.cluster.beginnings import Beginnings
 from fastlin.data import corpus as corpora
 from fastlin.data.scratch import Scratch
 from reference_cluster import EM
 from strategies import cuts, labelled, seeds, weighted
-from support import assert_same_bits, text_like
+from support import assert_same_bits, random_sparse, text_like
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*components")
 counts = labelled(values=("counts",))
@@ -127,7 +129,7 @@ def test_em_is_the_naive_twins(data, lam, seed, weighing):
             shares[row, families[code] : families[code + 1]] = rng.dirichlet(np.ones(sizes[code]))
     inferred = (z < 0) | (sizes[z] > 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Beginnings, "make", lambda _: lambda part, room: np.copyto(room, shares[inferred]))
+        patch.setattr(Beginnings, "within_labels", lambda _: lambda part, room: np.copyto(room, shares[inferred]))
         model = iterated(4, unlabeled_weight=lam, components=sizes, **options)
         model.fit(X, z, sample_weight=weights if weighing else None)
     twin = twin_of(families, X, **options)
@@ -176,7 +178,7 @@ def test_the_order_of_the_rows_does_not_matter(components):
     X, y = text_like(n_rows=90)
     z, order = partly(y), np.random.default_rng(1).permutation(90)
     with pytest.MonkeyPatch.context() as patch:  # a start that does not depend on it either
-        patch.setattr(Beginnings, "make", lambda _: halves)
+        patch.setattr(Beginnings, "within_labels", lambda _: halves)
         one = iterated(8, components=components).fit(X, z)
         other = iterated(8, components=components).fit(X[order], z[order])
     assert_close(one, other)
@@ -249,6 +251,38 @@ def test_empty_documents_and_one_document_a_label(components, alpha):
     np.testing.assert_allclose(model.class_count_.sum(), 5, rtol=1e-12)
     prior = np.exp(model.class_log_prior_)
     np.testing.assert_allclose(model.predict_proba(X)[2], prior, rtol=1e-9)
+
+
+def test_a_label_of_empty_documents_may_have_components():
+    X = sparse.csr_matrix([[2.0, 1, 0], [0, 0, 0], [0, 0, 0], [1, 1, 1], [0, 0, 0]])
+    for rows in (X, X * 0):
+        model = SemiSupervisedNB(components=2, random_state=0).fit(rows, ["a", "b", "b", "a", None])
+        assert np.isfinite(model.bound_).all()
+        np.testing.assert_allclose(model.class_count_.sum(), 5, rtol=1e-12)
+        stream = SemiSupervisedNB(components=2, random_state=0).partial_fit(rows, ["a", "b", "b", "a", None])
+        np.testing.assert_allclose(stream.class_count_.sum(), 5, rtol=1e-12)
+
+
+def test_components_begin_among_some_of_many_documents(monkeypatch):
+    X, topics = text_like(n_rows=240, n_features=60, n_labels=4, seed=1, density=0.5)
+    monkeypatch.setattr(beginnings, "SAMPLE", 20)
+    monkeypatch.setattr(beginnings, "LEAST", 10)
+    model = SemiSupervisedNB(components=2, random_state=0).fit(X, topics // 2)
+    assert model.class_count_.tolist() == pytest.approx([120, 120])
+    found = model.predict_component_proba(X).argmax(axis=1)
+    assert len(set(zip(found.tolist(), topics.tolist(), strict=True))) == 4
+
+
+@pytest.mark.timing
+def test_what_labels_say_costs_nothing_a_feature():
+    X, y = random_sparse(n_rows=100, n_features=10**7, row_length=30, n_labels=2)
+    np.abs(X.data, out=X.data)
+    model, seconds = SemiSupervisedNB().partial_fit(X, y), []
+    for _ in range(25):
+        start = time.perf_counter()
+        model.partial_fit(X, y)
+        seconds.append(time.perf_counter() - start)
+    assert np.median(seconds) < 0.002
 
 
 def test_one_label_may_be_all_there_is():

@@ -1,16 +1,12 @@
-"""Components of labels: how many each has, and where EM begins with those of a label that has several."""
+"""Components of labels: how many each has, and what that makes of counts and scores."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
-from fastlin.cluster.partly import Mask, PartlyLabelled
-from fastlin.cluster.starts import Starts
-from fastlin.linear.counts import Counts, Prior
-from fastlin.optim.parts import Part
+from fastlin.cluster.partly import Mask
+from fastlin.linear.counts import Counts
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
@@ -45,11 +41,6 @@ def single(families: Families) -> Mask:
     return np.append(np.diff(families) == 1, False)
 
 
-def only(label: int, n_labels: int) -> Mask:
-    """One label."""
-    return np.arange(n_labels + 1) == label
-
-
 def log_priors(counts: Counts, families: Families) -> tuple[Floats, Floats]:
     """log μ of the labels and log π = log μ + log ψ of their components; ψ are equal in a label without documents."""
     sizes = np.diff(families)
@@ -74,52 +65,3 @@ def possible(scores: Floats, prior: Floats) -> Floats:
     """The scores, with the prior where none is possible; in place."""
     scores[np.isneginf(scores.max(axis=1))] = prior
     return scores
-
-
-class Beginnings:
-    """Makes starts: the documents of each label that has several components are shared out among these, by k-means.
-
-    Documents without a label have no say in it.
-    """
-
-    def __init__(
-        self,
-        documents: PartlyLabelled,
-        of_labels: Mask,
-        families: Families,
-        prior: Prior,
-        generator: np.random.Generator,
-        workers: run.Workers,
-    ) -> None:
-        self._families, self._prior = families, prior
-        self._starts: dict[int, Starts] = {}
-        for label in np.flatnonzero(of_labels & several(families)).tolist():
-            size = int(families[label + 1] - families[label])
-            parts = documents.lay_out(only(label, len(families) - 1), 1.0, size, None, prior)
-            if parts.n_rows:
-                self._starts[label] = Starts(parts, size, generator, workers)
-
-    def __len__(self) -> int:
-        """How many labels there are whose documents have to be shared out."""
-        return len(self._starts)
-
-    def make(self) -> Callable[[Part, Floats], None]:
-        """What writes the responsibilities of the rows of a part, part after part."""
-        waiting = {label: self._shares(starts) for label, starts in self._starts.items()}
-
-        def fill(part: Part, shares: Floats) -> None:
-            shares[:] = 0
-            for label, of_label in waiting.items():
-                own = np.flatnonzero(part.labels.codes == label)
-                first, last = self._families[label : label + 2]
-                shares[own, first:last], waiting[label] = of_label[: len(own)], of_label[len(own) :]
-
-        return fill
-
-    def _shares(self, starts: Starts) -> Floats:
-        """The responsibilities of all rows of a label."""
-        fill, found = starts.make("kmeans", np.empty(0), self._prior, None), []
-        for part in starts.parts:
-            found.append(np.empty((part.design.n_rows, starts.n_components)))
-            fill(part, found[-1])
-        return np.concatenate(found)

@@ -94,12 +94,15 @@ class PartlyLabelled:
 
     def pieces(self, of_labels: Mask) -> Iterator[Piece]:
         """The rows of some labels, or of none, segment by segment."""
-        for source in self.sources:
-            if of_labels[source.codes].any():
-                for piece in source.pieces():
-                    piece = piece.take(of_labels[piece.codes])
-                    if len(piece.codes):
-                        yield piece
+        for source in self.sources_of(of_labels):
+            for piece in source.pieces():
+                piece = piece.take(of_labels[piece.codes])
+                if len(piece.codes):
+                    yield piece
+
+    def sources_of(self, of_labels: Mask) -> list[Source]:
+        """Those that have rows of some labels, or of none."""
+        return [source for source in self.sources if of_labels[source.codes].any()]
 
     def count(
         self, of_labels: Mask, families: NDArray[np.int64], counts: Counts, n_jobs: int | None, keep: bool
@@ -128,8 +131,7 @@ class PartlyLabelled:
             for rows, codes, weights in self.to_infer(of_labels, unlabeled_weight):
                 yield rows, Labels(codes, weights, width)
 
-        sources = [source for source in self.sources if of_labels[source.codes].any()]
-        if sum(source.rows.n_segments for source in sources) > 1:
+        if sum(source.rows.n_segments for source in self.sources_of(of_labels)) > 1:
             parts = lay_out(segments, self.n_columns, self._scratch(), known, prior)
             if len(parts):
                 return parts

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
+from fastlin.cluster.beginnings import Beginnings
 from fastlin.cluster.climbing import Climb, Judge, Report
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.expectation import Expectation
-from fastlin.cluster.families import Beginnings, Families, families_of, several, single
+from fastlin.cluster.families import Families, families_of, several, single
 from fastlin.cluster.merged import Merged
 from fastlin.cluster.partly import Codes, PartlyLabelled
 from fastlin.cluster.streaming import Stream
@@ -308,10 +309,10 @@ class SemiSupervisedNB(ComponentClassifier):
         best: tuple[float, Climb] | None = None
         with run.Workers(self.n_jobs) as workers:
             em = Expectation(parts, families, prior, known, documents.n_columns, workers)
-            starts = Beginnings(documents, several(families), families, prior, generator, workers)
+            starts = Beginnings(parts, families, generator, workers)
             report, ended = self._reporter(em, documents.classes, families)
             for _ in range(self.n_init if starts else 1):
-                em.start(starts.make(), keep=True)
+                em.start(starts.within_labels() if starts else None, keep=True)
                 judge = None
                 if held is not None:
                     look = partial(self._accuracy_of, documents.classes, families, held)

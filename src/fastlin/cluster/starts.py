@@ -77,7 +77,7 @@ class Starts:
         if not self.parts.n_features:
             return self._equally()
         idf = self._idf()
-        columns = np.ascontiguousarray(idf[:, np.newaxis] * self._seeds(*self._sample(idf), rounds))
+        columns = np.ascontiguousarray(idf[:, np.newaxis] * self._seeds(*self._sample(idf), rounds, self.n_components))
 
         def fill(part: Part, shares: Floats) -> None:
             self._score(part, columns, self._damped, shares)
@@ -113,15 +113,15 @@ class Starts:
 
         return fill
 
-    def _seeds(self, rows: Rows, weights: Floats, rounds: int) -> Floats:
-        """Seeds of norm 1, [V, K]; after some rounds of spherical k-means."""
-        chosen = plus_plus(rows, self.n_components, self.generator, weights=weights, normalise=True)
+    def _seeds(self, rows: Rows, weights: Floats, rounds: int, n_seeds: int) -> Floats:
+        """Seeds of norm 1, [V, seeds]; after some rounds of spherical k-means."""
+        chosen = plus_plus(rows, n_seeds, self.generator, weights=weights, normalise=True)
         units = unit(rows)
         seeds = units.matrix()[chosen].toarray()
         if not rounds:
             return seeds.T
         points, _ = points_of(lambda: [(0, units)], rows.n_columns, weights, True, None)
-        step = Hard(points, self.n_components, True, self.workers)
+        step = Hard(points, n_seeds, True, self.workers)
         step.begin(seeds)
         for _ in range(rounds):
             step.expect()
@@ -132,6 +132,10 @@ class Starts:
         """Some of the rows, log(1 + x)·idf, and their weights."""
         n, some = self.parts.n_rows, max(SAMPLE, 16 * self.n_components)
         numbers = np.arange(n) if n <= some else np.sort(self.generator.choice(n, some, replace=False))
+        return self._taken(numbers, idf)
+
+    def _taken(self, numbers: NDArray[np.int64], idf: Floats) -> tuple[Rows, Floats]:
+        """The rows of these numbers, which rise, log(1 + x)·idf, and their weights."""
         taken, weights = [], []
         for part in self.parts:
             first, last = np.searchsorted(numbers, self._first[part.index : part.index + 2])

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
+from fastlin.cluster.beginnings import Beginnings
 from fastlin.cluster.expectation import Expectation
-from fastlin.cluster.families import Beginnings, Families, log_priors, several, single
+from fastlin.cluster.families import Families, log_priors, several, single
 from fastlin.cluster.partly import Mask, PartlyLabelled, Piece
 from fastlin.engine import expectation as kernels
 from fastlin.linear.counts import Counts
@@ -29,9 +30,11 @@ class Stream:
         documents.count(single(self.families), self.families, self.counts, self.n_jobs, keep=True)
         masses = np.add.reduceat(self.counts.labels, self.families[:-1])
         new = several(self.families) & np.append(masses == 0, False)
-        if new[documents.codes].any():
+        if documents.sources_of(new):
             self._begin(documents, new, generator)
         rest = several(self.families, unlabelled=self.unlabeled_weight > 0) & ~new
+        if not documents.sources_of(rest):
+            return  # what labels say costs nothing a feature
         now = Counts(self.counts.features, self.counts.labels, self.counts.prior)
         logs, prior = now.log_phi(), log_priors(now, self.families)[1]
         for piece in documents.to_infer(rest, self.unlabeled_weight):
@@ -46,7 +49,7 @@ class Stream:
             if not parts.n_rows:
                 return
             em = Expectation(parts, self.families, prior, None, documents.n_columns, workers)
-            em.start(Beginnings(documents, new, self.families, prior, generator, workers).make())
+            em.start(Beginnings(parts, self.families, generator, workers).within_labels())
             em.expect()
             em.maximise(keep=True)
             begun = em.counts()
