@@ -641,14 +641,22 @@ def test_components_of_a_label_that_there_is_not_are_refused():
 def test_validation_data_has_labels():
     model = SemiSupervisedNB()
     for y_val in (np.where(Y12 == 0, -1, Y12), Y12.astype(str)):
-        with pytest.raises(ValueError, match=r"y_val|kinds"):
+        with pytest.raises(ValueError, match=r"every row of X_val|kinds"):
             model.fit(X12, Y12, X_val=X12, y_val=y_val)
-    with pytest.raises(ValueError, match="y_val"):
+    with pytest.raises(ValueError, match="every row of X_val"):
         model.fit(X12, Y12, X_val=Corpus(X12, partly(Y12)))
     with pytest.raises(ValueError, match="together"):
         model.fit(X12, Y12, X_val=X12)
     with pytest.raises(ValueError, match="too few"):
         SemiSupervisedNB(early_stopping=True).fit(X12, [0, 1, *[-1] * 10])
+
+
+def test_a_score_is_of_rows_that_have_labels():
+    model = SemiSupervisedNB().fit(X12, Y12)
+    assert model.score(X12, Y12) == model.score(Corpus(X12, Y12)) > 0.5
+    for rows in ((X12, partly(Y12)), (X12, [*Y12[1:].tolist(), None]), (Corpus(X12, partly(Y12)),)):
+        with pytest.raises(ValueError, match="every row of X needs a label"):
+            model.score(*rows)
 
 
 def test_a_callback_sees_every_iteration_and_may_end_the_fit(capsys):

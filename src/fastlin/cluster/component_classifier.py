@@ -73,6 +73,11 @@ class ComponentClassifier(GenerativeClassifier, ABC):
         row_kernels.normalise(possible(scores, log_priors(self._counts, self._families)[1]), False)
         return scores
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one."""
+        validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X")
+        return super().score(X, y, sample_weight)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
@@ -140,9 +145,7 @@ class ComponentClassifier(GenerativeClassifier, ABC):
         self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
     ) -> tuple[Readable, NDArray[np.int32]]:
         rows, codes = super()._checked_validation(X, y, classes, learnt)
-        seen = X.classes if isinstance(X, Corpus) else np.unique(np.asarray(y))
-        if (validation.places_of_labels(seen) < 0).any():
-            raise ValueError("y_val must hold labels; -1 stands for none")
+        validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X_val")
         return rows, codes
 
     def _wanted(self) -> dict[str, Any]:

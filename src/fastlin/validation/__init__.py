@@ -15,7 +15,7 @@ from fastlin.validation.parameters import (
     real_number,
     whole_number,
 )
-from fastlin.validation.partly import as_partly_labels, places_of_labels
+from fastlin.validation.partly import as_partly_labels, places_of_labels, refuse_missing
 from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, check_values
 from fastlin.validation.texts import as_texts
 from fastlin.validation.tuples import Position, as_tuples
@@ -49,5 +49,6 @@ __all__ = [
     "one_of",
     "places_of_labels",
     "real_number",
+    "refuse_missing",
     "whole_number",
 ]

@@ -39,3 +39,9 @@ def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
 def is_missing(label: Any) -> bool:
     """Whether this stands for no label."""
     return label is None or (isinstance(label, int | float | str) and label in MISSING)
+
+
+def refuse_missing(y: Any, name: str) -> None:
+    """Where every row needs a label."""
+    if any(is_missing(label) for label in np.asarray(y).ravel().tolist()):
+        raise ValueError(f"every row of {name} needs a label; -1, '-1', '' and None stand for none")
