@@ -16,7 +16,6 @@ from fastlin.engine import means, memory
 from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import Part, Parts
 
-COLUMNS = 8  # sums are made in blocks that stay in cache: so many times as many as those of other passes
 TURNED = 1 << 14  # numbers of a matrix that are turned at a time
 FALLEN = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
 ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
@@ -55,7 +54,7 @@ class Step(ABC):
         self.sums = memory.zeros((self.parts.n_features, n_clusters))
         self.starts = np.cumsum([0, *self.parts.sizes])
         self.row_cuts = [list(run.cuts(part.design.indptr, n_clusters)) for part in self.parts]
-        self.column_cuts = [list(run.cuts(part.design.column_indptr, COLUMNS * n_clusters)) for part in self.parts]
+        self.column_cuts = [list(run.cuts(part.design.column_indptr, n_clusters)) for part in self.parts]
         self.labels, self.best = np.empty(len(points), np.int32), np.empty(len(points))
 
     def begin(self, centres: NDArray[np.float64]) -> None:
@@ -158,7 +157,7 @@ class Hard(Step):
         self.owners = self.labels.copy()  # the clusters whose sums hold the rows: not the labels of relocated ones
         self.of_sums, self.peak = self.squares.copy(), np.zeros(self.K)  # ‖S_k‖², and the largest it has been
         self.whole = True  # the sums are not those of the owners
-        self.fresh = memory.zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))
+        self.fresh = memory.zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
 
     def expect(self) -> dict[str, Any]:
         previous = self.labels.copy()
@@ -209,16 +208,14 @@ class Hard(Step):
     def _sum(
         self, changed: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Sum the features anew that a changed row has; what `means.replace` finds, for each cluster."""
+        """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
             for part in self.parts:
                 self._mark(part, changed, touched)
-        found = np.zeros((4, self.K))
         for part in self.parts:
-            for each in self._gather(part, touched, before, after):
-                found += each
-        return found
+            found = self._gather(part, touched, before, after)
+        return sum(found, np.zeros((4, self.K)))  # the last part's
 
     def _mark(self, part: Part, changed: NDArray[np.uint8], touched: NDArray[np.uint8]) -> None:
         flags = changed[self.block(part, 0, part.design.n_rows)]
@@ -232,17 +229,17 @@ class Hard(Step):
     def _gather(
         self, part: Part, touched: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> list[NDArray[np.float64]]:
-        """Add a part's rows to the new sums; the last part's are with them complete, and replace the old."""
+        """Add a part's rows to the new sums, which with the last part's are complete, and replace the old."""
         block, last = self.block(part, 0, part.design.n_rows), part.index == len(self.parts) - 1
         labels, weights = self.owners[block], self.points.weights[block]
 
         def work(low: int, high: int) -> NDArray[np.float64]:
-            columns = part.design.columns(low, high, part.design.column_values)
-            sums = self.fresh[low:high] if len(self.fresh) else np.empty((high - low, self.K))
-            means.gather(*columns, low, high, labels, weights, touched, sums, part.index > 0)
-            found = np.zeros((4, self.K))
+            columns, found = part.design.columns(low, high, part.design.column_values), np.zeros((4, self.K))
+            fresh, sums = self.fresh, self.sums
             if last:
-                means.replace(touched[low:high], sums, before, after, self.sums[low:high], found)
+                means.renew(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
+            else:
+                means.gather(*columns, low, high, labels, weights, touched, fresh)
             return found
 
         return self.workers.map(work, self.column_cuts[part.index])

@@ -36,9 +36,15 @@ def gather(
     weights: NDArray[np.float64],
     touched: NDArray[np.uint8],
     sums: NDArray[np.float64],
-    more: bool = False,
 ) -> None: ...
-def replace(
+def renew(
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    values: NDArray[Any],  # float32 or float64
+    low: int,
+    high: int,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
     touched: NDArray[np.uint8],
     sums: NDArray[np.float64],
     before: NDArray[np.float64],

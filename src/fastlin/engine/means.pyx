@@ -70,42 +70,61 @@ def mark(const int64_t[::1] indptr, const int32_t[::1] rows, Py_ssize_t low, Py_
                 p += 1
 
 
+cdef inline void add_column(const int32_t* rows, const number* values, int64_t m, const int32_t* labels,
+                            const double* weights, double* sums) noexcept nogil:
+    """sums[y_i] += w_i x_i over the rows of a column; NULL stands for weights of one."""
+    cdef int64_t p
+    if weights == NULL:
+        for p in range(m):
+            sums[labels[rows[p]]] += values[p]
+    else:
+        for p in range(m):
+            sums[labels[rows[p]]] += weights[rows[p]] * values[p]
+
+
 def gather(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
            Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
-           double[:, ::1] sums, bint more=False):
-    """sums[j − low, y_i] = Σ w_i x_ij over the rows of each column that is touched; `more`: +=."""
-    cdef Py_ssize_t j, k, K = sums.shape[1]
-    cdef int64_t p, base = indptr[low]
-    cdef double* sum
-    cdef bint weighted = weights.shape[0] > 0
+           double[:, ::1] sums):
+    """sums[j, y_i] += w_i x_ij over the rows of each column that is touched."""
+    cdef Py_ssize_t j
+    cdef int64_t base = indptr[low], m
+    cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    with nogil:
+        for j in range(low, high):
+            m = indptr[j + 1] - indptr[j]
+            if touched[j] and m > 0:
+                add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, &sums[j, 0])
+
+
+def renew(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+          Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
+          double[:, ::1] sums, const double[::1] before, const double[::1] after, double[:, ::1] S,
+          double[:, ::1] found):
+    """`gather`, after which the sums take the place of S and are zeros again; without any rows they begin at zero.
+
+    Of the columns that are touched, Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² are added to `found`.
+    """
+    cdef Py_ssize_t j, k, K = S.shape[1]
+    cdef int64_t base = indptr[low], m
+    cdef double old, new, step
+    cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    cdef double[::1] spare = found[0].copy()
+    cdef double* sum = &spare[0]
+    cdef bint begun = sums.shape[0] > 0
+    spare[:] = 0
     with nogil:
         for j in range(low, high):
             if not touched[j]:
                 continue
-            sum = &sums[j - low, 0]
-            if not more:
-                for k in range(K):
-                    sum[k] = 0
-            if weighted:
-                for p in range(indptr[j] - base, indptr[j + 1] - base):
-                    sum[labels[rows[p]]] += weights[rows[p]] * values[p]
-            else:
-                for p in range(indptr[j] - base, indptr[j + 1] - base):
-                    sum[labels[rows[p]]] += values[p]
-
-
-def replace(const uint8_t[::1] touched, const double[:, ::1] sums, const double[::1] before,
-            const double[::1] after, double[:, ::1] S, double[:, ::1] found):
-    """S' = sums where it is touched. Adds to `found`: Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² of what is."""
-    cdef Py_ssize_t j, k, K = S.shape[1]
-    cdef double old, new, step
-    with nogil:
-        for j in range(S.shape[0]):
-            if not touched[j]:
-                continue
+            if begun:
+                sum = &sums[j, 0]
+            m = indptr[j + 1] - indptr[j]
+            if m > 0:
+                add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, sum)
             for k in range(K):
                 old = S[j, k]
-                new = sums[j, k]
+                new = sum[k]
+                sum[k] = 0
                 step = new * after[k] - old * before[k]
                 found[0, k] += old * old
                 found[1, k] += new * new
