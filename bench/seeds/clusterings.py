@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from sklearn.metrics.cluster import contingency_matrix
 
 MEASURES = ("purity", "v_measure", "adjusted_rand")
+COLUMNS = ("purity", "V-measure", "adjusted Rand", "correlation", "iterations", "s")
 
 
 @dataclass
@@ -64,18 +65,29 @@ def restarts(make: Callable[[int], Any], X: Any, number: int) -> list[Restart]:
 
 
 def judge(labels: np.ndarray, found: list[Restart]) -> dict[str, Any]:
-    """The agreement of the best restart, and the mean and deviation of that of all."""
+    """The agreement of the best restart, the mean and deviation of that of all, and how well the objective foretells it.
+
+    That is the correlation, over the restarts, of minus the objective with the V-measure.
+    """
     every = [agreement(labels, restart.clusters) for restart in found]
+    objectives, agreements = [restart.objective for restart in found], [each["v_measure"] for each in every]
+    varied = np.ptp(objectives) > 0 and np.ptp(agreements) > 0
     return {
         "best": every[0],
         "mean": {name: float(np.mean([each[name] for each in every])) for name in MEASURES},
         "deviation": {name: float(np.std([each[name] for each in every])) for name in MEASURES},
+        "correlation": -float(np.corrcoef(objectives, agreements)[0, 1]) if varied else None,
         "seconds": float(np.mean([restart.seconds for restart in found])),
         "iterations": float(np.mean([restart.model.n_iter_ for restart in found])),
     }
 
 
 def cells(judged: dict[str, Any]) -> list[str]:
-    """The figures of a line of a table: of the best restart (mean ± deviation of all)."""
+    """The figures of a line of a table, under `COLUMNS`; those in brackets are of all restarts."""
     best, mean, deviation = (judged[name] for name in ("best", "mean", "deviation"))
-    return [f"{best[name]:.1f} ({mean[name]:.1f} ± {deviation[name]:.1f})" for name in MEASURES]
+    return [
+        *(f"{best[name]:.1f} ({mean[name]:.1f} ± {deviation[name]:.1f})" for name in MEASURES),
+        "" if judged["correlation"] is None else f"{judged['correlation']:+.2f}",
+        f"{judged['iterations']:.0f}",
+        judged["seconds"],
+    ]

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans as TheirKMeans
 
-from clusterings import MEASURES, Ascents, cells, judge, restarts
+from clusterings import COLUMNS, Ascents, cells, judge, restarts
 from corpora import documents
 from fastlin import KMeans, MultinomialMixture
 from fastlin.text import CountVectorizer, TfidfTransformer
@@ -134,17 +134,12 @@ def main() -> None:
         warnings.simplefilter("ignore")  # a fit that runs out of iterations is judged like the others
         results = experiment(Posts(2000 if options.quick else None), number, ascents)
     for against in ("groups", "subjects"):
-        rows = [
-            [
-                f"{line['clusters']}: {line['model']}, {line['values']}",
-                *cells(line[against]),
-                line[against]["iterations"],
-                line[against]["seconds"],
-            ]
-            for line in results
-        ]
-        columns = ["clusters", *(name.replace("_", " ") for name in MEASURES), "iterations", "s"]
-        show(f"against the {against}, {number} restarts: the best by bound (mean ± deviation of all)", columns, rows)
+        rows = [[f"{line['clusters']}: {line['model']}, {line['values']}", *cells(line[against])] for line in results]
+        show(
+            f"against the {against}, {number} restarts: the best by bound (mean ± deviation of all)",
+            ["clusters", *COLUMNS],
+            rows,
+        )
     for line in results:
         if line["model"] == "mixture" and line["values"] == "scaled tf-idf":
             order = np.argsort(line["sizes"])[::-1]

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clusterings import MEASURES, Ascents, cells, judge, restarts
+from clusterings import COLUMNS, Ascents, cells, judge, restarts
 from corpora import documents
 from fastlin import KMeans, LogisticRegression, MultinomialMixture, MultinomialNB
 from fastlin.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfTransformer
@@ -236,11 +236,8 @@ def main() -> None:
     ]
     columns = ["model", "collocations", "accuracy %", "commonest sense %", "published", "commonest choice", "s"]
     show("with labels: ten folds, chosen inside each", columns, rows)
-    rows = [
-        [f"{line['word']}: {line['model']}", line["senses"], *cells(line), line["iterations"], line["seconds"]]
-        for line in clustered
-    ]
-    columns = ["model", "clusters", *(name.replace("_", " ") for name in MEASURES), "iterations", "s"]
+    rows = [[f"{line['word']}: {line['model']}", line["senses"], *cells(line)] for line in clustered]
+    columns = ["model", "clusters", *COLUMNS]
     show(f"without labels, {number} restarts: the one with the best bound (mean ± deviation of all)", columns, rows)
     print(ascents.report())
     save("word_sense", {"supervised": supervised, "clusters": clustered, "ascents": vars(ascents)})
