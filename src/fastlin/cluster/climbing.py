@@ -8,7 +8,7 @@ from fastlin.cluster.expectation import Expectation
 from fastlin.linear.counts import Counts
 
 Report = Callable[[dict[str, Any]], Any]
-ROUNDING = 1e-12  # of the bound, and a row: of a probability near 1
+ROUNDING = 1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
 
 
 class Judge:
@@ -68,7 +68,7 @@ class Climb:
         if self.bounds:
             rise = bound - self.bounds[-1]
             self.converged |= rise <= self._enough
-            if -ROUNDING * (abs(bound) + self._em.total_weight) <= rise < 0:
+            if -ROUNDING * (abs(bound) + self._em.factors) <= rise < 0:
                 bound = self.bounds[-1]
         self.bounds.append(bound)
         seconds = time.perf_counter() - self._started

@@ -72,9 +72,9 @@ class Expectation:
         self._row_cuts = [list(run.cuts(part.design.indptr, self.width)) for part in parts]
         self._column_cuts = [list(run.cuts(part.design.column_indptr, self.width)) for part in parts]
         self._lengths = parts.room(1)
-        for part in parts:
-            self._measure(part)
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
+        words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)
+        self.factors = self.total_weight + words  # what logarithms are multiplied with in the bound, in all
 
     # Steps
 
@@ -246,14 +246,15 @@ class Expectation:
 
         self.workers.map(work, self._column_cuts[part.index])
 
-    def _measure(self, part: Part) -> None:
-        """The length of each row: the words it has."""
+    def _measure(self, part: Part) -> float:
+        """The length of each row, the words it has; returns Σ w |x|."""
         lengths, ones = part.map(self._lengths)[:, 0], np.ones(self.parts.n_features)
 
         def work(start: int, stop: int) -> None:
             passes.dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
 
         self.workers.map(work, self._row_cuts[part.index])
+        return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())
 
     def _beside(self, known: Counts | None) -> tuple[float, Floats]:
         """What is added to expected counts: a number, and a table unless all features and components are alike."""
