@@ -17,6 +17,7 @@ from fastlin.optim.parts import Parts
 from fastlin.validation import Rows
 
 LARGEST = 1e100
+LEAST = np.finfo(np.float64).tiny  # less is nothing: its reciprocal is not finite
 
 
 def lay_out(
@@ -83,12 +84,12 @@ def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64
 
 
 def unit(rows: Rows) -> Rows:
-    """The rows scaled to norm 1; empty ones stay empty."""
+    """The rows scaled to norm 1; empty ones stay empty, and those of denormal numbers are as good as empty."""
     owners = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
     values = rows.values[: rows.nnz].astype(np.float64)
     peaks = np.zeros(len(rows))
     np.maximum.at(peaks, owners, np.abs(values))  # or squares of small numbers would vanish
-    values *= reciprocal(peaks, peaks > 0)[owners]
+    values *= reciprocal(peaks, peaks >= LEAST)[owners]
     scaled = replace(rows, values=values, largest=1.0)
     norms = np.sqrt(squared_norms(scaled))
     values *= reciprocal(norms, norms > 0)[owners]
@@ -98,7 +99,7 @@ def unit(rows: Rows) -> Rows:
 def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
     """The centres scaled to norm 1; a centre of zeros stays one."""
     peaks = np.abs(centres).max(axis=1)
-    scaled = centres * reciprocal(peaks, peaks > 0)[:, np.newaxis]
+    scaled = centres * reciprocal(peaks, peaks >= LEAST)[:, np.newaxis]
     norms = np.sqrt(np.einsum("kj,kj->k", scaled, scaled))
     return scaled * reciprocal(norms, norms > 0)[:, np.newaxis]
 
