@@ -4,6 +4,7 @@ import pickle
 import time
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -263,14 +264,36 @@ def test_a_label_of_empty_documents_may_have_components():
         np.testing.assert_allclose(stream.class_count_.sum(), 5, rtol=1e-12)
 
 
-def test_components_begin_among_some_of_many_documents(monkeypatch):
+@pytest.mark.parametrize("sample", [False, True])
+def test_components_begin_with_the_topics_of_their_own_label(sample, monkeypatch):
     X, topics = text_like(n_rows=240, n_features=60, n_labels=4, seed=1, density=0.5)
-    monkeypatch.setattr(beginnings, "SAMPLE", 20)
-    monkeypatch.setattr(beginnings, "LEAST", 10)
-    model = SemiSupervisedNB(components=2, random_state=0).fit(X, topics // 2)
-    assert model.class_count_.tolist() == pytest.approx([120, 120])
-    found = model.predict_component_proba(X).argmax(axis=1)
-    assert len(set(zip(found.tolist(), topics.tolist(), strict=True))) == 4
+    order = np.random.default_rng(0).permutation(240)
+    X, topics = X[order], topics[order]
+    z = partly(topics // 2, share=0.3)
+    taken, take = [], Beginnings._taken
+    monkeypatch.setattr(Beginnings, "_taken", lambda *given: taken.append(len(given[1])) or take(*given))
+    if sample:
+        monkeypatch.setattr(beginnings, "SAMPLE", 60)
+        monkeypatch.setattr(beginnings, "LEAST", 10)
+
+    def look(model, _):
+        np.testing.assert_allclose(model.class_count_, np.bincount(z[z >= 0]), rtol=1e-12)
+        found = model.predict_component_proba(X).argmax(axis=1)
+        assert len(set(zip(found.tolist(), topics.tolist(), strict=True))) == 4
+        return True
+
+    SemiSupervisedNB(components=2, random_state=0, callback=look).fit(X, z)
+    assert taken == [60 if sample else (z >= 0).sum()]
+
+
+def test_a_new_label_whose_rows_weigh_nothing_has_components_all_the_same():
+    X, y = text_like(n_rows=60)
+    model = SemiSupervisedNB(components=2, random_state=0)
+    model.partial_fit(X, y, sample_weight=1.0 * (y < 2))
+    assert np.isfinite(model.predict_proba(X)).all()
+    np.testing.assert_allclose(model.class_count_, [20, 20, 0], rtol=1e-12)
+    model.partial_fit(X[y == 2], y[y == 2])
+    np.testing.assert_allclose(model.class_count_, [20, 20, 20], rtol=1e-12)
 
 
 @pytest.mark.timing
@@ -502,6 +525,8 @@ def test_a_stream_infers_what_has_no_label_once():
         masses += 0.5 * shares.sum(axis=0)
         np.testing.assert_allclose(model.feature_count_, features, rtol=1e-10)
         np.testing.assert_allclose(model.class_count_, masses, rtol=1e-10)
+        phi = (features + 1) / (features + 1).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(np.exp(model.feature_log_prob_), phi, rtol=1e-10)
     both = SemiSupervisedNB(unlabeled_weight=0.5)
     for rows in (slice(0, 20), slice(20, 21), slice(21, 60)):
         some, codes = X[rows], z[rows]
@@ -636,6 +661,14 @@ def test_components_of_a_label_that_there_is_not_are_refused():
     with pytest.raises(ValueError, match="7"):
         SemiSupervisedNB(components={7: 2}).fit(X12, Y12)
     SemiSupervisedNB(components={7: 2}).partial_fit(X12, Y12)  # it may come
+
+
+def test_x_unlabeled_has_the_columns_of_x():
+    frame = pandas.DataFrame(X12.toarray()).add_prefix("word ")
+    model = SemiSupervisedNB().fit(frame, Y12, frame)
+    assert model.feature_names_in_[1] == "word 1"
+    with pytest.raises(ValueError, match="feature names"):
+        model.fit(frame, Y12, frame[frame.columns[::-1]])
 
 
 def test_validation_data_has_labels():
