@@ -65,7 +65,7 @@ def restarts(make: Callable[[int], Any], X: Any, number: int) -> list[Restart]:
 
 
 def judge(labels: np.ndarray, found: list[Restart]) -> dict[str, Any]:
-    """The agreement of the best restart, mean and deviation of all, and how well the objective foretells it.
+    """The agreement of the best restart, and of all; and whether the objective foretells it.
 
     That is the correlation, over the restarts, of minus the objective with the V-measure.
     """

@@ -9,7 +9,8 @@ it is early: it is drawn once from the later part of the split. 11,314 early pos
 unlabelled and 5,000 labelled ones, so what the test part leaves of the later posts, 3,766, joins them: 15,080 posts to
 draw from, none of them judged. Two things differ from the publication: the posts here have headers (subject, sender,
 organisation) unless ``--corpus 20newsgroups_body`` is asked for, which has neither headers nor quoted lines; and its
-test part was the latest fifth, while here posts as late as those of the test part are learnt from, by both sides.
+test part was the latest fifth, while here posts as late as those of the test part are learnt from, by both sides,
+unless ``--early`` forbids it.
 
 Choices are made on 1,500 of the later posts that are not in the test part; while they are made, those posts are not
 drawn (and 5,000 labelled posts have 8,580 unlabelled ones beside them). Both sides choose by the mean accuracy of
@@ -22,7 +23,7 @@ Values of a word:
 * counts, as they are;
 * counts, binary ones or (1 + log count)·idf, scaled to a sum of the same length for every post. The words of a post are
   not independent, so long posts make naive Bayes far too sure; a constant length is published, too. The posterior of a
-  post of length 10 leaves room for doubt, which EM needs; the decisions of naive Bayes alone hardly depend on it.
+  post of length 10 leaves room for doubt, which EM needs; the decisions of naive Bayes alone do not depend on it.
   Document frequencies are those of all posts of a draw, labelled or not, on both sides.
 """
 
@@ -79,13 +80,15 @@ class Draw:
 class Posts:
     """The counts of words that two posts outside the test part have, the groups, and who may be learnt from."""
 
-    def __init__(self, corpus: str) -> None:
+    def __init__(self, corpus: str, early: bool) -> None:
         (labels, texts), (later_labels, later_texts) = (documents(corpus, part) for part in ("train", "test"))
         self.y = np.unique(labels + later_labels, return_inverse=True)[1]
         later = np.random.default_rng(0).permutation(np.arange(len(labels), len(self.y)))
         self.test, self.dev, rest = np.split(later, [TEST, TEST + DEV])
-        self.tuning_pool = np.concatenate([np.arange(len(labels)), rest])
-        self.pool = np.concatenate([self.tuning_pool, self.dev])
+        self.tuning_pool = self.pool = np.arange(len(labels))
+        if not early:
+            self.tuning_pool = np.concatenate([self.tuning_pool, rest])
+            self.pool = np.concatenate([self.tuning_pool, self.dev])
         texts += later_texts
         words = CountVectorizer(token_pattern=r"[a-z]+", stop_words="english", min_df=2, dtype=np.float64)
         words.fit([texts[row] for row in self.pool])
@@ -276,14 +279,14 @@ def draw_curves(name: str, points: Sequence[Mapping[str, Any]]) -> None:
         axes.legend()
 
 
-def experiment(corpus: str, sizes: Sequence[int], draws: int, dev_draws: int) -> dict[str, Any]:
+def experiment(posts: Posts, sizes: Sequence[int], draws: int, dev_draws: int) -> dict[str, Any]:
     """Print the tables; the same figures."""
-    contest = Contest(Posts(corpus))
+    contest = Contest(posts)
     tuning = contest.posts.draws(REPRESENTATION_SIZE, True, dev_draws)
     values, tried = zip(*(choose_values(contest, tuning, em) for em in (False, True)), strict=True)
     lines = [line for each in tried for line in each]
     show(
-        f"{corpus}, values of words: accuracy on dev with {REPRESENTATION_SIZE} labels",
+        f"values of words: accuracy on dev with {REPRESENTATION_SIZE} labels",
         ["values", "length", "EM", "dev %", "chosen"],
         [
             [line["values"], line["length"], "with" if line["em"] else "", f"{line['dev']:.2f}", words(line)]
@@ -296,19 +299,22 @@ def experiment(corpus: str, sizes: Sequence[int], draws: int, dev_draws: int) ->
         print(f"{size} labels: {points[-1]['error_removed']:.1f} % of the error removed", flush=True)
     report(points)
     print(contest.ascents.report())
-    return {"corpus": corpus, "values": lines, "points": points, "ascents": vars(contest.ascents)}
+    return {"values": lines, "points": points, "ascents": vars(contest.ascents)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", choices=("20newsgroups", "20newsgroups_body"), default="20newsgroups")
+    parser.add_argument("--early", action="store_true", help="learn from the early posts alone, up to 1,000 labels")
     parser.add_argument("--quick", action="store_true", help="two draws with 300 labels, one to choose on")
     options = parser.parse_args()
     sizes, draws, dev_draws = ((300,), 2, 1) if options.quick else (SIZES, DRAWS, DEV_DRAWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # components that die, or too few iterations, are judged like the others
-        results = experiment(options.corpus, sizes, draws, dev_draws)
-    name = "nigam" if options.corpus == "20newsgroups" else "nigam-body"
+        posts = Posts(options.corpus, options.early)
+        sizes = [size for size in sizes if size + UNLABELLED <= len(posts.pool)]
+        results = experiment(posts, sizes, draws, dev_draws)
+    name = "nigam" + "-body" * (options.corpus != "20newsgroups") + "-early" * options.early
     draw_curves(name, results["points"])
     save(name, results)
 
