@@ -270,8 +270,12 @@ def test_components_begin_with_the_topics_of_their_own_label(sample, monkeypatch
     order = np.random.default_rng(0).permutation(240)
     X, topics = X[order], topics[order]
     z = partly(topics // 2, share=0.3)
-    taken, take = [], Beginnings._taken
-    monkeypatch.setattr(Beginnings, "_taken", lambda *given: taken.append(len(given[1])) or take(*given))
+    looked_at, find = [], Beginnings._seeds
+    monkeypatch.setattr(
+        Beginnings,
+        "_seeds",
+        lambda starts, rows, *rest: looked_at.append(np.diff(rows.indptr)) or find(starts, rows, *rest),
+    )
     if sample:
         monkeypatch.setattr(beginnings, "SAMPLE", 60)
         monkeypatch.setattr(beginnings, "LEAST", 10)
@@ -283,7 +287,21 @@ def test_components_begin_with_the_topics_of_their_own_label(sample, monkeypatch
         return True
 
     SemiSupervisedNB(components=2, random_state=0, callback=look).fit(X, z)
-    assert taken == [60 if sample else (z >= 0).sum()]
+    for label, lengths in enumerate(looked_at):
+        own = np.diff(X[z == label].indptr)
+        if sample:
+            assert len(lengths) == 30
+            assert not np.setdiff1d(lengths, own).size
+        else:
+            np.testing.assert_array_equal(lengths, own)
+
+
+def test_a_start_leaves_labels_that_say_nothing_with_their_rows():
+    X, y = text_like(n_rows=90)
+    y = np.random.default_rng(0).permutation(y)
+    masses = []
+    iterated(5, components=2, callback=lambda model, _: masses.append(model.class_count_)).fit(X, y)
+    np.testing.assert_allclose(masses, [[30, 30, 30]] * 6, rtol=1e-12)
 
 
 def test_a_new_label_whose_rows_weigh_nothing_has_components_all_the_same():

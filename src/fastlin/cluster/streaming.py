@@ -46,8 +46,6 @@ class Stream:
         width, prior = len(self.counts.labels), self.counts.prior
         with run.Workers(self.n_jobs) as workers:
             parts = documents.lay_out(new, 0.0, width, None, prior)
-            if not parts.n_rows:
-                return
             em = Expectation(parts, self.families, prior, None, documents.n_columns, workers)
             em.start(Beginnings(parts, self.families, generator, workers).within_labels())
             em.expect()
