@@ -554,6 +554,7 @@ def test_an_error_on_the_way_leaves_the_estimator_as_it_was(error):
         ({"init": np.full((3, 30), 1e101)}, "init holds 1e.101; at most 1e.100"),
         ({"init": np.ones(3)}, r"init must have 2 dimension\(s\)"),
         ({"init": [["a"] * 30] * 3}, "init must hold real numbers"),
+        ({"init": [[1.0], [1.0, 2.0]]}, "init must hold real numbers"),
         ({"init": lambda X, n, random_state: X[:2]}, "does not match the number of clusters"),
         ({"n_init": 0}, "n_init must be at least 1"),
         ({"n_init": "all"}, "n_init must be one of 'auto'"),

@@ -285,7 +285,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         if isinstance(init, str):
             one_of("init", init, INITS)
         elif not callable(init):
-            init = np.asarray(init.toarray() if sp.issparse(init) else init)
+            init = validation.as_finite(init.toarray() if sp.issparse(init) else init, "init", 2)
         if isinstance(self.n_init, str):
             one_of("n_init", self.n_init, ("auto",))
             n_init = RUNS if callable(init) or (isinstance(init, str) and init == "random") else 1
