@@ -27,6 +27,7 @@ from fastlin.optim.parts import Part
 
 Floats = NDArray[np.float64]
 Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows
+LOGARITHM = 8  # non-zeros
 STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
 DEAD = 1e-9  # of all mass: a component with less has no share of any row
 
@@ -70,7 +71,7 @@ class Expectation:
         self._counts = np.empty((0, self.width))
         self._shares = memory.zeros((max(1, *parts.sizes), self.width))  # w q of the part at hand
         self._row_cuts = [list(run.cuts(part.design.indptr, self.width)) for part in parts]
-        self._column_cuts = [list(run.cuts(part.design.column_indptr, self.width)) for part in parts]
+        self._column_cuts = [list(run.cuts(_work(part.design.column_indptr), self.width)) for part in parts]
         self._lengths = parts.room(1)
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
         words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)
@@ -124,6 +125,7 @@ class Expectation:
                 kernels.maximise(
                     *part.design.columns(low, high, part.design.column_values), low, high, shares, self._alpha,
                     self._extra, tile, more, self._counts[low:high], self._sums[low:high], prior,
+                    np.empty(tile.shape),
                 )  # fmt: skip
                 return prior.sum(axis=0)
 
@@ -275,3 +277,8 @@ class Expectation:
                 of_labels > 0, masses / np.where(of_labels > 0, of_labels, 1.0), 1 / np.repeat(sizes, sizes)
             )
             return np.log(shares) + np.repeat(self.prior.labels, sizes)
+
+
+def _work(column_indptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the columns up to each cost, in non-zeros: a logarithm is as dear as some of them."""
+    return column_indptr + LOGARITHM * np.arange(len(column_indptr))

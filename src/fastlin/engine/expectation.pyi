@@ -28,4 +28,5 @@ def maximise(
     counts: NDArray[np.float64],
     logs: NDArray[np.float64],
     prior: NDArray[np.float64],
+    room: NDArray[np.float64],
 ) -> None: ...

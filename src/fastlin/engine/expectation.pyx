@@ -8,6 +8,36 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+cdef extern from * nogil:
+    """
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <string.h>
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    /* past the caches: the other core may have read what was here, and would have to give it back first */
+    static inline void fastlin_stream(double *to, const double *from, ptrdiff_t n)
+    {
+        ptrdiff_t i = 0;
+        if (n && (uintptr_t)to % 16)
+            to[0] = from[0], i = 1;
+        for (; i + 2 <= n; i += 2)
+            _mm_stream_pd(to + i, _mm_loadu_pd(from + i));
+        if (i < n)
+            to[i] = from[i];
+    }
+    #define fastlin_streamed _mm_sfence
+    #else
+    static inline void fastlin_stream(double *to, const double *from, ptrdiff_t n)
+    {
+        memcpy(to, from, n * sizeof *to);
+    }
+    static inline void fastlin_streamed(void) {}
+    #endif
+    """
+    void stream "fastlin_stream"(double*, const double*, Py_ssize_t) noexcept
+    void streamed "fastlin_streamed"() noexcept
+
 from fastlin.engine.csr cimport number, score_rows
 from fastlin.engine.mathx cimport exponentials, highest, logarithm, logarithms
 
@@ -61,21 +91,21 @@ def posterior(double[:, ::1] scores, const int32_t[::1] codes, const double[::1]
 def maximise(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
              Py_ssize_t high, const double[:, ::1] shares, double alpha, const double[:, ::1] extra,
              const double[:, ::1] log_totals, bint more, double[:, ::1] counts, double[:, ::1] logs,
-             double[:, ::1] prior):
+             double[:, ::1] prior, double[:, ::1] room):
     """logs[j − low] = log φ_j for φ = (alpha + extra + Xᵀ shares)/totals, of the columns [low, high).
 
     `rows` and `values` begin at column `low`, the other arrays at their first columns; `extra` and `counts` may be
     empty. `more`: `logs` hold a part of the counts already. `counts` get Xᵀ shares.
 
-    The work goes in stretches of as many columns as `log_totals` repeats its one row, so that counts stay in cache
-    until their logarithms are taken, in loops that do not mind how many components there are. prior[j mod stretch, c]
-    += (alpha + extra) log φ, where 0 · log 0 is 0.
+    The work goes in stretches of as many columns as `log_totals` repeats its one row, in `room`, so that counts stay in
+    cache until their logarithms are taken, in loops that do not mind how many components there are.
+    prior[j mod stretch, c] += (alpha + extra) log φ, where 0 · log 0 is 0.
     """
     cdef Py_ssize_t i, j = 0, n = high - low, M = shares.shape[1], stretch = log_totals.shape[0], size
     cdef int64_t first
     cdef double weight
     cdef double[::1] nothing = log_totals[0].copy(), raw = log_totals[0].copy()
-    cdef double* x
+    cdef double* x = &room[0, 0]
     cdef double* sums = &prior[0, 0]
     cdef const double* totals = &log_totals[0, 0]
     cdef const double* own = NULL
@@ -85,12 +115,13 @@ def maximise(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::
         while j < n:
             stretch = stretch if j + stretch < n else n - j
             size = stretch * M
-            x = &logs[j, 0]
+            if more:
+                memcpy(x, &logs[j, 0], size * sizeof(double))
             first = indptr[low + j] - indptr[low]
             score_rows(&indptr[low + j], &rows[0] + first if some else NULL, &values[0] + first if some else NULL,
                        stretch, &shares[0, 0], M, &nothing[0], &raw[0], x, more)
             if kept:
-                memcpy(&counts[j, 0], x, size * sizeof(double))
+                stream(&counts[j, 0], x, size)
             if given:
                 own = &extra[low + j, 0]
                 for i in range(size):
@@ -111,4 +142,6 @@ def maximise(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::
                 for i in range(size):
                     x[i] -= totals[i]
                     sums[i] += alpha * x[i]
+            stream(&logs[j, 0], x, size)
             j += stretch
+        streamed()
