@@ -51,7 +51,7 @@ class Climb:
         self._hopeless: set[int] = set()
         looked_at = report is not None or judge is not None
         self._note(*self._expect())
-        for iteration in range(1, max_iter + 1):
+        for iteration in range(1, int(max_iter) + 1):
             if self.stopped:
                 break
             last = self.converged or iteration == max_iter

@@ -89,7 +89,8 @@ class MixtureDensity(DensityMixin, SparseEstimator, ABC):
         words = self._words(X, sample_weight)
         if words == 0:
             raise ValueError("X has no words, of which perplexity is a mean")
-        return float(np.exp(-likelihood / words))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-likelihood / words))
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """−2 Σ w log p(x) + m log Σ w with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""

@@ -37,8 +37,10 @@ class _Seeded(NamedTuple):
 
     places: list[int]
     logs: Floats
-    masses: Floats
+    log_masses: Floats
     penalties: Floats
+    masses: Floats
+    counts: Floats
 
 
 class Expectation:
@@ -153,35 +155,41 @@ class Expectation:
 
     def dead(self) -> list[int]:
         """The components that no row has a share of, as the last M-step saw it."""
-        return np.flatnonzero(self._kept <= DEAD * self.total_weight).tolist()
+        return np.flatnonzero((self._kept <= DEAD * self.total_weight) & (self._known.labels == 0)).tolist()
 
     def seed(self, places: list[int]) -> _Seeded:
         """Give dead components the rows that are explained worst, one each.
 
-        Returns what they were, for `restore`; rows may be fewer than components.
+        Returns what they were, for `restore`; rows may be fewer than components. The counts, if they are kept, become
+        those of the rows.
         """
-        before = _Seeded(places, self._logs[:, places], self._log_masses.copy(), self._penalties.copy())
-        masses = self._kept.copy()
+        logs, counts = self._logs[:, places], self._counts[:, places]
+        before = _Seeded(places, logs, self._log_masses, self._penalties.copy(), self._kept, counts)
+        self._kept = self._kept.copy()
         for place, (index, row) in self._worst(places).items():
             with self.parts.open(index) as part:
                 columns, values = part.design.rows(row, row + 1)[1:]
                 weight = float(part.labels.weights[row]) if len(part.labels.weights) else 1.0
-                counts, times = self._pseudo.copy(), self.parts.times
-                counts[columns] += np.multiply(weight, values, dtype=np.float64) / times[columns]
+                counts, times = np.zeros(self.parts.n_features), self.parts.times
+                counts[columns] = np.multiply(weight, values, dtype=np.float64) / times[columns]
+            self._kept[place] = weight
+            if len(self._counts):
+                self._counts[:, place] = counts
+            counts += self._pseudo
             mass, entropy = self._unseen
             total = times @ counts + mass
             with np.errstate(divide="ignore"):
                 logs = self._logs[:, place] = np.log(counts) - np.log(total)
             own = self._pseudo > 0
             self._penalties[place] = (times * self._pseudo)[own] @ logs[own] + entropy - mass * np.log(total)
-            masses[place] = weight
-        self._log_masses = self._mass_logarithms(masses)
+        self._log_masses = self._mass_logarithms(self._kept)
         return before
 
     def restore(self, before: _Seeded) -> None:
         """Take `seed` back."""
         self._logs[:, before.places] = before.logs
-        self._log_masses, self._penalties = before.masses, before.penalties
+        self._counts[:, before.places] = before.counts
+        self._log_masses, self._penalties, self._kept = before.log_masses, before.penalties, before.masses
 
     def _worst(self, places: list[int]) -> dict[int, tuple[int, int]]:
         """For a component each, a row of its label or of none, no row twice: those that gain most by it.
@@ -267,10 +275,11 @@ class Expectation:
         return alpha, np.empty((0, self.width)) if known is None else known.features[self.parts.features]
 
     def _mass_logarithms(self, masses: Floats) -> Floats:
-        """log π."""
+        """log π; uniform where all masses are zero."""
         with np.errstate(divide="ignore"):
             if self.prior.labels is None:
-                return np.log(masses) - np.log(masses.sum())
+                total = masses.sum()
+                return np.log(masses) - np.log(total) if total > 0 else np.full(self.width, -np.log(self.width))
             sizes = np.diff(self.families)
             of_labels = np.repeat(np.add.reduceat(masses, self.families[:-1]), sizes)
             shares = np.where(

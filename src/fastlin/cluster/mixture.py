@@ -202,7 +202,7 @@ class MultinomialMixture(MixtureDensity):
                 em, start = model._em(rows, prior, workers)
                 em.start(start(), keep=True)
                 model._counts = em.counts()
-            counts = Counts.none(rows.n_features, self.n_components, prior)
+            counts = Counts.none(rows.n_features, int(self.n_components), prior)
         else:
             known = self._counts
             if len(known.labels) != self.n_components:
@@ -253,10 +253,11 @@ class MultinomialMixture(MixtureDensity):
 
     def _em(self, rows: Unlabelled, prior: Prior, workers: run.Workers) -> tuple[Expectation, Callable[[], Fill]]:
         """EM for these rows, and what makes a start for it."""
-        way, init = checked(self.init, len(rows.source), self.n_components, rows.n_features)
-        parts = rows.lay_out(self.n_components, prior)
-        em = Expectation(parts, np.array([0, self.n_components]), prior, None, rows.n_features, workers)
-        make = Starts(parts, self.n_components, validation.as_generator(self.random_state), workers).make
+        n = int(self.n_components)  # products of a narrow integer of NumPy's would overflow
+        way, init = checked(self.init, len(rows.source), n, rows.n_features)
+        parts = rows.lay_out(n, prior)
+        em = Expectation(parts, np.array([0, n]), prior, None, rows.n_features, workers)
+        make = Starts(parts, n, validation.as_generator(self.random_state), workers).make
         return em, lambda: make(way, init, prior, rows.kept)
 
     def _reporter(self, em: Expectation) -> Report | None:

@@ -125,6 +125,8 @@ def as_alpha(alpha: Any, n_features: int, base_measure: Any) -> Floats:
         raise ValueError(f"alpha has {len(alphas)} entries, X has {n_features} features")
     if (alphas < 0).any():
         raise ValueError(f"alpha must not be negative, got {alphas.min():g}")
+    if (alphas > 1e100).any():
+        raise ValueError(f"alpha holds {alphas.max():g}; at most 1e100 is supported")
     return alphas
 
 
