@@ -195,3 +195,12 @@ def test_what_cannot_be_is_refused_by_name(options, match):
     with pytest.raises((ValueError, TypeError), match=match):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
+
+
+def test_folds_have_rows_to_learn_from_and_to_score_on():
+    X, y = np.eye(6) + 1, np.tile([0, 1, -1], 2)
+    for fold, match in ((([], [0, 1]), "held out"), (([0, 1], []), "no rows to score on")):
+        with pytest.raises(ValueError, match=match):
+            SemiSupervisedNBCV(cv=[fold]).fit(X, y)
+    with pytest.raises(ValueError, match="zero for every row that has a label and is not held out"):
+        SemiSupervisedNBCV(cv=2).fit(X, y, sample_weight=[1, 0, 0, 0, 0, 0])

@@ -134,18 +134,32 @@ class ComponentClassifier(GenerativeClassifier, ABC):
                 f"{known.tolist()[0]!r} is the only label: -1, '-1', '' and None mean that a row has none. If -1 is a "
                 "label, give the labels other names, such as 0 and 1"
             )
-        labelled = documents.codes >= 0
-        rows = documents.sources[0].rows
-        if rows.weighted and labelled.any():
-            weights = rows.weights() if isinstance(rows, Corpus) else rows.weights
+        if (documents.codes >= 0).any():
+            self._check_beginning(documents)
+
+    @staticmethod
+    def _check_beginning(documents: PartlyLabelled) -> PartlyLabelled:
+        """Some row that has a label counts."""
+        source = documents.sources[0]
+        labelled = source.codes >= 0 if source.kept is None else (source.codes >= 0) & source.kept
+        if not labelled.any():
+            raise ValueError("every row that has a label is held out: there is nothing to begin with")
+        if source.rows.weighted:
+            weights = source.rows.weights() if isinstance(source.rows, Corpus) else source.rows.weights
             if not weights[labelled].any():
-                raise ValueError("sample_weight is zero for every row that has a label: there is nothing to begin with")
+                held_out = "" if source.kept is None else " and is not held out"
+                raise ValueError(
+                    f"sample_weight is zero for every row that has a label{held_out}: there is nothing to begin with"
+                )
+        return documents
 
     def _checked_validation(
         self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
     ) -> tuple[Readable, NDArray[np.int32]]:
         rows, codes = super()._checked_validation(X, y, classes, learnt)
         validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X_val")
+        if isinstance(rows, Rows):
+            rows = validation.check_values(rows, name="X_val", **self._wanted())
         return rows, codes
 
     def _wanted(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastlin.cluster.partly import Mask
 from fastlin.linear.counts import Counts
-from fastlin.validation import whole_number
+from fastlin.validation import WIDEST, whole_number
 
 Floats = NDArray[np.float64]
 Families = NDArray[np.int64]  # the first component of each label and, last, the number of all
@@ -28,6 +28,8 @@ def families_of(components: Any, classes: NDArray[Any], strict: bool) -> Familie
         if len(given) != len(labels):
             raise ValueError(f"components has {len(given)} entries, y has {len(labels)} labels")
     sizes = [whole_number(name, number, 1) for name, number in given]
+    if sum(sizes) > WIDEST:
+        raise ValueError(f"components has {sum(sizes)} components in all; at most {WIDEST} are supported")
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 

@@ -206,6 +206,7 @@ class SemiSupervisedNB(ComponentClassifier):
             there = np.flatnonzero(documents.codes >= 0)
             chosen = there[shares(documents.codes[there], self.validation_fraction, generator)[1]]
             held, documents = (documents.take(chosen), documents.codes[chosen]), documents.without(chosen)
+            model._check_beginning(documents)
         climb = model._fit_layout(model._lay_out(documents), held, generator)
         self._become(model)
         self._warn(climb)
@@ -227,7 +228,7 @@ class SemiSupervisedNB(ComponentClassifier):
         y : array of shape (n_samples,)
             As in `fit`; labels may appear in any call. None with a Corpus.
         classes : array, optional
-            Labels that may come later. As in scikit-learn, but not needed.
+            Labels that may come later. As in scikit-learn, but not needed; what stands for no label is left aside.
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
         X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
@@ -244,6 +245,7 @@ class SemiSupervisedNB(ComponentClassifier):
         known = seen if first else union(self.classes_, seen) if len(seen) else self.classes_
         if classes is not None:
             announced = validation.as_classes(classes)
+            announced = announced[validation.places_of_labels(announced) >= 0]
             known = union(known, announced) if len(known) else announced
         model._check_labels(documents, known)
         families = families_of(self.components, known, strict=False)
@@ -352,7 +354,7 @@ class SemiSupervisedNB(ComponentClassifier):
         """What is told of a climb; `decides`: the best accuracy says which of its iterations is kept."""
         kept = int(np.argmax([record["val_score"] for record in climb.history])) if decides else -1
         self.bound_, self.history_, self.converged_ = np.array(climb.bounds), climb.history, climb.converged
-        self.objective_, self.n_iter_ = -climb.bounds[kept], max(1, len(climb.bounds) - 1)
+        self.objective_, self.n_iter_ = -climb.bounds[kept], len(climb.bounds) - 1
 
     def _warn(self, climb: Climb) -> None:
         """Say what went otherwise than the user may think."""

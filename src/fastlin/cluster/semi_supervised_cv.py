@@ -200,7 +200,10 @@ class SemiSupervisedNBCV(ComponentClassifier):
         codes, folds = documents.codes[there], []
         for train, test in check_cv(self.cv, codes, classifier=True).split(codes, codes):
             left_out, held = np.setdiff1d(there, there[train]), there[test]
-            folds.append((documents.without(left_out), (documents.take(held), codes[test])))
+            if not len(held):
+                raise ValueError("a fold of cv has no rows to score on")
+            learnt = self._check_beginning(documents.without(left_out))
+            folds.append((learnt, (documents.take(held), codes[test])))
         if not folds:
             raise ValueError("cv has no folds")
         return folds

@@ -1,5 +1,6 @@
 """Labels of which some are missing."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,22 @@ def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") ->
         there = np.array([not is_missing(label) for label in values.tolist()], bool)
         if len(values) == n_rows and there.any():
             codes = np.full(n_rows, -1, np.int32)
-            classes, codes[there] = as_labels(values[there], int(there.sum()), estimator=estimator, name=name)
+            labels = _narrowed(values[there])
+            classes, codes[there] = as_labels(labels, len(labels), estimator=estimator, name=name)
             return classes, codes
         y = np.where(there, values, -1) if there.any() else np.full(len(values), -1)
     classes, codes = as_labels(y, n_rows, estimator=estimator, name=name)
     place = places_of_labels(classes)
     return classes[place >= 0], place[codes]
+
+
+def _narrowed(labels: NDArray[Any]) -> NDArray[Any]:
+    """Objects as the integers or booleans that they are: only None among them had made objects of them."""
+    kinds = (np.bool_, bool) if isinstance(labels[0], bool | np.bool_) else numbers.Integral
+    if not all(isinstance(label, kinds) for label in labels):
+        return labels
+    narrowed = np.array(labels.tolist())
+    return narrowed if narrowed.dtype.kind in "iub" else labels
 
 
 def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
@@ -38,7 +49,7 @@ def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
 
 def is_missing(label: Any) -> bool:
     """Whether this stands for no label."""
-    return label is None or (isinstance(label, int | float | str) and label in MISSING)
+    return label is None or (isinstance(label, numbers.Real | str) and label in MISSING)
 
 
 def refuse_missing(y: Any, name: str) -> None:
