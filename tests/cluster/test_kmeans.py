@@ -604,3 +604,26 @@ def test_nothing_is_warned_of_when_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KMeans(3, random_state=0, max_iter=1, tol=0).fit(X)
+
+
+@every_form
+@quiet
+def test_weights_and_values_at_the_edge_of_the_numbers(form):
+    X = np.vstack([np.eye(3), np.eye(3) + 0.1, 2 * np.eye(3)])
+    light = np.where(np.arange(9) < 4, 1.0, 1e-310)  # what is so light beside the others has no say
+    one = KMeans(7, random_state=0, **FORMS[form]).fit(X, sample_weight=light)
+    none = KMeans(7, random_state=0, **FORMS[form]).fit(X, sample_weight=np.where(light == 1, 1.0, 0.0))
+    assert_same_bits(one, none)
+    small = KMeans(3, random_state=0, **FORMS[form]).fit(X * 1e-310)
+    assert np.isfinite(small.cluster_centers_).all()
+    assert np.isfinite(small.objective_)
+    if "spherical" in form:
+        whole = KMeans(3, random_state=0, **FORMS[form]).fit(X)
+        np.testing.assert_allclose(small.cluster_centers_, whole.cluster_centers_, rtol=1e-9, atol=1e-9)
+        given = KMeans(3, init=np.eye(3) * 1e-310, **FORMS[form]).fit(X)
+        assert np.isfinite(given.cluster_centers_).all()
+
+
+def test_more_clusters_than_labels_can_count_are_refused():
+    with pytest.raises(ValueError, match="n_clusters is 2147483648; at most 2147483647 are supported"):
+        KMeans(2**31).fit(np.eye(3))

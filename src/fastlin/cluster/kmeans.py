@@ -19,7 +19,7 @@ from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, 
 from fastlin.cluster.seeding import squared_norms
 from fastlin.data import Corpus
 from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
-from fastlin.validation import Rows, one_of, real_number, whole_number
+from fastlin.validation import WIDEST, Rows, one_of, real_number, whole_number
 
 INITS = ("k-means++", "random")
 METRICS = ("euclidean", "spherical")
@@ -282,6 +282,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
     def _options(self) -> Options:
         """Check every parameter."""
         n_clusters, init = whole_number("n_clusters", self.n_clusters, 1), self.init
+        if n_clusters > WIDEST:
+            raise ValueError(f"n_clusters is {n_clusters}; at most {WIDEST} are supported")
         if isinstance(init, str):
             one_of("init", init, INITS)
         elif not callable(init):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.cluster.centres import Points, reciprocal
+from fastlin.cluster.centres import LEAST, Points, reciprocal
 from fastlin.cluster.seeding import Pieces, spread, squared_norms, take
 from fastlin.data.scratch import Scratch
 from fastlin.optim.design import Design
@@ -89,7 +89,7 @@ def unit(rows: Rows) -> Rows:
     values = rows.values[: rows.nnz].astype(np.float64)
     peaks = np.zeros(len(rows))
     np.maximum.at(peaks, owners, np.abs(values))  # or squares of small numbers would vanish
-    values *= reciprocal(peaks, peaks >= LEAST)[owners]
+    values /= np.where(peaks > 0, peaks, 1.0)[owners]  # 1 / peak may be too large a number
     scaled = replace(rows, values=values, largest=1.0)
     norms = np.sqrt(squared_norms(scaled))
     values *= reciprocal(norms, norms > 0)[owners]
@@ -99,16 +99,20 @@ def unit(rows: Rows) -> Rows:
 def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
     """The centres scaled to norm 1; a centre of zeros stays one."""
     peaks = np.abs(centres).max(axis=1)
-    scaled = centres * reciprocal(peaks, peaks >= LEAST)[:, np.newaxis]
+    scaled = centres / np.where(peaks > 0, peaks, 1.0)[:, np.newaxis]
     norms = np.sqrt(np.einsum("kj,kj->k", scaled, scaled))
     return scaled * reciprocal(norms, norms > 0)[:, np.newaxis]
 
 
 def scaled(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Weights of at most 1, so that no sum of squares overflows, and their factor: a power of two loses no digit."""
+    """Weights of at most 1, so that no sum of squares overflows, and their factor: a power of two loses no digit.
+
+    Those below `LEAST` are zero: the mean of a cluster of such rows would have none left.
+    """
     if not len(weights):
         return weights, 1.0
     if not weights.any():
         raise ValueError("sample_weight: the weight of every row is zero, there is nothing to cluster")
     factor = 2.0 ** np.frexp(weights.max())[1]
-    return weights / factor, float(factor)
+    shares = weights / factor
+    return np.where(shares < LEAST, 0.0, shares), float(factor)
