@@ -362,3 +362,23 @@ def test_a_stream_makes_room_for_new_categories_now_and_then():
     assert len(rooms) < 20
     whole = CategoricalNB().fit([(f"word {number}", number % 3) for number in range(300)], np.arange(300) % 2)
     assert_same(model, whole)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "u4", "u8", "f2", "f4"])
+@pytest.mark.parametrize("options", [{}, {"min_categories": 100}])
+def test_narrow_numbers_are_the_same_categories(dtype, options):
+    rng = np.random.default_rng(0)
+    X, others, y = rng.integers(0, 60, (50, 8)), rng.integers(0, 120, (50, 8)), np.arange(50) % 2
+    narrow, whole = CategoricalNB(**options).fit(X.astype(dtype), y), CategoricalNB(**options).fit(X, y)
+    assert_same(narrow, whole)
+    np.testing.assert_array_equal(narrow.predict_proba(others.astype(dtype)), whole.predict_proba(others))
+    assert_same(narrow.partial_fit(others.astype(dtype), y), whole.partial_fit(others, y))
+
+
+def test_tuples_have_an_order_and_room_for_categories_an_end():
+    for kind in (set, frozenset):
+        with pytest.raises(ValueError, match="what are no tuples"):
+            CategoricalNB().fit([kind({1, 2})] * 4, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="at most 2147483647 are supported"):
+        CategoricalNB(min_categories=np.uint64(2**64 - 1)).fit([(1,)], [0])

@@ -125,7 +125,7 @@ def ones(columns: Sequence[Codes], counts: CategoryCounts) -> Rows:
     """Rows with a one for each attribute that is known."""
     indices, missing = np.empty((len(columns[0]), len(columns)), np.int32), False
     for place, (codes, start) in enumerate(zip(columns, counts.starts.tolist(), strict=True)):
-        np.add(codes, start, out=indices[:, place], casting="unsafe")
+        np.add(codes, start, out=indices[:, place], dtype=np.int64, casting="unsafe")  # codes may be of int8
         if codes.min() < 0:
             indices[codes < 0, place], missing = -1, True
     if missing:

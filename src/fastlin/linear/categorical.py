@@ -16,7 +16,7 @@ from fastlin.linear.base import Scorer, dense_scorer
 from fastlin.linear.counts import Prior
 from fastlin.linear.generative import GenerativeClassifier
 from fastlin.linear.labels import places, union
-from fastlin.validation import Position, Rows, one_of, real_number
+from fastlin.validation import WIDEST, Position, Rows, one_of, real_number
 
 
 class CategoricalNB(GenerativeClassifier):
@@ -258,4 +258,4 @@ class CategoricalNB(GenerativeClassifier):
             )
         if (least < 1).any():
             raise ValueError(f"min_categories must be at least 1, got {least.min()}")
-        return np.broadcast_to(least.astype(np.int64), n_positions)
+        return np.broadcast_to(np.minimum(least, WIDEST + 1).astype(np.int64), n_positions)

@@ -55,7 +55,7 @@ def _columns_of_list(X: Any, name: str) -> list[Any]:
         lengths = set(map(len, X))
     except TypeError:
         lengths = {-1}
-    if -1 in lengths or any(issubclass(kind, str | bytes | dict) for kind in set(map(type, X))):
+    if -1 in lengths or any(issubclass(kind, str | bytes | dict | set | frozenset) for kind in set(map(type, X))):
         raise ValueError(
             f"Expected 2D array, got 1D array instead: {name} is a list of what are no tuples. Reshape "
             "your data: a row is a tuple even if it has one attribute"
@@ -150,5 +150,7 @@ def _numbered(values: NDArray[Any], name: str, column: int) -> Position:
             raise ValueError(f"{name} {what} at row {row}, column {column}; {_ADVICE}")
         if not known.any():
             return Position("", np.full(len(values), -1), [])
-        values = np.where(known, np.minimum(values, WIDEST), -1).astype(np.int64)
+        values = np.where(known, np.minimum(values, WIDEST, dtype=np.float64), -1).astype(np.int64)
+    if values.dtype.kind == "u":  # which could not say −1
+        values = np.minimum(values, np.uint64(WIDEST)).astype(np.int64)
     return Position("numbers", values, [])
