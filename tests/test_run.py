@@ -70,3 +70,20 @@ def test_scores_are_those_of_the_product(n_jobs, monkeypatch):
     monkeypatch.setattr(run, "WORK", 100)
     X, W, b = rng.poisson(0.3, size=(50, 20)).astype(float), rng.normal(size=(20, 3)), rng.normal(size=3)
     np.testing.assert_allclose(run.scores(as_rows(X), W, b, n_jobs), X @ W + b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_workers_within_a_job_end_with_those_that_they_work_for(n_jobs):
+    begun = []
+    with run.Workers(2) as outer, run.Workers(n_jobs, outer.stop) as inner:
+
+        def work(start, stop):
+            begun.append(start)
+            if start == 3:
+                outer.stop[0] = 1
+            return start
+
+        assert inner.map(work, [(0, 1), (1, 2)]) == [0, 1]
+        with pytest.raises(InterruptedError):
+            inner.map(work, [(start, start + 1) for start in range(2, 100)])
+        assert len(begun) < 10

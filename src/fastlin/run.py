@@ -41,12 +41,12 @@ class Workers:
     """As many threads as `n_jobs` says, for as long as the `with` lasts.
 
     `stop` holds a one as soon as a job has failed or the caller was interrupted: a kernel that works for long may look
-    at it, and raise InterruptedError, which is not passed on.
+    at it, and raise InterruptedError, which is not passed on. Workers within a job of others share their `stop`.
     """
 
-    def __init__(self, n_jobs: int | None) -> None:
+    def __init__(self, n_jobs: int | None, stop: NDArray[np.int32] | None = None) -> None:
         self.threads = _threads(n_jobs)
-        self.stop = np.zeros(1, np.int32)
+        self.stop = np.zeros(1, np.int32) if stop is None else stop
 
     def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
@@ -62,7 +62,7 @@ class Workers:
         The caller works, too: all take the next job from one counter, which costs a future a thread, not a job.
         """
         if self._pool is None:
-            return [work(*job) for job in jobs]
+            return [work(*job) for job in jobs if self._goes_on()]
         waiting = list(jobs)
         results, places = [None] * len(waiting), itertools.count()
 
@@ -87,7 +87,13 @@ class Workers:
             raise
         for other in others:
             other.result()
+        self._goes_on()
         return results
+
+    def _goes_on(self) -> bool:
+        if self.stop[0]:
+            raise InterruptedError
+        return True
 
 
 def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_jobs: int | None) -> None:

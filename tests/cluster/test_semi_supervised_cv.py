@@ -1,6 +1,7 @@
 """The search of SemiSupervisedNBCV is the loop over folds that one would write."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 
 from fastlin import Corpus, SemiSupervisedNB, SemiSupervisedNBCV
+from fastlin.cluster import semi_supervised
 from fastlin.data import corpus as corpora
 from support import assert_same_bits, text_like
 
@@ -204,3 +206,23 @@ def test_folds_have_rows_to_learn_from_and_to_score_on():
             SemiSupervisedNBCV(cv=[fold]).fit(X, y)
     with pytest.raises(ValueError, match="zero for every row that has a label and is not held out"):
         SemiSupervisedNBCV(cv=2).fit(X, y, sample_weight=[1, 0, 0, 0, 0, 0])
+
+
+def test_a_fit_in_another_thread_ends_when_one_fails(monkeypatch):
+    """At its next block, not when it has converged."""
+    X, y, begun, steps = np.eye(6) + 1, np.tile([0, 1, -1], 2), threading.Event(), []
+
+    def climb(em, *_):
+        if threading.current_thread() is threading.main_thread():
+            assert begun.wait(10)
+            raise ZeroDivisionError
+        for step in range(20_000):
+            em.expect()
+            steps.append(step)
+            begun.set()
+
+    monkeypatch.setattr(semi_supervised, "Climb", climb)
+    search = SemiSupervisedNBCV(unlabeled_weights=[1], components=[1], alphas=[1.0], cv=2, n_jobs=2)
+    with pytest.raises(ZeroDivisionError):
+        search.fit(X, y)
+    assert 0 < len(steps) < 20_000

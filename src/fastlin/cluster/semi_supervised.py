@@ -303,13 +303,19 @@ class SemiSupervisedNB(ComponentClassifier):
         parts = documents.lay_out(inferred, self.unlabeled_weight, width, known, prior)
         return Layout(documents, families, known, parts)
 
-    def _fit_layout(self, layout: Layout, held: Held | None, generator: np.random.Generator) -> Climb:
-        """Take over what EM comes to from the best of its starts."""
+    def _fit_layout(
+        self,
+        layout: Layout,
+        held: Held | None,
+        generator: np.random.Generator,
+        stop: NDArray[np.int32] | None = None,
+    ) -> Climb:
+        """Take over what EM comes to from the best of its starts; `stop` is that of workers whose job this is."""
         documents, families, known, parts = layout
         prior = self._prior(documents.n_columns, len(documents.classes))
         decides = held is not None and self.early_stopping
         best: tuple[float, Climb] | None = None
-        with run.Workers(self.n_jobs) as workers:
+        with run.Workers(self.n_jobs, stop) as workers:
             em = Expectation(parts, families, prior, known, documents.n_columns, workers)
             starts = Beginnings(parts, families, generator, workers)
             report, ended = self._reporter(em, documents.classes, families)

@@ -232,7 +232,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
                 model = self._template(alpha, components[i], weights[j])
                 if layout is None or np.shape(alpha) != shape:
                     layout, shape = model._lay_out(documents), np.shape(alpha)
-                climb = model._fit_layout(layout, None, validation.as_generator(seeds[job]))
+                climb = model._fit_layout(layout, None, validation.as_generator(seeds[job]), workers.stop)
                 if scorer is None:
                     score = model._accuracy(rows, codes)
                 else:
