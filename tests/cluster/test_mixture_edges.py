@@ -66,3 +66,10 @@ def test_weights_and_counts_at_the_edge_of_the_numbers(init):
 def test_a_perplexity_beyond_the_numbers_is_infinite():
     model = fitted(np.array([[5.0, 1, 0], [1, 4, 0]]), alpha=1e-320)
     assert model.perplexity([[0.0, 0, 1]]) == np.inf
+
+
+def test_a_tol_of_zero_ends_where_nothing_rises():
+    model = mixture(2, alpha=0.1, tol=0, max_iter=10_000).fit(3 * np.array([[5.0, 1, 0], [1, 4, 0], [4, 2, 0]]))
+    assert model.converged_
+    assert model.n_iter_ < 10_000
+    never_falls(model)
