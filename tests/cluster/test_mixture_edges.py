@@ -69,7 +69,7 @@ def test_a_perplexity_beyond_the_numbers_is_infinite():
 
 
 def test_a_tol_of_zero_ends_where_nothing_rises():
-    model = mixture(2, alpha=0.1, tol=0, max_iter=10_000).fit(3 * np.array([[5.0, 1, 0], [1, 4, 0], [4, 2, 0]]))
+    model = mixture(1, tol=0, max_iter=1000).fit(np.array([[5.0, 1, 0], [1, 4, 0], [4, 2, 0]]))
     assert model.converged_
-    assert model.n_iter_ < 10_000
+    assert model.n_iter_ < 1000
     never_falls(model)
