@@ -48,6 +48,15 @@ def test_documents_without_labels_are_no_test(shell, folder):
     assert "there are no documents" in shell.wrong("evaluate", "-", "-m", folder / "model.fastlin", stdin="")
 
 
+@pytest.mark.parametrize("none", ["", "-1"])
+def test_rows_without_labels_are_not_counted_as_wrong(shell, tmp_path, none):
+    (tmp_path / "some.tsv").write_text(f"good\tfine words\nbad\tpoor words\n{none}\tfine\n")
+    (tmp_path / "all.tsv").write_text("good\tfine words\nbad\tpoor words\n")
+    shell.right("train", tmp_path / "some.tsv", "-m", tmp_path / "m", "--learner", "semi-nb")
+    assert "needs a label" in shell.wrong("evaluate", tmp_path / "some.tsv", "-m", tmp_path / "m")
+    assert "accuracy 1.0000 (2 of 2)" in shell.right("evaluate", tmp_path / "all.tsv", "-m", tmp_path / "m").out
+
+
 def test_what_a_model_holds(shell, folder, tmp_path, model):
     shown = shell.right("inspect", folder / "model.fastlin", "--top", "3").out
     assert str(summary(model)) in shown

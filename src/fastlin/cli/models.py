@@ -8,9 +8,11 @@ import fastlin
 from fastlin.cli.documents import Source, documents_of, labels_of
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
+from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.data import sources
 from fastlin.inspect import Report, Tally
 from fastlin.inspect.weights import learner_of, rows_of
+from fastlin.validation import refuse_missing
 
 
 def check_target(path: str, options: argparse.Namespace) -> None:
@@ -99,5 +101,8 @@ def evaluate(model: Any, files: list[str], options: argparse.Namespace, progress
         for block in source.blocks(stage):
             X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
             probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
-            tally.add(labels_of(block, source.name), learner.predict(X), probabilities)
+            labels = labels_of(block, source.name)
+            if isinstance(learner, ComponentClassifier):  # to which −1 is no label that it might miss
+                refuse_missing(labels, source.name)
+            tally.add(labels, learner.predict(X), probabilities)
     return tally.report()
