@@ -26,6 +26,9 @@ def test_missing_labels_of_every_kind():
     kinds = {
         "list": z.tolist(),
         "floats": z.astype(float),
+        "floats and NaN": np.where(z < 0, np.nan, z),
+        "a column of floats and NaN": pandas.Series(np.where(z < 0, np.nan, z)),
+        "a column of integers and NA": pandas.Series(z).where(z >= 0).astype("Int64"),
         "objects": np.where(z < 0, None, z.astype(object)),
         "objects and -1": np.array([*z.tolist()[:-1], int(z[-1])], object),
     }
@@ -38,13 +41,19 @@ def test_missing_labels_of_every_kind():
         "-1 in a list": [name or -1 for name in names.tolist()],
         "None in an array": np.array([name or None for name in names.tolist()], object),
         "-1 in an array": np.array([name or -1 for name in names.tolist()], object),
+        "NaN in a list": [name or np.nan for name in names.tolist()],
+        "NaN in an array": np.array([name or np.nan for name in names.tolist()], object),
+        "a column of strings": (column := pandas.Series([name or None for name in names.tolist()])),
+        "a column of objects": column.astype(object),
+        "a column of strings and NA": column.astype("string"),
+        "a column of categories": column.astype("category"),
         "empty": names,
         "-1": np.where(names == "", "-1", names),
     }
     for kind, labels in strings.items():
         found = iterated(5).fit(X, labels)
         np.testing.assert_array_equal(found.feature_log_prob_, model.feature_log_prob_, err_msg=kind)
-        assert found.classes_.tolist() == ["a", "b", "c"]
+        assert found.classes_.tolist() == ["a", "b", "c"], kind
         assert found.predict(X[0]).tolist() in (["a"], ["b"], ["c"])
     for labels in (names, strings["-1"]):
         np.testing.assert_array_equal(iterated(5).fit(Corpus(X, labels)).feature_log_prob_, model.feature_log_prob_)
@@ -181,6 +190,7 @@ GIVEN = {
     "strings, -1 meant as a label": ((X12, np.where(Y12 == 0, "-1", "+1")), r"'\+1' is the only label"),
     "a corpus, -1 meant as a label": ((Corpus(X12, np.where(Y12 == 0, -1, 1)),), "1 is the only label"),
     "no label": ((X12, np.full(12, -1)), "MultinomialMixture"),
+    "infinity among labels": ((X12, [np.inf, np.nan, *Y12[:10].tolist()]), "infinity at row 0"),
     "None only": ((X12, [None] * 12), "MultinomialMixture"),
     "a corpus without labels": ((Corpus(X12),), "MultinomialMixture"),
     "labels beside a corpus": ((Corpus(X12, Y12), Y12), "y must be None"),
@@ -285,7 +295,8 @@ def test_validation_data_has_labels():
 def test_a_score_is_of_rows_that_have_labels():
     model = SemiSupervisedNB().fit(X12, Y12)
     assert model.score(X12, Y12) == model.score(Corpus(X12, Y12)) > 0.5
-    for rows in ((X12, partly(Y12)), (X12, [*Y12[1:].tolist(), None]), (Corpus(X12, partly(Y12)),)):
+    some = np.where(partly(Y12) < 0, np.nan, Y12)
+    for rows in ((X12, partly(Y12)), (X12, [*Y12[1:].tolist(), None]), (X12, some), (Corpus(X12, partly(Y12)),)):
         with pytest.raises(ValueError, match="every row of X needs a label"):
             model.score(*rows)
 

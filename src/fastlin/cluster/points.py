@@ -17,7 +17,6 @@ from fastlin.optim.parts import Parts
 from fastlin.validation import Rows
 
 LARGEST = 1e100
-LEAST = np.finfo(np.float64).tiny  # less is nothing: its reciprocal is not finite
 
 
 def lay_out(

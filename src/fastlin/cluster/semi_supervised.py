@@ -179,8 +179,8 @@ class SemiSupervisedNB(ComponentClassifier):
         X : matrix of shape (n_samples, n_features), or Corpus
             Non-negative. A corpus on disk stays there.
         y : array of shape (n_samples,)
-            Labels: strings or integers. −1, "-1", "" or None stands for no label. None with a Corpus, whose labels
-            −1, "-1" and "" mean the same.
+            Labels: strings or integers. −1, "-1", "", None or NaN (of pandas, too) stands for no label. None with a
+            Corpus, whose labels −1, "-1" and "" mean the same.
         X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
             Further documents without labels; a corpus may have weights.
         sample_weight : array of shape (n_samples,), optional

@@ -145,7 +145,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         ----------
         X : matrix of shape (n_samples, n_features), or Corpus
         y : array of shape (n_samples,)
-            Labels, or −1, "-1", "" or None; None with a Corpus.
+            Labels, or −1, "-1", "", None or NaN; None with a Corpus.
         X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
         sample_weight : array of shape (n_samples,), optional
             Weighs the rows that are learnt from; scores are unweighted. None with a Corpus.

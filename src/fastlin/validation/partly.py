@@ -1,13 +1,16 @@
 """Labels of which some are missing."""
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fastlin.validation.labels import as_labels
+from fastlin.validation.tuples import is_known
 
 MISSING = (-1, "-1", "")  # numpy makes "-1" of the −1 in a list of strings; in a file the field may be empty
 
@@ -15,18 +18,21 @@ MISSING = (-1, "-1", "")  # numpy makes "-1" of the −1 in a list of strings; i
 def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
     """(classes, codes): the sorted distinct labels, and each row's place among them, −1 where its label is missing.
 
-    A missing label is −1, "-1", "" or None. There may be no labels at all.
+    A missing label is −1, "-1", "", None, NaN or pandas' NA. There may be no labels at all.
     """
-    y = np.asarray(y) if isinstance(y, list | tuple) else y
-    if getattr(getattr(y, "dtype", None), "kind", None) == "O":
-        values = column_or_1d(y, warn=True)
-        there = np.array([not is_missing(label) for label in values.tolist()], bool)
-        if len(values) == n_rows and there.any():
-            codes = np.full(n_rows, -1, np.int32)
-            labels = _narrowed(values[there])
-            classes, codes[there] = as_labels(labels, len(labels), estimator=estimator, name=name)
-            return classes, codes
-        y = np.where(there, values, -1) if there.any() else np.full(len(values), -1)
+    y = _as_array(y) if isinstance(y, list | tuple) else y
+    if y is not None and not sp.issparse(y):
+        y = column_or_1d(y, warn=True)  # a column of pandas is as numpy has it
+        if y.dtype.kind == "f":
+            y = np.where(np.isnan(y), -1, y)
+        elif y.dtype.kind == "O":
+            there = np.array([not is_missing(label) for label in y.tolist()], bool)
+            if len(y) == n_rows and there.any():
+                codes = np.full(n_rows, -1, np.int32)
+                labels = _narrowed(y[there])
+                classes, codes[there] = as_labels(labels, len(labels), estimator=estimator, name=name)
+                return classes, codes
+            y = np.where(there, y, -1) if there.any() else np.full(len(y), -1)
     classes, codes = as_labels(y, n_rows, estimator=estimator, name=name)
     place = places_of_labels(classes)
     return classes[place >= 0], place[codes]
@@ -41,6 +47,12 @@ def _narrowed(labels: NDArray[Any]) -> NDArray[Any]:
     return narrowed if narrowed.dtype.kind in "iub" else labels
 
 
+def _as_array(y: Sequence[Any]) -> NDArray[Any]:
+    """numpy's array of a list, but NaN among strings stays NaN, and does not become a label of that name."""
+    array = np.asarray(y)
+    return array if array.dtype.kind not in "US" or all(map(is_known, y)) else np.asarray(y, object)
+
+
 def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
     """The place of each class among those that are labels; −1 for those that say that there is none."""
     missing = np.array([is_missing(label) for label in classes.tolist()], bool)
@@ -49,10 +61,10 @@ def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
 
 def is_missing(label: Any) -> bool:
     """Whether this stands for no label."""
-    return label is None or (isinstance(label, numbers.Real | str) and label in MISSING)
+    return not is_known(label) or (isinstance(label, numbers.Real | str) and label in MISSING)
 
 
 def refuse_missing(y: Any, name: str) -> None:
     """Where every row needs a label."""
     if any(is_missing(label) for label in np.asarray(y).ravel().tolist()):
-        raise ValueError(f"every row of {name} needs a label; -1, '-1', '' and None stand for none")
+        raise ValueError(f"every row of {name} needs a label; -1, '-1', '', None and NaN stand for none")

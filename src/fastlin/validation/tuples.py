@@ -97,7 +97,7 @@ def _position(cells: Any, name: str, column: int) -> Position:
 
 def _named(codes: NDArray[np.integer[Any]], values: list[Any], name: str, column: int) -> Position:
     """Codes of distinct values, as codes of those that are known."""
-    there = np.fromiter(map(_is_known, values), bool, len(values))
+    there = np.fromiter(map(is_known, values), bool, len(values))
     known = list(itertools.compress(values, there))
     examples: dict[str, Any] = {}
     for value in known:
@@ -127,7 +127,8 @@ def _float(number: Any) -> float:
         return float(WIDEST)
 
 
-def _is_known(value: Any) -> bool:
+def is_known(value: Any) -> bool:
+    """Whether this is neither None nor NaN nor pandas' NA."""
     missing = getattr(sys.modules.get("pandas"), "NA", None)
     return value is not None and value is not missing and bool(value == value)
 
