@@ -6,6 +6,8 @@ import pytest
 from fastlin import Corpus, SemiSupervisedNB
 from semi_supervised_support import assert_same, iterated
 
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*components")
+
 
 def some_counts():
     """Forty rows, a quarter without a label."""
