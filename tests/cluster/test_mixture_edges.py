@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from fastlin.cluster.expectation import Expectation
 from mixtures import WAYS, fitted, mixture, never_falls, planted, same_bits
 
 
@@ -18,6 +19,7 @@ def bound_by_hand(model, X, alpha):
 @pytest.mark.parametrize("alpha", [1.0, 0.1])
 def test_a_callback_sees_components_that_were_seeded_again_and_may_stop_there(alpha, last):
     X, seen = planted(60, 20, 4)[0].toarray(), []
+    X = np.hstack([X, 3 * np.eye(60)[:, [5] * 4]])  # words that a single row has, which are laid out as one column
 
     def stop(model, record):
         seen.append(record["seeded"])
@@ -73,3 +75,18 @@ def test_a_tol_of_zero_ends_where_nothing_rises():
     assert model.converged_
     assert model.n_iter_ < 1000
     never_falls(model)
+
+
+def test_a_component_that_cannot_be_helped_is_tried_once(monkeypatch):
+    tried, seed = [], Expectation.seed
+
+    def count(em, places):
+        tried.extend(places)
+        return seed(em, places)
+
+    monkeypatch.setattr(Expectation, "seed", count)
+    X, _, _ = planted()
+    model = fitted(X, 60)
+    assert model.n_iter_ > 2
+    assert tried
+    assert len(tried) == len(set(tried))
