@@ -127,12 +127,21 @@ def test_a_component_gets_the_row_that_gains_most(weight, words):
     assert np.flatnonzero(em.counts().features[:, 1] > 0.5 * min(1, 18 * weight)).tolist() == words
 
 
+def test_words_of_one_row_that_are_laid_out_as_one_column_are_several():
+    X = np.array([[5.0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 15], [0, 0, 0, 0, 0, 15]])
+    em = started(X, np.full(4, -1), np.empty(0), [0, 2], [[1.0, 0]])
+    em.expect()
+    em.seed([1])
+    np.testing.assert_array_equal(em.counts().features[:, 1], X[0])
+
+
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_component_gets_rows_of_its_label_only(label):
     em = started(9 * np.eye(3), [0, 0, 1], np.empty(0), [0, 2, 4], [[1.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
     em.expect()
     assert em.dead() == [1, 3]
     em.seed([1 + 2 * label])
+    assert em.counts().features[:, 1 + 2 * label].argmax() in ([0, 1], [2])[label]
     em.expect()
     em.maximise(keep=True)
     assert em.counts().features[:, 1 + 2 * label].argmax() in ([0, 1], [2])[label]

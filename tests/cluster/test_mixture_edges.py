@@ -19,11 +19,13 @@ def bound_by_hand(model, X, alpha):
 @pytest.mark.parametrize("alpha", [1.0, 0.1])
 def test_a_callback_sees_components_that_were_seeded_again_and_may_stop_there(alpha, last):
     X, seen = planted(60, 20, 4)[0].toarray(), []
-    X = np.hstack([X, 3 * np.eye(60)[:, [5] * 4]])  # words that a single row has, which are laid out as one column
+    X = np.hstack([X, 3 * np.repeat(np.eye(60), 2, axis=1)])  # words that a single row has are laid out as one column
 
     def stop(model, record):
         seen.append(record["seeded"])
         assert bound_by_hand(model, X, alpha) == pytest.approx(-record["objective"], rel=1e-12)
+        for component in record["seeded"]:
+            assert (model.feature_count_[component] == X).all(axis=1).any()
         return record["iteration"] == last
 
     model = fitted(X, 4, alpha=alpha, tol=0, init=np.zeros(60, int), callback=stop)
