@@ -1,6 +1,7 @@
 """Semi-supervised naive Bayes: labels of every kind, validation data, streams, and what goes wrong."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas
@@ -309,11 +310,13 @@ def test_a_callback_sees_every_iteration_and_may_end_the_fit(capsys):
         seen.append((record["iteration"], model.score(X, y), model.class_count_.sum()))
         return record["iteration"] == 3
 
-    model = iterated(50, callback=look, verbose=1, components=2, n_init=4).fit(X, partly(y))
+    model = iterated(50, callback=look, verbose=1, components=2, n_init=4).fit(X, partly(y), X_val=X, y_val=y)
     assert [number for number, _, _ in seen] == [0, 1, 2, 3]
     assert seen[-1][1] == model.score(X, y)
     np.testing.assert_allclose([mass for _, _, mass in seen[1:]], 60)
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    told, line = capsys.readouterr().out.splitlines(), r"iteration {}  \d+\.\d\d s  objective [\d.]+  val_score {:.4f}"
+    for record, said in zip(model.history_, told, strict=True):
+        assert re.fullmatch("SemiSupervisedNB  " + line.format(record["iteration"], record["val_score"]), said)
     broken = SemiSupervisedNB(callback=lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         broken.fit(X, y)

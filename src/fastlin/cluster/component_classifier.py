@@ -131,8 +131,8 @@ class ComponentClassifier(GenerativeClassifier, ABC):
             raise ValueError("no row has a label: use MultinomialMixture, which finds clusters without any")
         if len(known) == 1 and (documents.codes < 0).any():
             raise ValueError(
-                f"{known.tolist()[0]!r} is the only label: -1, '-1', '', None and NaN say that a row has none. If -1 is "
-                "a label, give the labels other names, such as 0 and 1"
+                f"{known.tolist()[0]!r} is the only label: -1, '-1', '', None and NaN mean that a row has none. If -1 "
+                "is a label, give the labels other names, such as 0 and 1"
             )
         if (documents.codes >= 0).any():
             self._check_beginning(documents)

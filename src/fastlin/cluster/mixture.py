@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
-from fastlin.cluster.climbing import Climb, Report
+from fastlin.cluster.climbing import Climb, Report, line_of
 from fastlin.cluster.density import MixtureDensity
 from fastlin.cluster.expectation import Expectation
 from fastlin.cluster.starts import Fill, Starts, checked
@@ -268,11 +268,7 @@ class MultinomialMixture(MixtureDensity):
         def report(record: dict[str, Any]) -> Any:
             self._counts = em.counts()
             if self.verbose:
-                fields = (
-                    f"iteration {record['iteration']}  {record['seconds']:.2f} s  objective {record['objective']:.10g}"
-                )
-                more = f"  seeded {record['seeded']}" if record["seeded"] else ""
-                print(f"{type(self).__name__}  {fields}{more}", flush=True)  # noqa: T201 - verbose asks for it
+                print(f"{type(self).__name__}  {line_of(record)}", flush=True)  # noqa: T201 - verbose asks for it
             return self.callback is not None and self.callback(self, record)
 
         return report

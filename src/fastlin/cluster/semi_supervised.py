@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
 from fastlin.cluster.beginnings import Beginnings
-from fastlin.cluster.climbing import Climb, Judge, Report
+from fastlin.cluster.climbing import Climb, Judge, Report, line_of
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.expectation import Expectation
 from fastlin.cluster.families import Families, families_of, several, single
@@ -348,8 +348,7 @@ class SemiSupervisedNB(ComponentClassifier):
 
         def report(record: dict[str, Any]) -> bool:
             if self.verbose:
-                fields = "  ".join(f"{name} {value}" for name, value in record.items())
-                print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+                print(f"{type(self).__name__}  {line_of(record)}", flush=True)  # noqa: T201 - verbose asks for it
             if self.callback is not None and self.callback(self._install(classes, families, em.counts()), record):
                 ended.append(True)
             return bool(ended)

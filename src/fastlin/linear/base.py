@@ -136,7 +136,8 @@ class SparseEstimator(BaseEstimator, ABC):
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+            ways = "fit or partial_fit" if hasattr(self, "partial_fit") else "fit"
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call {ways} first")
 
     def _become(self, model: Self) -> Self:
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""

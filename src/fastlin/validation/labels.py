@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fastlin.validation.parameters import one_of, real_number
+from fastlin.validation.tuples import is_known
 
 
 def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -70,7 +71,9 @@ def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[n
         ordered = sorted(set(values))
     except TypeError as error:
         kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {kinds}") from error
+        row = next((row for row, value in enumerate(values) if not is_known(value)), None)
+        missing = "" if row is None else f": that of row {row} is missing"
+        raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {kinds}{missing}") from error
     if not any(all(isinstance(label, kind) for label in ordered) for kind in (str, bytes, bool, numbers.Integral)):
         odd = next((label for label in ordered if not isinstance(label, str | numbers.Integral)), ordered[0])
         raise ValueError(f"Unknown label type: {name} holds {odd!r}; give labels as strings or as integers")

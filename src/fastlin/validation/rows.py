@@ -102,8 +102,10 @@ def as_rows(
                 input_name=name,
             )
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{name}: {error}") from error
+            kind, said = TypeError if isinstance(error, TypeError) else ValueError, str(error)
+            if "could not convert string" in said:  # which sklearn cites whole: it may be a book
+                said = f"{said:.100}; CountVectorizer and TfidfVectorizer make a matrix of texts"
+            raise kind(f"{name}: {said}") from error
     if X.ndim != 2:
         raise ValueError(f"Expected a 2-dimensional {name}, got {X.ndim} dimension(s)")
     n_rows, n_columns = X.shape
