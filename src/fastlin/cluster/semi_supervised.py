@@ -48,7 +48,8 @@ class SemiSupervisedNB(ComponentClassifier):
     Parameters
     ----------
     alpha : float or array of shape (n_features,)
-        Pseudo-counts, for every component.
+        Pseudo-counts, for every component. With thousands of words and few labelled documents 1 is far too much, and EM
+        then learns less than nothing from the others: take 0.01.
     unlabeled_weight : float
         λ: how much a document without a label counts; 0 leaves them out.
     components : int, dict or array of shape (n_labels,)
