@@ -83,10 +83,10 @@ def test_documents_without_labels_are_learnt_from(shell, folder, tmp_path, none)
     lines = (folder / "train.tsv").read_text().splitlines()
     kept = [line if place % 10 == 0 else f"{none}\t{line.split(chr(9))[1]}" for place, line in enumerate(lines)]
     (tmp_path / "some.tsv").write_text("\n".join(kept) + "\n")
-    words = ["train", tmp_path / "some.tsv", "-m", tmp_path / "m", "--learner", "semi-nb", "--alpha", "0.3"]
+    words = ["train", tmp_path / "some.tsv", "-m", tmp_path / "m", "--learner", "semi-nb"]
     shell.right(*words, "--set", "unlabeled_weight=0.5")
     pairs = [line.split("\t") for line in kept]
-    pipeline = make_pipeline(CountVectorizer(**T32), SemiSupervisedNB(alpha=0.3, unlabeled_weight=0.5, random_state=0))
+    pipeline = make_pipeline(CountVectorizer(**T32), SemiSupervisedNB(alpha=0.01, unlabeled_weight=0.5, random_state=0))
     pipeline.fit([text for _, text in pairs], [label for label, _ in pairs])
     assert "" not in pipeline.classes_
     assert_same_bits(fastlin.load(tmp_path / "m")[-1], pipeline[-1])

@@ -32,7 +32,7 @@ LEARNERS = {
     "logistic": Learner("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
     "svm": Learner("LinearSVC", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
     "nb": Learner("MultinomialNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
-    "semi-nb": Learner("SemiSupervisedNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "semi-nb": Learner("SemiSupervisedNB", {"alpha": 0.01}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
     "perceptron": Learner("Perceptron", AVERAGED),
     "pa": Learner("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
     "mira": Learner("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
