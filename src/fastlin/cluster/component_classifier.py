@@ -1,7 +1,6 @@
 """What naive Bayes is once labels have components: what it reads, what it has learnt, what it predicts."""
 
 from abc import ABC
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -15,16 +14,15 @@ from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Infer, Readable, Scorer, Whole, dense_scorer, refuse_beside_corpus, width_of
 from fastlin.linear.counts import Counts
-from fastlin.linear.generative import GenerativeClassifier
+from fastlin.linear.generative import GenerativeClassifier, MultinomialModel
 from fastlin.validation import Rows
 
 Floats = NDArray[np.float64]
 
 
-class ComponentClassifier(GenerativeClassifier, ABC):
+class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     """A classifier by expected counts: p(x | y) = Σ_c ψ_c Π_j φ_cj^{x_j} over the components of a label."""
 
-    n_jobs: int | None
     _families: Families
 
     # What was learnt
@@ -53,18 +51,6 @@ class ComponentClassifier(GenerativeClassifier, ABC):
         self._check_fitted()
         return log_priors(self._counts, self._families)[0]
 
-    @property
-    def feature_count_(self) -> Floats:
-        """Expected counts, shape (n_components, n_features)."""
-        self._check_fitted()
-        return self._counts.features.T
-
-    @property
-    def feature_log_prob_(self) -> Floats:
-        """log φ, shape (n_components, n_features)."""
-        self._check_fitted()
-        return self._counts.log_phi().T
-
     def predict_component_proba(self, X: Any) -> Floats:
         """p(c | x), columns as `component_classes_`."""
         rows, scorer = self._checked_rows(X), self._components()
@@ -77,12 +63,6 @@ class ComponentClassifier(GenerativeClassifier, ABC):
         """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one."""
         validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X")
         return super().score(X, y, sample_weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on scikit-learn's clouds of points, which are no counts
-        return tags
 
     # Reading
 
@@ -161,13 +141,6 @@ class ComponentClassifier(GenerativeClassifier, ABC):
         if isinstance(rows, Rows):
             rows = validation.check_values(rows, name="X_val", **self._wanted())
         return rows, codes
-
-    def _wanted(self) -> dict[str, Any]:
-        return {"dtype": np.dtype(np.float64), "nonnegative": True}
-
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
-        for start, part in super()._parts(rows):
-            yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
 
     def _components(self) -> Scorer:
         """log p(x, c)."""

@@ -1,7 +1,6 @@
 """What a mixture of multinomials says of documents, once it is known."""
 
 from abc import ABC
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,18 @@ from sklearn.base import DensityMixin
 from fastlin import validation
 from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus
-from fastlin.linear.counts import Counts
-from fastlin.validation import Rows, whole_number
+from fastlin.linear.base import Scorer, dense_scorer, refuse_beside_corpus
+from fastlin.linear.generative import MultinomialModel
+from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
 
 
-class MixtureDensity(DensityMixin, SparseEstimator, ABC):
+class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     """p(x) = Σ_c π_c Π_j φ_cj^{x_j}, from expected counts and a prior."""
 
-    n_jobs: int | None
     random_state: Any
     n_features_in_: int
-    _counts: Counts
 
     @property
     def weights_(self) -> Floats:
@@ -33,37 +30,9 @@ class MixtureDensity(DensityMixin, SparseEstimator, ABC):
         self._check_fitted()
         return np.exp(self._counts.log_prior())
 
-    @property
-    def feature_log_prob_(self) -> Floats:
-        """log φ, shape (n_components, n_features)."""
-        self._check_fitted()
-        return self._counts.log_phi().T
-
-    @property
-    def feature_count_(self) -> Floats:
-        """c, shape (n_components, n_features)."""
-        self._check_fitted()
-        return self._counts.features.T
-
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most likely component of each row of X, a matrix or a `Corpus`; the first among equals."""
-        rows = self._checked_rows(X)
-        components = np.zeros(len(rows), np.int64)
-
-        def choose(scores: Floats, start: int, stop: int) -> None:
-            row_kernels.best(self._counts.possible(scores), components[start:stop])
-
-        if len(self._counts.labels) > 1:
-            self._forward(rows, self._scorer(), choose)
-        return components
-
-    def predict_proba(self, X: Any) -> Floats:
-        """p(c | x), a column a component."""
-        return self._probabilities(X, logarithmic=False)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """log p(c | x), a column a component."""
-        return self._probabilities(X, logarithmic=True)
+        return self._best(self._checked_rows(X))
 
     def score_samples(self, X: Any) -> Floats:
         """log p(x) of each row, without the multinomial coefficient; −inf where no component can produce it."""
@@ -137,27 +106,10 @@ class MixtureDensity(DensityMixin, SparseEstimator, ABC):
         X = sp.coo_array((np.ones(len(features)), (owners, features)), shape=(n, self.n_features_in_)).tocsr()
         return X, components
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
     # Parts
-
-    def _wanted(self) -> dict[str, Any]:
-        return {"dtype": np.dtype(np.float64), "nonnegative": True}
-
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
-        for start, part in super()._parts(rows):
-            yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
 
     def _scorer(self) -> Scorer:
         return dense_scorer(self._counts.log_phi(), self._counts.log_prior(), self.n_jobs)
-
-    def _probabilities(self, X: Any, logarithmic: bool) -> Floats:
-        scores = self._scores(self._checked_rows(X))
-        row_kernels.normalise(self._counts.possible(scores), logarithmic)
-        return scores
 
     def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Σ w log p(x), and Σ w."""

@@ -1,6 +1,7 @@
-"""What classifiers share that count under each label, and turn p(x | k) round by Bayes."""
+"""What models share that count, and turn p(x | k) round by Bayes: k is a label or, without labels, a component."""
 
 from abc import ABC
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,81 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.engine import rows as row_kernels
-from fastlin.linear.base import Readable, SparseClassifier
+from fastlin.linear.base import Readable, SparseClassifier, SparseEstimator
 from fastlin.linear.counts import Counts
+from fastlin.validation import Rows
 
 
-class GenerativeClassifier(SparseClassifier, ABC):
-    """A classifier by counts: p(k | x) ∝ μ_k p(x | k). What no label can produce gets the class prior."""
+class GenerativeModel(SparseEstimator, ABC):
+    """A model by counts: p(k | x) ∝ μ_k p(x | k). What no k can produce gets the prior μ."""
+
+    n_jobs: int | None
+    _counts: Counts
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(k | x), a column for each label or, where there are none, component."""
+        return self._probabilities(X, logarithmic=True)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """p(k | x), a column for each label or, where there are none, component."""
+        return self._probabilities(X, logarithmic=False)
+
+    def _best(self, rows: Readable) -> NDArray[np.int64]:
+        """The most likely k of each row, the first among equals."""
+        best, scorer = np.zeros(len(rows), np.int64), self._scorer()
+
+        def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
+            row_kernels.best(self._possible(scores), best[start:stop])
+
+        if scorer.width > 1:
+            self._forward(rows, scorer, choose)
+        return best
+
+    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
+        scores = self._scores(self._checked_rows(X))
+        row_kernels.normalise(self._possible(scores), logarithmic)
+        return scores
+
+    def _possible(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores, with the prior where no k can produce the row; in place."""
+        return self._counts.possible(scores)
+
+
+class MultinomialModel(GenerativeModel, ABC):
+    """p(x | k) ∝ Π_j φ_kj^{x_j} of counts x."""
+
+    @property
+    def feature_count_(self) -> NDArray[np.float64]:
+        """c, a row for each label or component."""
+        self._check_fitted()
+        return self._counts.features.T
+
+    @property
+    def feature_log_prob_(self) -> NDArray[np.float64]:
+        """log φ, a row for each label or component."""
+        self._check_fitted()
+        return self._counts.log_phi().T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.poor_score = True  # on scikit-learn's clouds of points, which are no counts
+        return tags
+
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": np.dtype(np.float64), "nonnegative": True}
+
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+        for start, part in super()._parts(rows):
+            yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
+
+
+class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
+    """A classifier by counts."""
 
     fit_prior: bool
     class_prior: Any
-    _counts: Counts
 
     @property
     def class_count_(self) -> NDArray[np.float64]:
@@ -35,34 +101,10 @@ class GenerativeClassifier(SparseClassifier, ABC):
         """log p(x, k) without the multinomial coefficient, columns as `classes_`."""
         return self._scores(self._checked_rows(X))
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(k | x), columns as `classes_`."""
-        return self._probabilities(X, logarithmic=True)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """p(k | x), columns as `classes_`."""
-        return self._probabilities(X, logarithmic=False)
-
     # Parts
 
     def _codes(self, rows: Readable) -> NDArray[np.int64]:
-        codes = np.zeros(len(rows), np.int64)
-
-        def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            row_kernels.best(self._possible(scores), codes[start:stop])
-
-        if len(self.classes_) > 1:
-            self._forward(rows, self._scorer(), choose)
-        return codes
-
-    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
-        scores = self.predict_joint_log_proba(X)
-        row_kernels.normalise(self._possible(scores), logarithmic)
-        return scores
-
-    def _possible(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores, with the class prior where no label can produce the row; in place."""
-        return self._counts.possible(scores)
+        return self._best(rows)
 
     def _label_prior(self, n_labels: int) -> NDArray[np.float64] | None:
         """log μ, or None for that of the counts."""

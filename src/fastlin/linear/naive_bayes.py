@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from fastlin import store, validation
 from fastlin.data import Corpus, Segment
-from fastlin.linear.base import Readable, Scorer, Whole, dense_scorer
+from fastlin.linear.base import Scorer, Whole, dense_scorer
 from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure, right_when_left_out
-from fastlin.linear.generative import GenerativeClassifier
+from fastlin.linear.generative import GenerativeClassifier, MultinomialModel
 from fastlin.linear.growing import GrowingClassifier, known_only
 from fastlin.linear.labels import places, union
-from fastlin.validation import Rows, real_number
+from fastlin.validation import real_number
 
 
-class MultinomialNB(GenerativeClassifier, GrowingClassifier):
+class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
     """Multinomial naive Bayes.
 
     p(k | x) ∝ μ_k Π_j φ_kj^{x_j} with φ_kj = (αVρ_j + c_kj)/(αV + Σ_j c_kj), where c_kj counts feature j under label k
@@ -177,19 +177,7 @@ class MultinomialNB(GenerativeClassifier, GrowingClassifier):
                 right[place] += weights @ right_when_left_out(rows, segment.codes, weights, counts, alpha, self.n_jobs)
         return right / total
 
-    # What was learnt
-
-    @property
-    def feature_count_(self) -> NDArray[np.float64]:
-        """c, shape (n_labels, n_features)."""
-        self._check_fitted()
-        return self._counts.features.T
-
-    @property
-    def feature_log_prob_(self) -> NDArray[np.float64]:
-        """log φ, shape (n_labels, n_features)."""
-        self._check_fitted()
-        return self._counts.log_phi().T
+    # The state
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: counts and labels."""
@@ -213,12 +201,6 @@ class MultinomialNB(GenerativeClassifier, GrowingClassifier):
         counts.features[:], counts.labels[:] = features.T, labels
         return self._install(classes, counts)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on scikit-learn's clouds of points, which are no counts
-        return tags
-
     # Parts
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Corpus | Whole:
@@ -231,13 +213,6 @@ class MultinomialNB(GenerativeClassifier, GrowingClassifier):
         for segment in corpus.segments():
             validation.check_values(segment.rows, start=segment.start, **self._wanted())
             yield segment
-
-    def _wanted(self) -> dict[str, Any]:
-        return {"dtype": np.dtype(np.float64), "nonnegative": True}
-
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
-        for start, part in super()._parts(rows):
-            yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
 
     def _scorer(self) -> Scorer:
         scorer = dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
