@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
+from fastlin.cluster.expectation import Fill
 from fastlin.cluster.families import Families
 from fastlin.cluster.merged import Merged
-from fastlin.cluster.starts import ROUNDS, SAMPLE, Fill, Floats, Starts, nearest
+from fastlin.cluster.starts import ROUNDS, SAMPLE, Floats, Starts, nearest
 from fastlin.optim.parts import Part
 
 LEAST = 1 << 8  # rows of a label, for each of its components, that k-means may look at

@@ -26,7 +26,7 @@ from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import Part
 
 Floats = NDArray[np.float64]
-Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows
+Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows, [n, M]
 LOGARITHM = 8  # non-zeros
 STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
 DEAD = 1e-9  # of all mass: a component with less has no share of any row

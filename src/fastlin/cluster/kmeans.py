@@ -297,8 +297,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                 message = f"init is an array: one fit from it, not n_init={n_init}"
                 warnings.warn(message, RuntimeWarning, stacklevel=3)
                 n_init = 1
-        if not isinstance(self.verbose, bool | np.bool_):
-            whole_number("verbose", self.verbose, 0)
+        validation.as_verbose(self.verbose)
         one_of("copy_x", self.copy_x, (True, False))
         one_of("algorithm", self.algorithm, ALGORITHMS)
         validation.as_callback(self.callback)

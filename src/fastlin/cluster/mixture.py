@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import run, validation
 from fastlin.cluster.climbing import Climb, Report, line_of
 from fastlin.cluster.density import MixtureDensity
-from fastlin.cluster.expectation import Expectation
-from fastlin.cluster.starts import Fill, Starts, checked
+from fastlin.cluster.expectation import Expectation, Fill
+from fastlin.cluster.starts import Starts, checked
 from fastlin.cluster.unlabelled import Unlabelled
 from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Whole, refuse_beside_corpus
-from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure
+from fastlin.linear.counts import Counts, Prior, as_prior
 from fastlin.validation import Rows, real_number, whole_number
 
 Floats = NDArray[np.float64]
@@ -229,15 +229,12 @@ class MultinomialMixture(MixtureDensity):
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
         whole_number("n_init", self.n_init, 1)
-        if not isinstance(self.verbose, bool | np.bool_):
-            whole_number("verbose", self.verbose, 0)
+        validation.as_verbose(self.verbose)
         validation.as_jobs(self.n_jobs)
         validation.as_callback(self.callback)
 
     def _prior(self, n_features: int) -> Prior:
-        measure = as_measure(self.base_measure, n_features)
-        alpha = as_alpha(self.alpha, n_features, self.base_measure)
-        return Prior(alpha if self.base_measure is None else alpha * n_features * measure, measure, None)
+        return as_prior(self.alpha, self.base_measure, n_features)
 
     def _unlabelled(self, X: Any, sample_weight: Any, reset: bool) -> Unlabelled:
         """What to learn from."""

@@ -19,7 +19,7 @@ from fastlin.cluster.merged import Merged
 from fastlin.cluster.partly import Codes, PartlyLabelled
 from fastlin.cluster.streaming import Stream
 from fastlin.linear.base import Readable
-from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure
+from fastlin.linear.counts import Counts, Prior, as_prior
 from fastlin.linear.labels import places, shares, union
 from fastlin.validation import one_of, real_number, whole_number
 
@@ -279,8 +279,7 @@ class SemiSupervisedNB(ComponentClassifier):
         one_of("early_stopping", self.early_stopping, (True, False))
         real_number("validation_fraction", self.validation_fraction, above=0, below=1)
         whole_number("n_iter_no_change", self.n_iter_no_change, 1)
-        if not isinstance(self.verbose, bool | np.bool_):
-            whole_number("verbose", self.verbose, 0)
+        validation.as_verbose(self.verbose)
         validation.as_jobs(self.n_jobs)
         validation.as_callback(self.callback)
 
@@ -392,7 +391,4 @@ class SemiSupervisedNB(ComponentClassifier):
         return (first + np.arange(self._families[-1])).astype(np.int32)
 
     def _prior(self, n_features: int, n_labels: int) -> Prior:
-        measure = as_measure(self.base_measure, n_features)
-        alpha = as_alpha(self.alpha, n_features, self.base_measure)
-        pseudo = alpha if self.base_measure is None else alpha * n_features * measure
-        return Prior(pseudo, measure, self._label_prior(n_labels))
+        return as_prior(self.alpha, self.base_measure, n_features, self._label_prior(n_labels))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from fastlin import run, validation
 from fastlin.cluster.centres import Hard
+from fastlin.cluster.expectation import Fill
 from fastlin.cluster.merged import Merged
 from fastlin.cluster.points import lay_out as points_of
 from fastlin.cluster.points import unit
@@ -34,7 +35,6 @@ from fastlin.optim.parts import Part
 from fastlin.validation import Rows, one_of
 
 Floats = NDArray[np.float64]
-Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows, [n, K]
 Change = Callable[[Floats, NDArray[np.int32]], Floats]  # takes values and their columns
 
 WAYS = ("kmeans", "k-means++", "random")

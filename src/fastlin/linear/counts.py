@@ -130,6 +130,13 @@ def as_alpha(alpha: Any, n_features: int, base_measure: Any) -> Floats:
     return alphas
 
 
+def as_prior(alpha: Any, base_measure: Any, n_features: int, labels: Floats | None = None) -> Prior:
+    """Pseudo-counts αVρ_j from what a user gives, and log μ where it is given."""
+    measure = as_measure(base_measure, n_features)
+    pseudo = as_alpha(alpha, n_features, base_measure)
+    return Prior(pseudo if base_measure is None else pseudo * n_features * measure, measure, labels)
+
+
 def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats, bool]:
     """log φ as [V, K] for φ ∝ max(0, c + pseudo), the totals, and whether some φ may be 0.
 

@@ -56,8 +56,7 @@ class MaxentClassifier(SparseClassifier):
         solver = ALIASES.get(self.solver, self.solver)
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
-        if not isinstance(self.verbose, bool | np.bool_):
-            whole_number("verbose", self.verbose, 0)
+        validation.as_verbose(self.verbose)
         validation.as_jobs(self.n_jobs)
         validation.as_callback(self.callback)
         l1, _ = self._strengths()

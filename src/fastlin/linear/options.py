@@ -55,8 +55,7 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     tol = None if model.tol is None else real_number("tol", model.tol, at_least=0)
     average = model.average if isinstance(model.average, bool | np.bool_) else whole_number("average", model.average, 0)
     real_number("validation_fraction", model.validation_fraction, above=0, below=1)
-    if not isinstance(model.verbose, bool | np.bool_):
-        whole_number("verbose", model.verbose, 0)
+    validation.as_verbose(model.verbose)
     validation.as_callback(model.callback)
     validation.as_jobs(model.n_jobs)
     rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)

@@ -239,8 +239,7 @@ class LinearSVC(SparseClassifier):
         one_of("multi_class", self.multi_class, MULTI_CLASS)
         if not isinstance(self.dual, bool | np.bool_):
             one_of("dual", self.dual, ("auto",))
-        if not isinstance(self.verbose, bool | np.bool_):
-            whole_number("verbose", self.verbose, 0)
+        validation.as_verbose(self.verbose)
         validation.as_callback(self.callback)
         validation.as_jobs(self.n_jobs)
         scaling = real_number("intercept_scaling", self.intercept_scaling, above=0, at_most=1e100)

@@ -80,6 +80,11 @@ def as_jobs(n_jobs: Any) -> None:
         raise ValueError(f"n_jobs must be None, a number of threads, or -1 for one each processor; got {n_jobs!r}")
 
 
+def as_verbose(verbose: Any) -> None:
+    if not isinstance(verbose, bool | np.bool_):
+        whole_number("verbose", verbose, 0)
+
+
 def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
