@@ -505,7 +505,7 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     model = KMeans(3, random_state=0, verbose=1).fit(X)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_
-    assert f"objective {model.history_[-1]['objective']:.10g}  changed 0  relocated 0" in lines[-1]
+    assert f"objective {model.history_[-1]['objective']:.10g}  changed 0  movement 0  relocated 0" in lines[-1]
 
 
 @every_form

@@ -19,6 +19,7 @@ from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, 
 from fastlin.cluster.seeding import squared_norms
 from fastlin.data import Corpus
 from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
+from fastlin.linear.reporting import Report, reporter
 from fastlin.validation import WIDEST, Rows, one_of, real_number, whole_number
 
 INITS = ("k-means++", "random")
@@ -194,7 +195,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                 else:
                     start = _given(X, rows, options, generator)
                 start = unit_centres(start) if options.spherical else start
-                report = self._reporter(model, step, factor)
+                report = model._reporter(step, factor)
                 found = alternate(step, start, options.max_iter, options.tol * variance, report)
                 best = found if best is None or found.objective < best.objective else best
         assert best is not None
@@ -359,22 +360,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         self._measure(rows, lambda distances, start, stop: np.copyto(whole[start:stop], distances))
         return whole if self._spherical() else np.sqrt(whole, out=whole)
 
-    def _reporter(self, model: Self, step: Step, factor: float) -> Callable[[dict[str, Any]], Any]:
-        def report(record: dict[str, Any]) -> Any:
-            record["objective"] *= factor
-            if self.verbose:
-                of_rows = "".join(f"  {name} {record[name]}" for name in ("changed", "relocated") if name in record)
-                print(  # noqa: T201 - verbose asks for it
-                    f"{type(self).__name__}  iteration {record['iteration']}  {record['seconds']:.2f} s  "
-                    f"objective {record['objective']:.10g}{of_rows}",
-                    flush=True,
-                )
-            if self.callback is None:
-                return False
-            model.cluster_centers_ = step.centres()
-            return self.callback(model, record)
+    def _reporter(self, step: Step, factor: float) -> Report:
+        """What happens after each iteration, whose objective is to be multiplied."""
+        report = reporter(self, lambda: self._placed(step))
 
-        return report
+        def of_record(record: dict[str, Any]) -> Any:
+            record["objective"] *= factor
+            return report is not None and report(record)
+
+        return of_record
+
+    def _placed(self, step: Step) -> Self:
+        self.cluster_centers_ = step.centres()
+        return self
 
 
 def _given(X: Any, rows: Readable, options: Options, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -1,13 +1,13 @@
 """The loop of k-means: both steps in turns until nothing moves."""
 
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.cluster.centres import Soft, Step
+from fastlin.linear.reporting import Report
 
 
 class Run(NamedTuple):
@@ -21,9 +21,7 @@ class Run(NamedTuple):
     converged: bool
 
 
-def alternate(
-    step: Step, start: NDArray[np.float64], max_iter: int, enough: float, report: Callable[[dict[str, Any]], Any]
-) -> Run:
+def alternate(step: Step, start: NDArray[np.float64], max_iter: int, enough: float, report: Report) -> Run:
     """Both steps in turns, until no row changes its cluster, the centres move by no more than `enough`, or `report`.
 
     The last labels are those that the centres give when they are used to predict.

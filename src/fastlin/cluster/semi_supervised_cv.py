@@ -14,6 +14,7 @@ from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.partly import PartlyLabelled
 from fastlin.cluster.semi_supervised import OF_A_FIT, Held, SemiSupervisedNB
 from fastlin.linear.base import Readable
+from fastlin.linear.reporting import tell
 from fastlin.validation import Rows, real_number
 
 Fold = tuple[PartlyLabelled, Held]  # documents to learn from, rows to score on
@@ -241,9 +242,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
                 record = {"fold": fold, "alpha": alpha, "components": components[i], "unlabeled_weight": weights[j]}
                 record |= {"score": float(score), "objective": model.objective_, "n_iter": model.n_iter_}
                 records[job].append(record | {"converged": climb.converged})
-                if self.verbose:
-                    fields = "  ".join(f"{name.replace('_', ' ')} {value}" for name, value in record.items())
-                    print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+                tell(self, record)
                 with lock:
                     if self.callback is not None and self.callback(model, records[job][-1]):
                         stop.append(True)

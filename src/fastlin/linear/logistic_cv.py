@@ -13,6 +13,7 @@ from fastlin import run
 from fastlin.linear.base import Readable
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
+from fastlin.linear.reporting import tell
 from fastlin.linear.sample import Sample
 from fastlin.optim.parts import Parts
 from fastlin.validation import Rows, one_of, real_number, whole_number
@@ -252,8 +253,7 @@ class LogisticRegressionCV(LogisticRegression):
                     record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(score)}
                     record |= {"objective": model.objective_, "n_iter": model.n_iter_, "converged": model.converged_}
                     paths[fold].append(record)
-                    if self.verbose:
-                        print(f"{type(self).__name__}  fold {fold}  C {C:.4g}  score {score:.4f}")  # noqa: T201
+                    tell(self, record)
                     with lock:
                         if self.callback is not None and self.callback(model, record):
                             stop.append(True)

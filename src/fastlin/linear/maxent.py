@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.engine import memory, vectors
 from fastlin.linear.base import SparseClassifier, checkpoint_of
+from fastlin.linear.reporting import Report, tell
 from fastlin.optim import orthant
 from fastlin.optim.layouts import Layout
 from fastlin.optim.parts import Part, Parts
@@ -155,9 +156,7 @@ class MaxentClassifier(SparseClassifier):
             advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
         warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=3)
 
-    def _reporter(
-        self, install: Callable[[], None], evaluate: Callable[[], float] | None
-    ) -> Callable[[dict[str, Any]], Any] | None:
+    def _reporter(self, install: Callable[[], None], evaluate: Callable[[], float] | None) -> Report | None:
         """What happens after each record of the history; None for nothing."""
         if not self.verbose and self.callback is None and evaluate is None:
             return None
@@ -166,9 +165,7 @@ class MaxentClassifier(SparseClassifier):
             install()
             if evaluate is not None:
                 record["validation_score"] = evaluate()
-            if self.verbose:
-                fields = "  ".join(f"{name.replace('_', ' ')} {value:.7g}" for name, value in record.items())
-                print(f"{type(self).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+            tell(self, record)
             return self.callback is not None and self.callback(self, record)
 
         return report

@@ -3,7 +3,6 @@
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +26,7 @@ from fastlin.linear.base import (
 from fastlin.linear.growing import GrowingClassifier, grown_scorer, known_only
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
+from fastlin.linear.reporting import reporter
 from fastlin.optim.course import Course, Keeper
 from fastlin.optim.epochs import Stopping, count_only, train
 from fastlin.optim.state import OnlineState
@@ -152,7 +152,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
             options.stopping,
             evaluate=None if held is None else lambda: model._accuracy(*held),
             score_decides=self.early_stopping,
-            report=self._reporter(model),
+            report=reporter(model, lambda: model),
             n_jobs=self.n_jobs,
             keeper=keeper,
         )
@@ -217,7 +217,8 @@ class OnlineClassifier(GrowingClassifier, ABC):
         model._install(state, known, generator)
         try:
             if len(known) > 1:
-                history, _ = train(state, data, Stopping(1, None, 1), report=self._reporter(model), n_jobs=self.n_jobs)
+                report = reporter(model, lambda: model)
+                history, _ = train(state, data, Stopping(1, None, 1), report=report, n_jobs=self.n_jobs)
             else:
                 history = [count_only(state, data)]
         except BaseException as error:
@@ -378,22 +379,6 @@ class OnlineClassifier(GrowingClassifier, ABC):
             None if intercept is None else initial_intercept(intercept, state.weights),
         )
         return state
-
-    def _reporter(self, model: Self) -> Callable[[dict[str, Any]], Any] | None:
-        if not self.verbose and self.callback is None:
-            return None
-
-        def report(record: dict[str, Any]) -> Any:
-            if self.verbose:
-                score = f"  validation {record['validation_score']:.4f}" if "validation_score" in record else ""
-                print(  # noqa: T201 - verbose asks for it
-                    f"{type(self).__name__}  epoch {record['epoch']}  {record['seconds']:.2f} s  "
-                    f"updates {record['updates']}  loss {record['loss']:.6f}{score}",
-                    flush=True,
-                )
-            return self.callback is not None and self.callback(model, record)
-
-        return report
 
     def _install(self, state: OnlineState, classes: NDArray[Any], generator: np.random.Generator) -> Self:
         self._state, self._sparse, self.classes_, self._generator = state, None, classes, generator

@@ -2,7 +2,6 @@
 
 import copy
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from fastlin import run, validation
 from fastlin.data.scratch import Held
 from fastlin.linear.base import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.linear.labels import columns
+from fastlin.linear.reporting import reporter
 from fastlin.optim.dual import Ascent, Group, groups, signed, total, train
 from fastlin.optim.margins import Costs, Problem
 from fastlin.validation import one_of, real_number, whole_number
@@ -209,7 +209,8 @@ class LinearSVC(SparseClassifier):
                 for part in parts:
                     part.start_from(kept, validation.as_vector(self.intercept_, "intercept_"))
                 ascent.inspect(parts)
-            history, converged = train(ascent, options.max_iter, self._reporter(model, parts), file)
+            report = reporter(model, lambda: model._install(parts))
+            history, converged = train(ascent, options.max_iter, report, file)
         model.history_, model.n_iter_, model.converged_ = history, len(history), converged
         model._finish(parts)
         self._become(model)
@@ -259,11 +260,12 @@ class LinearSVC(SparseClassifier):
             return None
         return kept
 
-    def _install(self, parts: list[Group]) -> None:
+    def _install(self, parts: list[Group]) -> Self:
         """Weights and intercepts as they are now."""
         weights = [part.weights for part in parts]
         self.coef_ = (weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)).T
         self.intercept_ = np.concatenate([part.problem.costs.scaling * part.bias for part in parts])
+        return self
 
     def _finish(self, parts: list[Group]) -> None:
         self._install(parts)
@@ -274,24 +276,6 @@ class LinearSVC(SparseClassifier):
             "dual_objective": total(parts, "value"),
             "duality_gap": total(parts, "gap"),
         }
-
-    def _reporter(self, model: Self, parts: list[Group]) -> Callable[[dict[str, Any]], Any] | None:
-        if not self.verbose and self.callback is None:
-            return None
-
-        def report(record: dict[str, Any]) -> Any:
-            if self.verbose:
-                print(  # noqa: T201 - verbose asks for it
-                    f"{type(self).__name__}  epoch {record['epoch']}  {record['seconds']:.2f} s  "
-                    f"active {record['active']}  dual {record['dual']:.6g}  gap {record['gap']:.2e}",
-                    flush=True,
-                )
-            if self.callback is None:
-                return False
-            model._install(parts)
-            return self.callback(model, record)
-
-        return report
 
     def _wanted(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}  # float32 from a file of quantised weights

@@ -1,0 +1,38 @@
+"""What is told of a fit while it goes on: a line for each record of its history, and the user's callback."""
+
+from collections.abc import Callable
+from typing import Any
+
+Report = Callable[[dict[str, Any]], Any]  # takes a record; says whether to end
+
+
+def reporter(model: Any, install: Callable[[], Any]) -> Report | None:
+    """What `verbose` and `callback` ask for after each record, None for nothing.
+
+    `install` returns the model as far as it is, for the callback.
+    """
+    if not model.verbose and model.callback is None:
+        return None
+
+    def report(record: dict[str, Any]) -> Any:
+        tell(model, record)
+        return model.callback is not None and model.callback(install(), record)
+
+    return report
+
+
+def tell(model: Any, record: dict[str, Any]) -> None:
+    """Print a record, if `verbose` asks for it."""
+    if model.verbose:
+        fields = "  ".join(_field(name, value) for name, value in record.items() if not _empty(value))
+        print(f"{type(model).__name__}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+
+
+def _empty(value: Any) -> bool:
+    return isinstance(value, list) and not value
+
+
+def _field(name: str, value: Any) -> str:
+    if name == "seconds":
+        return f"{value:.2f} s"
+    return f"{name.replace('_', ' ')} {format(value, '.10g') if isinstance(value, float) else value}"
