@@ -139,7 +139,7 @@ def test_components_without_documents_are_spoken_of():
         mixture(200).fit(X)
     shares = np.zeros((150, 3))
     shares[:, 0] = 1
-    with pytest.warns(ConvergenceWarning, match="2 components had lost all documents, and were seeded again"):
+    with pytest.warns(ConvergenceWarning, match="2 of 3 components had lost all documents, and were seeded again"):
         model = mixture(3, init=shares, alpha=0.01).fit(X)
     assert model.history_[0]["seeded"] == [1, 2]
     assert (np.bincount(model.predict(X), minlength=3) > 10).all()

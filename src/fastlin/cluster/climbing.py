@@ -1,13 +1,23 @@
-"""The climb of EM to a maximum of its bound: when it ends, what it notes, and components that die on the way."""
+"""The climb of EM to a maximum of its bound: when it ends, what it notes, components that die on the way."""
 
 import time
-from collections.abc import Callable
-from typing import Any
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import validation
 from fastlin.cluster.expectation import Expectation
+from fastlin.linear.base import SparseEstimator
 from fastlin.linear.counts import Counts
+from fastlin.linear.reporting import Report
+from fastlin.validation import real_number, whole_number
 
-Report = Callable[[dict[str, Any]], Any]
+OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
 ROUNDING = 1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
 
 
@@ -28,14 +38,15 @@ class Judge:
     def __init__(self, look: Callable[[Counts], float], limit: int | None) -> None:
         self.look, self.limit = look, limit
         self.best, self.waited = -1.0, 0
-        self.counts: Counts | None = None
+        self.kept: int  # the iteration that had it, and its counts
+        self.counts: Counts
 
     def tired(self, counts: Counts, record: dict[str, Any]) -> bool:
         """Look at an iteration; says whether to end."""
         score = record["val_score"] = self.look(counts)
         self.waited = 0 if score > self.best else self.waited + 1
         if score > self.best:
-            self.best, self.counts = score, counts
+            self.best, self.counts, self.kept = score, counts, record["iteration"]
         return self.limit is not None and self.waited >= self.limit
 
 
@@ -52,7 +63,8 @@ class Climb:
     ) -> None:
         self.bounds: list[float] = []
         self.history: list[dict[str, Any]] = []
-        self.converged = self.stopped = False
+        self.converged = False
+        self.ended = self.stopped = False  # by `report`; by it or by `judge`
         self.seeded: set[int] = set()  # components that died and were seeded again
         self._em, self._report, self._judge = em, report, judge
         self._enough, self._started = tol * em.total_weight, time.perf_counter()
@@ -68,8 +80,11 @@ class Climb:
             if last:
                 break
         self.dead = em.dead()  # components without a row at the end
-        found = judge.counts if judge and judge.limit is not None else None
-        self.counts: Counts = em.counts() if found is None else found
+        if judge is None or judge.limit is None:
+            self.counts, kept, self.merit = em.counts(), -1, self.bounds[-1]
+        else:
+            self.counts, kept, self.merit = judge.counts, judge.kept, judge.best
+        self.objective = -self.bounds[kept]  # of these counts
 
     def _note(self, bound: float, seeded: list[int]) -> None:
         """Note an iteration, and what those say who look at it."""
@@ -83,7 +98,8 @@ class Climb:
         record = {"iteration": len(self.bounds) - 1, "seconds": seconds, "objective": -bound, "seeded": seeded}
         self.history.append(record)
         tired = bool(self._judge and self._judge.tired(self._em.counts(), record))
-        self.stopped = bool(self._report and self._report(record)) or tired
+        self.ended = bool(self._report and self._report(record))
+        self.stopped = self.ended or tired
 
     def _expect(self) -> tuple[float, list[int]]:
         """The E-step. Components that died are seeded again before it, which is taken back unless the bound rises."""
@@ -99,3 +115,71 @@ class Climb:
         em.restore(before)
         self._hopeless |= set(dead)
         return em.expect(), []
+
+
+def best_of(climbs: Iterable[Climb]) -> Climb:
+    """The one of most merit, the first among equals; no more are asked for after one that `report` ended."""
+    best: Climb | None = None
+    for climb in climbs:
+        if best is None or climb.merit > best.merit:
+            best = climb
+        if climb.ended:
+            break
+    assert best is not None
+    return best
+
+
+class ClimbingEstimator(SparseEstimator, ABC):
+    """An estimator that EM fits: what it asks of a climb, and what it tells of it."""
+
+    tol: float
+    max_iter: int
+    n_init: int
+    n_jobs: int | None
+    verbose: int
+    callback: Any
+
+    bound_: NDArray[np.float64]
+    objective_: float
+    history_: list[dict[str, Any]]
+    converged_: bool
+    n_iter_: int
+
+    def _check_climb(self) -> None:
+        """Check the parameters of a climb."""
+        real_number("tol", self.tol, at_least=0)
+        whole_number("max_iter", self.max_iter, 1)
+        whole_number("n_init", self.n_init, 1)
+        validation.as_verbose(self.verbose)
+        validation.as_jobs(self.n_jobs)
+        validation.as_callback(self.callback)
+
+    def _record(self, climb: Climb) -> Self:
+        """What is told of a climb."""
+        self.bound_, self.history_, self.converged_ = np.array(climb.bounds), climb.history, climb.converged
+        self.objective_, self.n_iter_ = climb.objective, len(climb.bounds) - 1
+        return self
+
+    def _forget(self) -> None:
+        """What was told of a fit does not hold once there are more counts."""
+        for name in OF_A_FIT:
+            self.__dict__.pop(name, None)
+
+    def _warn(self, climb: Climb) -> None:
+        """Say what went otherwise than the user may think."""
+        found = []
+        if climb.seeded:
+            which = self._described(climb.seeded)
+            found.append(f"{which} had lost all documents, and were seeded again (see history_)")
+        if climb.dead:
+            advice = "to seed them again would not raise the bound: ask for fewer, or for a smaller alpha"
+            found.append(f"{self._described(set(climb.dead))} have no documents; {advice}")
+        if not (climb.converged or climb.stopped):
+            advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
+            found.append(f"EM did not converge: {advice}")
+        for message in found:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    @abstractmethod
+    def _described(self, components: set[int]) -> str:
+        """These components in a warning."""

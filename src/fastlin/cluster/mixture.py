@@ -1,16 +1,14 @@
 """Clusters of documents: a mixture of multinomials, fitted by EM."""
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
-from fastlin.cluster.climbing import Climb, Report, line_of
+from fastlin.cluster.climbing import Climb, ClimbingEstimator, best_of
 from fastlin.cluster.density import MixtureDensity
 from fastlin.cluster.expectation import Expectation, Fill
 from fastlin.cluster.starts import Starts, checked
@@ -19,13 +17,13 @@ from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Whole, refuse_beside_corpus
 from fastlin.linear.counts import Counts, Prior, as_prior
-from fastlin.validation import Rows, real_number, whole_number
+from fastlin.linear.reporting import reporter
+from fastlin.validation import Rows, whole_number
 
 Floats = NDArray[np.float64]
-OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
 
 
-class MultinomialMixture(MixtureDensity):
+class MultinomialMixture(MixtureDensity, ClimbingEstimator):
     """A mixture of multinomials: soft clusters of counts, by EM.
 
     A document x has the component c with probability π_c, and then p(x | c) ∝ Π_j φ_cj^{x_j}, without the multinomial
@@ -103,14 +101,6 @@ class MultinomialMixture(MixtureDensity):
     True
     """
 
-    n_features_in_: int
-    bound_: Floats
-    objective_: float
-    history_: list[dict[str, Any]]
-    converged_: bool
-    n_iter_: int
-    _counts: Counts
-
     def __init__(
         self,
         n_components: int = 8,
@@ -162,19 +152,17 @@ class MultinomialMixture(MixtureDensity):
         model._check_parameters()
         rows = model._unlabelled(X, sample_weight, reset=True)
         prior = model._prior(rows.n_features)
-        best: Climb | None = None
         with run.Workers(self.n_jobs) as workers:
             em, start = model._em(rows, prior, workers)
-            for _ in range(self.n_init if isinstance(self.init, str) else 1):
+            report = reporter(model, lambda: model._counted(em.counts()))
+
+            def climb() -> Climb:
                 em.start(start(), keep=True)
-                climb = Climb(em, self.tol, self.max_iter, model._reporter(em))
-                if best is None or climb.bounds[-1] > best.bounds[-1]:
-                    best = climb
-                if climb.stopped:
-                    break
-        assert best is not None
-        self._become(model._reached(best))
-        self._warn(best, climb.stopped)
+                return Climb(em, self.tol, self.max_iter, report)
+
+            best = best_of(climb() for _ in range(self.n_init if isinstance(self.init, str) else 1))
+        self._become(model._counted(best.counts)._record(best))
+        self._warn(best)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -213,8 +201,7 @@ class MultinomialMixture(MixtureDensity):
         for part, weights in rows.pieces():
             model._expect(part, weights, counts)
         model._counts = counts
-        for name in OF_A_FIT:
-            model.__dict__.pop(name, None)
+        model._forget()
         return self._become(model)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
@@ -226,12 +213,7 @@ class MultinomialMixture(MixtureDensity):
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         whole_number("n_components", self.n_components, 1)
-        real_number("tol", self.tol, at_least=0)
-        whole_number("max_iter", self.max_iter, 1)
-        whole_number("n_init", self.n_init, 1)
-        validation.as_verbose(self.verbose)
-        validation.as_jobs(self.n_jobs)
-        validation.as_callback(self.callback)
+        self._check_climb()
 
     def _prior(self, n_features: int) -> Prior:
         return as_prior(self.alpha, self.base_measure, n_features)
@@ -257,39 +239,12 @@ class MultinomialMixture(MixtureDensity):
         make = Starts(parts, n, validation.as_generator(self.random_state), workers).make
         return em, lambda: make(way, init, prior, rows.kept)
 
-    def _reporter(self, em: Expectation) -> Report | None:
-        """What happens after each record of the history; None for nothing."""
-        if not self.verbose and self.callback is None:
-            return None
-
-        def report(record: dict[str, Any]) -> Any:
-            self._counts = em.counts()
-            if self.verbose:
-                print(f"{type(self).__name__}  {line_of(record)}", flush=True)  # noqa: T201 - verbose asks for it
-            return self.callback is not None and self.callback(self, record)
-
-        return report
-
-    def _reached(self, climb: Climb) -> Self:
-        """Take over what a climb came to."""
-        self._counts, self.history_, self.converged_ = climb.counts, climb.history, climb.converged
-        self.bound_, self.n_iter_ = np.array(climb.bounds), len(climb.bounds) - 1
-        self.objective_ = -climb.bounds[-1]
+    def _counted(self, counts: Counts) -> Self:
+        self._counts = counts
         return self
 
-    def _warn(self, climb: Climb, stopped: bool) -> None:
-        """Say what a user should know of a fit."""
-        found = []
-        if climb.seeded:
-            found.append(f"{len(climb.seeded)} components had lost all documents, and were seeded again (see history_)")
-        if climb.dead:
-            advice = "to seed them again would not raise the bound: ask for fewer, or for a smaller alpha"
-            found.append(f"{len(climb.dead)} of {self.n_components} components have no documents; {advice}")
-        if not (climb.converged or stopped):
-            advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
-            found.append(f"EM did not converge: {advice}")
-        for message in found:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    def _described(self, components: set[int]) -> str:
+        return f"{len(components)} of {self.n_components} components"
 
     def _expect(self, rows: Rows, weights: Floats, counts: Counts) -> None:
         """Add what rows are expected to have under the parameters as they are."""

@@ -1,17 +1,14 @@
 """Naive Bayes from documents of which only some have labels."""
 
 import copy
-import warnings
-from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
 from fastlin.cluster.beginnings import Beginnings
-from fastlin.cluster.climbing import Climb, Judge, Report, line_of
+from fastlin.cluster.climbing import Climb, ClimbingEstimator, Judge, best_of
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.expectation import Expectation
 from fastlin.cluster.families import Families, families_of, several, single
@@ -21,11 +18,11 @@ from fastlin.cluster.streaming import Stream
 from fastlin.linear.base import Readable
 from fastlin.linear.counts import Counts, Prior, as_prior
 from fastlin.linear.labels import places, shares, union
+from fastlin.linear.reporting import reporter
 from fastlin.validation import one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
 Held = tuple[Readable, Codes]  # labelled rows to validate on
-OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
 
 
 class Layout(NamedTuple):
@@ -37,7 +34,7 @@ class Layout(NamedTuple):
     parts: Merged
 
 
-class SemiSupervisedNB(ComponentClassifier):
+class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
     """Multinomial naive Bayes that learns from documents with and without labels, by EM.
 
     Maximises Σ log p(x, y) over documents with a label + λ Σ log p(x) over those without, of the model of MultinomialNB
@@ -117,12 +114,6 @@ class SemiSupervisedNB(ComponentClassifier):
     >>> model.predict(X).tolist()
     ['a', 'b', 'a', 'a', 'b']
     """
-
-    bound_: Floats
-    objective_: float
-    history_: list[dict[str, Any]]
-    converged_: bool
-    n_iter_: int
 
     def __init__(
         self,
@@ -260,8 +251,7 @@ class SemiSupervisedNB(ComponentClassifier):
         for _ in documents.pieces(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
             pass
         generator = validation.as_generator(self.random_state)
-        for name in OF_A_FIT:
-            model.__dict__.pop(name, None)
+        model._forget()
         try:
             Stream(families, counts, self.unlabeled_weight, self.n_jobs).add(documents, generator)
         finally:  # after Ctrl-C, what the whole blocks said
@@ -273,15 +263,10 @@ class SemiSupervisedNB(ComponentClassifier):
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         real_number("unlabeled_weight", self.unlabeled_weight, at_least=0, at_most=1e100)
-        real_number("tol", self.tol, at_least=0)
-        whole_number("max_iter", self.max_iter, 1)
-        whole_number("n_init", self.n_init, 1)
+        self._check_climb()
         one_of("early_stopping", self.early_stopping, (True, False))
         real_number("validation_fraction", self.validation_fraction, above=0, below=1)
         whole_number("n_iter_no_change", self.n_iter_no_change, 1)
-        validation.as_verbose(self.verbose)
-        validation.as_jobs(self.n_jobs)
-        validation.as_callback(self.callback)
 
     def _check_for(self, documents: PartlyLabelled) -> None:
         """Check what depends on the documents, too."""
@@ -313,70 +298,27 @@ class SemiSupervisedNB(ComponentClassifier):
         """Take over what EM comes to from the best of its starts; `stop` is that of workers whose job this is."""
         documents, families, known, parts = layout
         prior = self._prior(documents.n_columns, len(documents.classes))
-        decides = held is not None and self.early_stopping
-        best: tuple[float, Climb] | None = None
+        limit = self.n_iter_no_change if self.early_stopping else None
         with run.Workers(self.n_jobs, stop) as workers:
             em = Expectation(parts, families, prior, known, documents.n_columns, workers)
             starts = Beginnings(parts, families, generator, workers)
-            report, ended = self._reporter(em, documents.classes, families)
-            for _ in range(self.n_init if starts else 1):
+            report = reporter(self, lambda: self._install(documents.classes, families, em.counts()))
+
+            def accuracy(counts: Counts) -> float:
+                assert held is not None
+                return self._install(documents.classes, families, counts)._accuracy(*held)
+
+            def climb() -> Climb:
                 em.start(starts.within_labels() if starts else None, keep=True)
-                judge = None
-                if held is not None:
-                    look = partial(self._accuracy_of, documents.classes, families, held)
-                    judge = Judge(look, self.n_iter_no_change if decides else None)
-                climb = Climb(em, self.tol, self.max_iter, report, judge)
-                merit = judge.best if judge is not None and decides else climb.bounds[-1]
-                if best is None or merit > best[0]:
-                    best = merit, climb
-                if ended:
-                    break
-        assert best is not None
-        self._install(documents.classes, families, best[1].counts)._record(best[1], decides)
-        return best[1]
+                return Climb(em, self.tol, self.max_iter, report, None if held is None else Judge(accuracy, limit))
 
-    def _accuracy_of(self, classes: NDArray[Any], families: Families, held: Held, counts: Counts) -> float:
-        """Of these counts on validation data."""
-        return self._install(classes, families, counts)._accuracy(*held)
+            best = best_of(climb() for _ in range(self.n_init if starts else 1))
+        self._install(documents.classes, families, best.counts)._record(best)
+        return best
 
-    def _reporter(self, em: Expectation, classes: NDArray[Any], families: Families) -> tuple[Report | None, list[bool]]:
-        """What happens after each record of the history, None for nothing; and a list that has an entry once the
-        callback has ended the fit."""
-        ended: list[bool] = []
-        if not self.verbose and self.callback is None:
-            return None, ended
-
-        def report(record: dict[str, Any]) -> bool:
-            if self.verbose:
-                print(f"{type(self).__name__}  {line_of(record)}", flush=True)  # noqa: T201 - verbose asks for it
-            if self.callback is not None and self.callback(self._install(classes, families, em.counts()), record):
-                ended.append(True)
-            return bool(ended)
-
-        return report, ended
-
-    def _record(self, climb: Climb, decides: bool) -> None:
-        """What is told of a climb; `decides`: the best accuracy says which of its iterations is kept."""
-        kept = int(np.argmax([record["val_score"] for record in climb.history])) if decides else -1
-        self.bound_, self.history_, self.converged_ = np.array(climb.bounds), climb.history, climb.converged
-        self.objective_, self.n_iter_ = -climb.bounds[kept], len(climb.bounds) - 1
-
-    def _warn(self, climb: Climb) -> None:
-        """Say what went otherwise than the user may think."""
-        seeded, dead = (self._labels_of(those) for those in (climb.seeded, set(climb.dead)))
-        if seeded:
-            said = f"components of the labels {seeded} had lost all documents, and were seeded again"
-            warnings.warn(said, ConvergenceWarning, stacklevel=3)
-        if dead:
-            advice = "the bound is higher without them: ask for fewer components, or a smaller alpha"
-            said = f"{len(climb.dead)} components, of the labels {dead}, have no documents; {advice}"
-            warnings.warn(said, ConvergenceWarning, stacklevel=3)
-        if not (climb.converged or climb.stopped):
-            advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
-            warnings.warn(f"EM did not converge: {advice}", ConvergenceWarning, stacklevel=3)
-
-    def _labels_of(self, components: set[int]) -> list[Any]:
-        return list(dict.fromkeys(self.component_classes_[sorted(components)].tolist()))
+    def _described(self, components: set[int]) -> str:
+        labels = dict.fromkeys(self.component_classes_[sorted(components)].tolist())
+        return f"{len(components)} components, of the labels {list(labels)},"
 
     def _places(self, known: NDArray[Any], families: Families) -> NDArray[np.int32]:
         """Where the components so far stand among those of all labels known."""

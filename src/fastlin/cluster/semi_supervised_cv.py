@@ -10,9 +10,10 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from fastlin import run, validation
+from fastlin.cluster.climbing import OF_A_FIT
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.partly import PartlyLabelled
-from fastlin.cluster.semi_supervised import OF_A_FIT, Held, SemiSupervisedNB
+from fastlin.cluster.semi_supervised import Held, SemiSupervisedNB
 from fastlin.linear.base import Readable
 from fastlin.linear.reporting import tell
 from fastlin.validation import Rows, real_number
