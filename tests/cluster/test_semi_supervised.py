@@ -18,7 +18,7 @@ from semi_supervised_support import LEARNT, assert_close, assert_same, iterated,
 from strategies import cuts, labelled, seeds, weighted
 from support import assert_same_bits, random_sparse, text_like
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*components")
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
 counts = labelled(values=("counts",))
 PRIORS = [{}, {"alpha": 0.1}, {"fit_prior": False}, {"alpha": 0.0}]
 PREDICTIONS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")

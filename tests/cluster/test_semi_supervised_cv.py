@@ -14,7 +14,7 @@ from fastlin.cluster import semi_supervised
 from fastlin.data import corpus as corpora
 from support import assert_same_bits, text_like
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*components")
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
 WEIGHTS, ALPHAS = (0.0, 0.1, 1.0), (1.0, 0.05)
 CHOSEN = ("unlabeled_weight_", "components_", "alpha_")
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import Corpus, SemiSupervisedNB
 from semi_supervised_support import assert_same, iterated
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*components")
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
 
 
 def some_counts():
@@ -85,3 +86,15 @@ def test_a_callback_that_stops_at_once_has_the_bound_of_the_start():
     X, y = some_counts()
     model = SemiSupervisedNB(callback=lambda *_: True).fit(X, y)
     assert len(model.bound_) == len(model.history_) == model.n_iter_ + 1 == 1
+
+
+def test_documents_that_all_go_under_one_label_are_said_to():
+    rng = np.random.default_rng(0)
+    common, few = rng.poisson(2.0, (300, 40)) + 5 * np.eye(40)[0], np.eye(40)[[0, 1, 2, 3] * 2] * 3
+    y = [0, 1, 2, 3] * 2
+    with pytest.warns(ConvergenceWarning, match="of the documents without a label are under .*alpha"):
+        crowded = SemiSupervisedNB().fit(few, y, common)
+    gained = crowded.class_count_ - 2
+    assert gained.max() > 0.9 * gained.sum()
+    SemiSupervisedNB().fit(few, y, np.repeat(few, 9, axis=0))  # says nothing
+    SemiSupervisedNB(unlabeled_weight=0).fit(few, y, common)

@@ -21,14 +21,6 @@ OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
 ROUNDING = 1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
 
 
-def line_of(record: dict[str, Any]) -> str:
-    """What is printed of a record of the history, where verbose asks for it."""
-    line = f"iteration {record['iteration']}  {record['seconds']:.2f} s  objective {record['objective']:.10g}"
-    if "val_score" in record:
-        line += f"  val_score {record['val_score']:.4f}"
-    return line + (f"  seeded {record['seeded']}" if record["seeded"] else "")
-
-
 class Judge:
     """The accuracy that counts have on validation data, by `look`, and which iteration had the best.
 

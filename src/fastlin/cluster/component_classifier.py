@@ -121,16 +121,13 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     def _check_beginning(documents: PartlyLabelled) -> PartlyLabelled:
         """Some row that has a label counts."""
         source = documents.sources[0]
-        labelled = source.codes >= 0 if source.kept is None else (source.codes >= 0) & source.kept
-        if not labelled.any():
+        if not source.labelled.any():
             raise ValueError("every row that has a label is held out: there is nothing to begin with")
-        if source.rows.weighted:
-            weights = source.rows.weights() if isinstance(source.rows, Corpus) else source.rows.weights
-            if not weights[labelled].any():
-                held_out = "" if source.kept is None else " and is not held out"
-                raise ValueError(
-                    f"sample_weight is zero for every row that has a label{held_out}: there is nothing to begin with"
-                )
+        if source.rows.weighted and not source.weights()[source.labelled].any():
+            held_out = "" if source.kept is None else " and is not held out"
+            raise ValueError(
+                f"sample_weight is zero for every row that has a label{held_out}: there is nothing to begin with"
+            )
         return documents
 
     def _checked_validation(

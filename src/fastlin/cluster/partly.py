@@ -45,6 +45,15 @@ class Source:
     codes: Codes
     kept: Mask | None = None  # which of the rows count; None: all
 
+    @property
+    def labelled(self) -> Mask:
+        """Which of the rows have a label, and count."""
+        return self.codes >= 0 if self.kept is None else (self.codes >= 0) & self.kept
+
+    def weights(self) -> Floats:
+        """Of all rows; of length 0 for ones."""
+        return self.rows.weights() if isinstance(self.rows, Corpus) else self.rows.weights
+
     def pieces(self) -> Iterator[Piece]:
         wanted: dict[str, Any] = {"dtype": np.dtype(np.float64), "name": self.name, "nonnegative": True}
         for segment in self.rows.segments():
@@ -75,6 +84,12 @@ class PartlyLabelled:
         """The rows of X."""
         rows = self.sources[0].rows
         return rows.rows if isinstance(rows, Whole) else rows
+
+    def label_weights(self) -> Floats:
+        """The weight of all rows of each label."""
+        source = self.sources[0]
+        own = source.weights()[source.labelled] if source.rows.weighted else None
+        return np.bincount(source.codes[source.labelled], own, minlength=len(self.classes)).astype(np.float64)
 
     def take(self, members: NDArray[np.int64]) -> Readable:
         """Some of the rows of X."""

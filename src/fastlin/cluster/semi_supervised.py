@@ -1,10 +1,12 @@
 """Naive Bayes from documents of which only some have labels."""
 
 import copy
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
 from fastlin.cluster.beginnings import Beginnings
@@ -22,6 +24,7 @@ from fastlin.linear.reporting import reporter
 from fastlin.validation import one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
+CROWDED = 0.9  # of the documents without a label under one label: more is no reading of the others
 Held = tuple[Readable, Codes]  # labelled rows to validate on
 
 
@@ -202,6 +205,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         climb = model._fit_layout(model._lay_out(documents), held, generator)
         self._become(model)
         self._warn(climb)
+        self._warn_of_crowding(documents)
         return self
 
     def partial_fit(
@@ -315,6 +319,24 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
             best = best_of(climb() for _ in range(self.n_init if starts else 1))
         self._install(documents.classes, families, best.counts)._record(best)
         return best
+
+    def _warn_of_crowding(self, documents: PartlyLabelled) -> None:
+        """Say when the documents without a label have nearly all gone under a label that few of the others have."""
+        of_labels = documents.label_weights()
+        gained = self.class_count_ - of_labels
+        if not gained.sum() > 0:
+            return
+        shares, usual = gained / gained.sum(), of_labels / of_labels.sum()
+        label = int(np.argmax(shares))
+        if shares[label] > CROWDED and usual[label] < CROWDED / 2:
+            warnings.warn(
+                f"{shares[label]:.0%} of the documents without a label are under {self.classes_.tolist()[label]!r}, "
+                f"which {usual[label]:.0%} of the others have: EM tells clusters apart that are not the labels. A "
+                f"smaller alpha (for texts about 0.01; it is {self.alpha!r}) or unlabeled_weight may help: see "
+                "SemiSupervisedNBCV",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _described(self, components: set[int]) -> str:
         labels = dict.fromkeys(self.component_classes_[sorted(components)].tolist())

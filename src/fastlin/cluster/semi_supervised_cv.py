@@ -101,7 +101,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         *,
         unlabeled_weights: Any = (0.0, 0.03, 0.1, 0.3, 1.0),
         components: Any = (1, 2),
-        alphas: Any = (1.0, 0.1, 0.01),
+        alphas: Any = (0.1, 0.01, 0.001),
         cv: Any = None,
         scoring: Any = None,
         fit_prior: bool = True,
@@ -172,6 +172,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
             setattr(found, name, getattr(final, name))
         self._become(found._install(documents.classes, final._families, final._counts))
         final._warn(climb)
+        final._warn_of_crowding(documents)
         return self
 
     # Parts
