@@ -90,7 +90,7 @@ def test_a_callback_that_stops_at_once_has_the_bound_of_the_start():
 
 def test_documents_that_all_go_under_one_label_are_said_to():
     rng = np.random.default_rng(0)
-    common, few = rng.poisson(2.0, (300, 40)) + 5 * np.eye(40)[0], np.eye(40)[[0, 1, 2, 3] * 2] * 3
+    common, few = rng.poisson(2.0, (300, 40)) + 20 * np.eye(40)[0], np.eye(40)[[0, 1, 2, 3] * 2] * 3
     y = [0, 1, 2, 3] * 2
     with pytest.warns(ConvergenceWarning, match="of the documents without a label are under .*alpha"):
         crowded = SemiSupervisedNB().fit(few, y, common)
