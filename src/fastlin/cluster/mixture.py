@@ -11,16 +11,16 @@ from fastlin import run, validation
 from fastlin.cluster.climbing import Climb, ClimbingEstimator, best_of
 from fastlin.cluster.density import MixtureDensity
 from fastlin.cluster.expectation import Expectation, Fill
+from fastlin.cluster.partly import PartlyLabelled, Source
 from fastlin.cluster.starts import Starts, checked
-from fastlin.cluster.unlabelled import Unlabelled
+from fastlin.cluster.streaming import add_expected
 from fastlin.data import Corpus
-from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Whole, refuse_beside_corpus
 from fastlin.linear.counts import Counts, Prior, as_prior
 from fastlin.linear.reporting import reporter
-from fastlin.validation import Rows, whole_number
+from fastlin.validation import whole_number
 
-Floats = NDArray[np.float64]
+ALL = np.ones(1, bool)  # of labels there are none, and the rows without any
 
 
 class MultinomialMixture(MixtureDensity, ClimbingEstimator):
@@ -150,10 +150,10 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         """
         model = copy.copy(self)
         model._check_parameters()
-        rows = model._unlabelled(X, sample_weight, reset=True)
-        prior = model._prior(rows.n_features)
+        documents = model._documents(X, sample_weight, reset=True)
+        prior = model._prior(documents.n_columns)
         with run.Workers(self.n_jobs) as workers:
-            em, start = model._em(rows, prior, workers)
+            em, start = model._em(documents, prior, workers)
             report = reporter(model, lambda: model._counted(em.counts()))
 
             def climb() -> Climb:
@@ -183,14 +183,14 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         """
         model, first = copy.copy(self), not self.__sklearn_is_fitted__()
         model._check_parameters()
-        rows = model._unlabelled(X, sample_weight, reset=first)
-        prior = model._prior(rows.n_features)
+        documents = model._documents(X, sample_weight, reset=first)
+        prior = model._prior(documents.n_columns)
         if first:
             with run.Workers(self.n_jobs) as workers:
-                em, start = model._em(rows, prior, workers)
+                em, start = model._em(documents, prior, workers)
                 em.start(start(), keep=True)
                 model._counts = em.counts()
-            counts = Counts.none(rows.n_features, int(self.n_components), prior)
+            counts = Counts.none(documents.n_columns, int(self.n_components), prior)
         else:
             known = self._counts
             if len(known.labels) != self.n_components:
@@ -198,8 +198,8 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
                     f"n_components={self.n_components}, but the model has {len(known.labels)}: fit it anew"
                 )
             counts = Counts(known.features.copy(), known.labels.copy(), prior)
-        for part, weights in rows.pieces():
-            model._expect(part, weights, counts)
+        pieces, now = documents.to_infer(ALL, 1.0), model._counts
+        add_expected(pieces, now.log_phi(), now.log_prior(), np.array([0, len(now.labels)]), counts, self.n_jobs)
         model._counts = counts
         model._forget()
         return self._become(model)
@@ -218,26 +218,32 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
     def _prior(self, n_features: int) -> Prior:
         return as_prior(self.alpha, self.base_measure, n_features)
 
-    def _unlabelled(self, X: Any, sample_weight: Any, reset: bool) -> Unlabelled:
-        """What to learn from."""
+    def _documents(self, X: Any, sample_weight: Any, reset: bool) -> PartlyLabelled:
+        """What to learn from: rows without labels."""
+        source: Corpus | Whole
         if isinstance(X, Corpus):
             refuse_beside_corpus(sample_weight=sample_weight)
             self._check_width(X, X, reset)
-            return Unlabelled(X)
-        rows = validation.as_rows(X, **self._wanted())
-        self._check_width(X, rows, reset)
-        weights = validation.as_weights(sample_weight, len(rows))
-        none = np.empty(0)
-        return Unlabelled(Whole(rows, none, none.astype(np.int32), none if weights is None else weights))
+            source = X
+        else:
+            rows = validation.as_rows(X, **self._wanted())
+            self._check_width(X, rows, reset)
+            weights, none = validation.as_weights(sample_weight, len(rows)), np.empty(0)
+            source = Whole(rows, none, none.astype(np.int32), none if weights is None else weights)
+        return PartlyLabelled(np.empty(0), [Source("X", source, np.full(len(source), -1, np.int32))])
 
-    def _em(self, rows: Unlabelled, prior: Prior, workers: run.Workers) -> tuple[Expectation, Callable[[], Fill]]:
-        """EM for these rows, and what makes a start for it."""
-        n = int(self.n_components)  # products of a narrow integer of NumPy's would overflow
-        way, init = checked(self.init, len(rows.source), n, rows.n_features)
-        parts = rows.lay_out(n, prior)
-        em = Expectation(parts, np.array([0, n]), prior, None, rows.n_features, workers)
+    def _em(
+        self, documents: PartlyLabelled, prior: Prior, workers: run.Workers
+    ) -> tuple[Expectation, Callable[[], Fill]]:
+        """EM for these documents, and what makes a start for it."""
+        n, kept = int(self.n_components), documents.sources[0].of_weight()  # narrow integers' products would overflow
+        if not kept.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+        way, init = checked(self.init, len(kept), n, documents.n_columns)
+        parts = documents.lay_out(ALL, 1.0, n, None, prior)
+        em = Expectation(parts, np.array([0, n]), prior, None, documents.n_columns, workers)
         make = Starts(parts, n, validation.as_generator(self.random_state), workers).make
-        return em, lambda: make(way, init, prior, rows.kept)
+        return em, lambda: make(way, init, prior, kept)
 
     def _counted(self, counts: Counts) -> Self:
         self._counts = counts
@@ -245,13 +251,3 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
 
     def _described(self, components: set[int]) -> str:
         return f"{len(components)} of {self.n_components} components"
-
-    def _expect(self, rows: Rows, weights: Floats, counts: Counts) -> None:
-        """Add what rows are expected to have under the parameters as they are."""
-        rows = rows.without_zeros() if rows.zeros else rows
-        shares = run.scores(rows, self._counts.log_phi(), self._counts.log_prior(), self.n_jobs)
-        row_kernels.normalise(self._counts.possible(shares), False)
-        if len(weights):
-            shares *= weights[:, np.newaxis]
-        run.backward(rows, shares, counts.features, self.n_jobs)
-        counts.labels += shares.sum(axis=0)

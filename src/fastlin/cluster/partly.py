@@ -45,14 +45,9 @@ class Source:
     codes: Codes
     kept: Mask | None = None  # which of the rows count; None: all
 
-    @property
-    def labelled(self) -> Mask:
-        """Which of the rows have a label, and count."""
-        return self.codes >= 0 if self.kept is None else (self.codes >= 0) & self.kept
-
-    def weights(self) -> Floats:
-        """Of all rows; of length 0 for ones."""
-        return self.rows.weights() if isinstance(self.rows, Corpus) else self.rows.weights
+    def of_weight(self) -> Mask:
+        """Which of the rows have a weight above zero."""
+        return self.rows.weights() > 0 if self.rows.weighted else np.ones(len(self.codes), bool)
 
     def pieces(self) -> Iterator[Piece]:
         wanted: dict[str, Any] = {"dtype": np.dtype(np.float64), "name": self.name, "nonnegative": True}

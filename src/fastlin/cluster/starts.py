@@ -49,7 +49,7 @@ class Starts:
         self.parts, self.n_components, self.generator, self.workers = parts, n_components, generator, workers
         self._first = np.concatenate([[0], np.cumsum(parts.sizes)])  # the number of the first row of each part
 
-    def make(self, way: str, init: NDArray[Any], prior: Prior, kept: NDArray[np.int64] | None) -> Fill:
+    def make(self, way: str, init: NDArray[Any], prior: Prior, kept: NDArray[np.bool_]) -> Fill:
         """One of the `WAYS`, or of what `checked` calls a given start; of that one's rows only some may be `kept`."""
         if way == "random":
             return self._at_random()
@@ -57,7 +57,7 @@ class Starts:
             return self._by_seeds(ROUNDS if way == "kmeans" else 0)
         if way == "words":
             return self._by_words(init, prior)
-        return self._given(init if kept is None else init[kept])
+        return self._given(init if kept.all() else init[kept])
 
     def _at_random(self) -> Fill:
         """Responsibilities that are uniform on the simplex."""

@@ -1,5 +1,6 @@
 """Online EM: documents that are inferred once, and whose expected counts are added to those so far."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from fastlin.cluster.families import Families, log_priors, several, single
 from fastlin.cluster.partly import Mask, PartlyLabelled, Piece
 from fastlin.engine import expectation as kernels
 from fastlin.linear.counts import Counts
+from fastlin.validation import Rows
 
 Floats = NDArray[np.float64]
 
@@ -36,10 +38,8 @@ class Stream:
         if not documents.sources_of(rest):
             return  # what labels say costs nothing a feature
         now = Counts(self.counts.features, self.counts.labels, self.counts.prior)
-        logs, prior = now.log_phi(), log_priors(now, self.families)[1]
-        for piece in documents.to_infer(rest, self.unlabeled_weight):
-            piece = piece._replace(rows=piece.rows.without_zeros()) if piece.rows.zeros else piece
-            self._take(piece, self._shares(piece, logs, prior))
+        pieces, prior = documents.to_infer(rest, self.unlabeled_weight), log_priors(now, self.families)[1]
+        add_expected(pieces, now.log_phi(), prior, self.families, self.counts, self.n_jobs)
 
     def _begin(self, documents: PartlyLabelled, new: Mask, generator: np.random.Generator) -> None:
         """Components for labels that had none so far: k-means among their own documents, and an iteration of EM."""
@@ -58,21 +58,30 @@ class Stream:
 
         run.uninterrupted(take)
 
-    def _shares(self, piece: Piece, logs: Floats, prior: Floats) -> Floats:
-        """w p(c | x), among the components of a row's label."""
-        shares = np.empty((len(piece.rows), len(prior)))
 
-        def infer(scores: Floats, start: int, stop: int) -> None:
-            here, sums = slice(start, stop), np.zeros((2, len(prior)))  # which are taken in the order of the rows later
-            codes, weights, lengths = piece.codes[here], piece.weights[here], np.zeros(stop - start)
-            kernels.posterior(scores, codes, weights, self.families, prior, lengths, shares[here], *sums)
+def add_expected(
+    pieces: Iterable[Piece], logs: Floats, prior: Floats, families: Families, counts: Counts, n_jobs: int | None
+) -> None:
+    """Add the counts that documents are expected to have under log φ and log π; Ctrl-C cuts no piece in two."""
+    for piece in pieces:
+        rows = piece.rows.without_zeros() if piece.rows.zeros else piece.rows
+        shares = _shares(piece._replace(rows=rows), logs, prior, families, n_jobs)
 
-        run.forward(piece.rows, logs, prior, infer, self.n_jobs)
-        return shares
-
-    def _take(self, piece: Piece, shares: Floats) -> None:
-        def take() -> None:
-            run.backward(piece.rows, shares, self.counts.features, self.n_jobs)
-            self.counts.labels[:] += shares.sum(axis=0)
+        def take(rows: Rows = rows, shares: Floats = shares) -> None:
+            run.backward(rows, shares, counts.features, n_jobs)
+            counts.labels[:] += shares.sum(axis=0)
 
         run.uninterrupted(take)
+
+
+def _shares(piece: Piece, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:
+    """w p(c | x), among the components of a row's label."""
+    shares = np.empty((len(piece.rows), len(prior)))
+
+    def infer(scores: Floats, start: int, stop: int) -> None:
+        here, sums = slice(start, stop), np.zeros((2, len(prior)))  # which are taken in the order of the rows later
+        codes, weights, lengths = piece.codes[here], piece.weights[here], np.zeros(stop - start)
+        kernels.posterior(scores, codes, weights, families, prior, lengths, shares[here], *sums)
+
+    run.forward(piece.rows, logs, prior, infer, n_jobs)
+    return shares

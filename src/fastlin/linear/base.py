@@ -38,7 +38,7 @@ class Whole:
     rows: Rows
     classes: NDArray[Any]
     labels: NDArray[np.int32]
-    weights: NDArray[np.float64]  # of length 0 for all ones
+    of_rows: NDArray[np.float64]  # the weights, of length 0 for all ones
     n_segments: ClassVar[int] = 1
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Whole:
 
     @property
     def weighted(self) -> bool:
-        return len(self.weights) > 0
+        return len(self.of_rows) > 0
 
     @property
     def bounds(self) -> NDArray[np.int64]:
@@ -63,8 +63,11 @@ class Whole:
     def codes(self) -> NDArray[np.int32]:
         return self.labels
 
+    def weights(self) -> NDArray[np.float64]:
+        return self.of_rows
+
     def segment(self, _: int) -> Segment:
-        return Segment(0, self.rows, self.labels, self.weights)
+        return Segment(0, self.rows, self.labels, self.of_rows)
 
     def segments(self) -> Iterator[Segment]:
         yield self.segment(0)

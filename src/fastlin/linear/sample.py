@@ -51,7 +51,7 @@ class Sample:
         some = copy.copy(self)
         some._kept, whole = None, self.source
         if isinstance(whole, Whole):
-            weights = whole.weights[rows] if whole.weighted else whole.weights
+            weights = whole.weights()[rows] if whole.weighted else whole.weights()
             some.source = Whole(whole.rows.take(rows), whole.classes, whole.labels[rows], weights)
         else:
             some.source, some._places = whole.subset(rows), self._places[present]  # it knows only labels that it has
