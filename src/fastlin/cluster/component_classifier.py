@@ -123,7 +123,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         source = documents.sources[0]
         if not source.labelled.any():
             raise ValueError("every row that has a label is held out: there is nothing to begin with")
-        if not source.of_weight()[labelled].any():
+        if not source.of_weight()[source.labelled].any():
             held_out = "" if source.kept is None else " and is not held out"
             raise ValueError(
                 f"sample_weight is zero for every row that has a label{held_out}: there is nothing to begin with"

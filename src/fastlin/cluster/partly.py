@@ -45,6 +45,11 @@ class Source:
     codes: Codes
     kept: Mask | None = None  # which of the rows count; None: all
 
+    @property
+    def labelled(self) -> Mask:
+        """Which of the rows have a label, and count."""
+        return self.codes >= 0 if self.kept is None else (self.codes >= 0) & self.kept
+
     def of_weight(self) -> Mask:
         """Which of the rows have a weight above zero."""
         return self.rows.weights() > 0 if self.rows.weighted else np.ones(len(self.codes), bool)
@@ -83,7 +88,7 @@ class PartlyLabelled:
     def label_weights(self) -> Floats:
         """The weight of all rows of each label."""
         source = self.sources[0]
-        own = source.weights()[source.labelled] if source.rows.weighted else None
+        own = source.rows.weights()[source.labelled] if source.rows.weighted else None
         return np.bincount(source.codes[source.labelled], own, minlength=len(self.classes)).astype(np.float64)
 
     def take(self, members: NDArray[np.int64]) -> Readable:
