@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from fastlin import validation
-from fastlin.cluster.families import Families, log_priors, possible, summed
+from fastlin.cluster.families import Families, log_priors, summed
 from fastlin.cluster.partly import Codes, PartlyLabelled, Source
 from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Infer, Readable, Scorer, Whole, dense_scorer, refuse_beside_corpus, width_of
-from fastlin.linear.counts import Counts
+from fastlin.linear.counts import Counts, possible
 from fastlin.linear.generative import GenerativeClassifier, MultinomialModel
 from fastlin.validation import Rows
 

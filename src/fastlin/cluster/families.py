@@ -61,9 +61,3 @@ def summed(scores: Floats, families: Families) -> Floats:
         first, last = families[label : label + 2]
         of_labels[:, label] = np.logaddexp.reduce(scores[:, first:last], axis=1)
     return of_labels
-
-
-def possible(scores: Floats, prior: Floats) -> Floats:
-    """The scores, with the prior where none is possible; in place."""
-    scores[np.isneginf(scores.max(axis=1))] = prior
-    return scores

@@ -23,7 +23,7 @@ def lay_out(
     pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: Scratch | None
 ) -> tuple[Points, float]:
     """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
-    sums, squares, shift = np.zeros(n_columns), [], 0.0
+    sums, squares = np.zeros(n_columns), []
     for _, rows in pieces():
         sums += np.bincount(rows.indices[: rows.nnz], rows.values[: rows.nnz], minlength=n_columns)
         squares.append(squared_norms(rows))

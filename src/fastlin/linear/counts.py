@@ -95,11 +95,17 @@ class Counts:
     def possible(self, scores: Floats) -> Floats:
         """The scores, with the class prior where no label can produce the row; in place."""
         if self.impossible() or np.isneginf(self.log_prior()).any():
-            scores[np.isneginf(scores.max(axis=1))] = self.log_prior()
+            possible(scores, self.log_prior())
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_logs": None, "room": None}
+
+
+def possible(scores: Floats, prior: Floats) -> Floats:
+    """The scores, with the prior where none is possible; in place."""
+    scores[np.isneginf(scores.max(axis=1))] = prior
+    return scores
 
 
 def as_measure(base_measure: Any, n_features: int) -> Floats:
