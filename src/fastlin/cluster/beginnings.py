@@ -10,7 +10,7 @@ from fastlin.cluster.merged import Merged
 from fastlin.cluster.starts import ROUNDS, SAMPLE, Floats, Starts, nearest
 from fastlin.optim.parts import Part
 
-LEAST = 1 << 8  # rows of a label, for each of its components, that k-means may look at
+FEWEST = 1 << 8  # rows of a label, for each of its components, that k-means may look at
 
 
 class Beginnings(Starts):
@@ -67,5 +67,5 @@ class Beginnings(Starts):
     def _some(self, label: int) -> NDArray[np.int64]:
         """Rows of a label: all, or a sample."""
         own, size = self._rows[label], self._families[label + 1] - self._families[label]
-        some = max(SAMPLE // len(self._rows), LEAST * size)
+        some = max(SAMPLE // len(self._rows), FEWEST * size)
         return own if len(own) <= some else np.sort(self.generator.choice(own, some, replace=False))

@@ -14,7 +14,7 @@ from fastlin import run
 from fastlin.validation import Rows
 
 Pieces = Callable[[], Iterable[tuple[int, Rows]]]  # rows in pieces, each with the number of its first
-LEAST = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
+SMALLEST = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
 
 
 class Norms(NamedTuple):
@@ -61,7 +61,7 @@ def spread(
     nearest = _distances(pieces, norms, np.array(seeds), n_jobs)[0]
     while len(seeds) < n_seeds:
         reach = np.cumsum(mass * nearest)
-        if reach[-1] < LEAST:
+        if reach[-1] < SMALLEST:
             return np.array([*seeds, *generator.choice(n_rows, n_seeds - len(seeds), p=share)])
         drawn = np.searchsorted(reach, generator.random(trials) * reach[-1], side="right")
         distances = np.minimum(_distances(pieces, norms, drawn, n_jobs), nearest)
