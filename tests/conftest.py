@@ -33,9 +33,9 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=slow)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session", autouse=True)
 def ctrl_c():
-    """SIGINT raises KeyboardInterrupt, as in a terminal: a shell's background jobs ignore it."""
+    """SIGINT raises KeyboardInterrupt, as in a terminal: a shell's background jobs, and theirs, ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -10,7 +10,6 @@ from fastlin.validation import as_rows
 from logistic_problems import frozen
 from support import assert_same_bits, interrupted_after, make, random_sparse, refused, snapshot, text_like
 
-pytestmark = pytest.mark.usefixtures("ctrl_c")
 LIMIT = 0.5
 LONG = {"max_iter": 10**6, "tol": None, "shuffle": True, "random_state": 0}
 LEARNERS = {

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -22,9 +23,15 @@ from fastlin.cli.options import choice, number, share, size, span
 FASTLIN = [sys.executable, "-m", "fastlin"]
 
 
+@contextmanager
 def started(*words, **options):
+    """A command that does not outlive its test."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*FASTLIN, *map(str, words)], **{**pipes, **options})
+    with subprocess.Popen([*FASTLIN, *map(str, words)], **{**pipes, **options}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def ran(*words, stdin=b""):

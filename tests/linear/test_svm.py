@@ -399,7 +399,6 @@ def test_an_error_in_the_callback_leaves_the_estimator_as_it_was(error):
 
 
 @pytest.mark.timing
-@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("delay", [0.3, 1.0])
 @every_kind

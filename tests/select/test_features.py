@@ -280,7 +280,6 @@ def test_an_error_in_the_callback_changes_nothing():
     assert state(model) == before
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_changes_nothing():
     X, y = random_sparse(n_rows=5000, n_features=3000, row_length=20, n_labels=5)
     model = SelectFeatures(2).fit(X, y)

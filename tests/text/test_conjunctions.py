@@ -297,7 +297,6 @@ def test_parameters_that_cannot_be_are_refused(options, error, match):
 
 
 @pytest.mark.timing
-@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("call", ["fit", "transform", "hashed"])
 def test_ctrl_c_ends_it_soon(call):
     X, _ = random_sparse(n_rows=6000, n_features=20_000, row_length=400, n_labels=2, dtype=np.float32)

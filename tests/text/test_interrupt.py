@@ -8,7 +8,7 @@ from fastlin import text
 from support import interrupted_after
 from text_support import VECTORIZERS, assert_same_bits, fitted_state
 
-pytestmark = [pytest.mark.usefixtures("ctrl_c"), pytest.mark.timing]
+pytestmark = pytest.mark.timing
 LIMIT = 0.5
 CORPUS = ["the cat sat on the mat", "a dog", "", "the dog sat"]
 OPTIONS = {
