@@ -249,7 +249,7 @@ def test_components_begin_with_the_topics_of_their_own_label(sample, monkeypatch
     )
     if sample:
         monkeypatch.setattr(beginnings, "SAMPLE", 60)
-        monkeypatch.setattr(beginnings, "LEAST", 10)
+        monkeypatch.setattr(beginnings, "FEWEST", 10)
 
     def look(model, _):
         np.testing.assert_allclose(model.class_count_, np.bincount(z[z >= 0]), rtol=1e-12)
