@@ -291,9 +291,9 @@ def test_what_labels_say_costs_nothing_a_feature():
     np.abs(X.data, out=X.data)
     model, seconds = SemiSupervisedNB().partial_fit(X, y), []
     for _ in range(25):
-        start = time.perf_counter()
+        start = time.process_time()
         model.partial_fit(X, y)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.002  # a pass over the features takes longer every time
 
 

@@ -228,8 +228,8 @@ def test_an_update_costs_nothing_a_feature():
     np.abs(X.data, out=X.data)
     model, seconds = MultinomialNB().partial_fit(X, y), []
     for _ in range(25):
-        start = time.perf_counter()
+        start = time.process_time()
         model.partial_fit(X, y)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.002  # a pass over the features takes longer every time
     np.testing.assert_allclose(model.feature_count_.sum(), 26 * X.data.sum(), rtol=1e-9)
