@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import Corpus, SemiSupervisedNB
+from fastlin import Corpus, SemiSupervisedNB, SemiSupervisedNBCV
 from semi_supervised_support import assert_same, iterated
 
-pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
+pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*components")
 
 
 def some_counts():
@@ -98,3 +98,7 @@ def test_documents_that_all_go_under_one_label_are_said_to():
     assert gained.max() > 0.9 * gained.sum()
     SemiSupervisedNB().fit(few, y, np.repeat(few, 9, axis=0))  # says nothing
     SemiSupervisedNB(unlabeled_weight=0).fit(few, y, common)
+    weights = np.where(np.array(y) == 0, 9.0, 1.0)  # then most documents with a label are under it, too
+    SemiSupervisedNB().fit(few, y, common, sample_weight=weights)
+    with pytest.warns(ConvergenceWarning, match="of the documents without a label are under .*alpha"):
+        SemiSupervisedNBCV(alphas=[1.0], components=[1], unlabeled_weights=[1.0], cv=2).fit(few, y, common)

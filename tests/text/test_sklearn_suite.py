@@ -31,12 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def installed(name):
-    """The path of one of scikit-learn's test modules, if it was installed."""
-    try:
-        found = importlib.util.find_spec(f"sklearn.feature_extraction.tests.{name}")
-    except ModuleNotFoundError:
-        return None
-    return Path(found.origin) if found else None
+    """The path of one of scikit-learn's test modules, which its wheels bring along."""
+    return Path(importlib.util.find_spec(f"sklearn.feature_extraction.tests.{name}").origin)
 
 
 @functools.cache
@@ -60,10 +56,11 @@ def listed(mark):
 
 
 def as_class(name):
-    path = installed(name)
-    if path is None:
-        return type(name, (), {"test_scikit_learn": staticmethod(lambda: pytest.skip(f"{name} is not installed"))})
-    tests = {key: value for key, value in namespace_of(path).items() if key.startswith("test_") and callable(value)}
+    tests = {
+        key: value
+        for key, value in namespace_of(installed(name)).items()
+        if key.startswith("test_") and callable(value)
+    }
     for key, test in tests.items():
         marks = [listed(mark) for mark in getattr(test, "pytestmark", ())]
         if key in CANNOT:
@@ -83,11 +80,10 @@ def global_random_seed(request):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_scikit_learns_module_tests_our_classes(name):
-    path = installed(name)
-    if path is None:
-        pytest.skip("scikit-learn's tests are not installed")
     classes = {
-        key: value for key, value in namespace_of(path).items() if key in text.__all__ and isinstance(value, type)
+        key: value
+        for key, value in namespace_of(installed(name)).items()
+        if key in text.__all__ and isinstance(value, type)
     }
     assert classes
     assert all(value is getattr(text, key) for key, value in classes.items())
@@ -96,7 +92,4 @@ def test_scikit_learns_module_tests_our_classes(name):
 
 def test_what_cannot_pass_is_still_there():
     """A name that scikit-learn has dropped goes from the list."""
-    path = installed("test_text")
-    if path is None:
-        pytest.skip("scikit-learn's tests are not installed")
-    assert set(CANNOT) <= set(namespace_of(path))
+    assert set(CANNOT) <= set(namespace_of(installed("test_text")))

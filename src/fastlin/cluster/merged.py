@@ -43,12 +43,12 @@ def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: 
     stands, times = np.arange(n_columns), np.ones(n_columns)
     if len(prior.pseudo) == 1:  # else features differ before they are counted
         for rows, _ in segments():
-            _merge(_without_zeros(rows), seen == 1, stands, times)
+            _merge(rows.without_zeros(), seen == 1, stands, times)
     features = by_frequency(np.where(stands == np.arange(n_columns), seen, 0))
 
     def designs() -> Iterator[tuple[Design, Inference]]:
         for rows, inference in segments():
-            design = Design.of(_summed(_without_zeros(rows), stands, times), features)
+            design = Design.of(_summed(rows.without_zeros(), stands, times), features)
             yield _with_own_values(design, times[features]), inference
 
     if scratch is None:
@@ -61,10 +61,6 @@ def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: 
     parts.members = np.flatnonzero(seen)
     parts.places, parts.times = rank[stands[parts.members]], times[features]
     return parts
-
-
-def _without_zeros(rows: Rows) -> Rows:
-    return rows.without_zeros() if rows.zeros else rows
 
 
 def _merge(rows: Rows, once: NDArray[np.bool_], stands: NDArray[np.int64], times: NDArray[np.float64]) -> None:

@@ -64,7 +64,7 @@ def add_expected(
 ) -> None:
     """Add the counts that documents are expected to have under log φ and log π; Ctrl-C cuts no piece in two."""
     for piece in pieces:
-        rows = piece.rows.without_zeros() if piece.rows.zeros else piece.rows
+        rows = piece.rows.without_zeros()
         shares = _shares(piece._replace(rows=rows), logs, prior, families, n_jobs)
 
         def take(rows: Rows = rows, shares: Floats = shares) -> None:

@@ -76,7 +76,7 @@ class MultinomialModel(GenerativeModel, ABC):
 
     def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
         for start, part in super()._parts(rows):
-            yield start, part.without_zeros() if part.zeros and self._counts.impossible() else part
+            yield start, part.without_zeros() if self._counts.impossible() else part
 
 
 class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):

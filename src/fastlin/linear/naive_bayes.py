@@ -170,7 +170,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
         right, total = np.zeros(len(tried)), 0.0
         for segment in self._segments(corpus):
-            rows = segment.rows.without_zeros() if segment.rows.zeros else segment.rows
+            rows = segment.rows.without_zeros()
             weights = segment.weights if corpus.weighted else np.ones(len(rows))
             total += float(weights.sum())
             for place, alpha in enumerate(tried):

@@ -74,7 +74,7 @@ class Design:
         """Lay proved rows out; explicit zeros are left out. They may have no other features than those given."""
         if len(rows) > WIDEST:
             raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {WIDEST}")
-        rows = rows.without_zeros() if rows.zeros else rows
+        rows = rows.without_zeros()
         counts, rank = np.zeros(rows.n_columns, np.int64), np.zeros(rows.n_columns, np.int32)
         given = rows.indices[: rows.nnz]  # the arrays may be longer
         _tally(given, counts)
@@ -96,7 +96,7 @@ class Design:
 
 def tally(rows: Rows, counts: NDArray[np.int64]) -> None:
     """counts[j] += the number of rows that have feature j."""
-    rows = rows.without_zeros() if rows.zeros else rows
+    rows = rows.without_zeros()
     _tally(rows.indices[: rows.nnz], counts)
 
 

@@ -57,12 +57,14 @@ class Rows:
         return replace(self._like(matrix[:, columns]), n_columns=len(columns))
 
     def without_zeros(self) -> "Rows":
-        """A copy without explicit zeros."""
+        """The rows without explicit zeros: a copy, if they have any."""
+        if not self.zeros:
+            return self
         matrix = sp.csr_array(
             (self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns)
         )
         matrix.eliminate_zeros()
-        return self._like(matrix)
+        return replace(self._like(matrix), zeros=False)
 
     def _like(self, matrix: Any) -> "Rows":
         indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
