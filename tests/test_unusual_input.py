@@ -129,3 +129,11 @@ def test_rows_in_any_order_are_sorted(width, dtype):
     assert rows.values.dtype == dtype
     for mine, theirs in ((rows.indptr, X.indptr), (rows.indices, X.indices), (rows.values, X.data)):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_rows_lose_their_explicit_zeros_once():
+    rows = validation.as_rows(sparse.csr_array(([0.0, 2, 0], [0, 1, 2], [0, 2, 3]), (2, 3)))
+    without = rows.without_zeros()
+    assert rows.zeros
+    assert (without.zeros, without.nnz, without.indices.tolist(), without.indptr.tolist()) == (False, 1, [1], [0, 1, 1])
+    assert without.without_zeros() is without
