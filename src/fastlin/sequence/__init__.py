@@ -1,0 +1,1 @@
+"""Labels of sequences: hidden Markov models, maximum-entropy Markov models, conditional random fields, perceptrons."""

@@ -1,0 +1,300 @@
+"""What all models of sequences share: tokens in, potentials of a chain, inference in blocks, labels out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from fastlin import run, validation
+from fastlin.engine import passes
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.constraints import Constraints, as_allowed
+from fastlin.sequence.labels import Labels
+from fastlin.sequence.tokens import Attributes, Tokens, as_tokens
+
+
+class Potentials(NamedTuple):
+    """What a model says of some tokens: their scores [n, K] and, where it has them, what depends on the history.
+
+    `edges` and `offsets` are those of `Chain`.
+    """
+
+    scores: NDArray[np.float64]
+    edges: NDArray[np.float64] | None = None
+    offsets: NDArray[np.float64] | None = None
+
+
+Potential = Callable[[Tokens, int, int], Potentials]  # of the tokens start to stop
+
+
+class Block(NamedTuple):
+    """Sequences to infer together: the potentials of their tokens, and where among these each sequence starts."""
+
+    first: int
+    start: int
+    chain: Chain
+    potentials: Potentials
+    starts: NDArray[np.int64]
+
+    @property
+    def tokens(self) -> slice:
+        """Where the tokens are among all."""
+        return slice(self.start, self.start + int(self.starts[-1]))
+
+    @property
+    def sequences(self) -> slice:
+        """Where the sequences are among all."""
+        return slice(self.first, self.first + len(self.starts) - 1)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What every inference of the chain is called with."""
+        scores, edges, offsets = self.potentials
+        return {"scores": scores, "starts": self.starts, "edges": edges, "offsets": offsets, "n_jobs": 1}
+
+
+class SequenceModel(BaseEstimator, ABC):
+    """A model p(y | x) ∝ e^{s(x, y)} of the labels y of the tokens x of a sequence, where s is a sum along a chain.
+
+    A subclass has the parameters `features`, `constraints` and `n_jobs`, says its `_chain`, and either `_scores` (and
+    `_edges`) or all at once, `_potential`. Its `fit` works on a copy, which it becomes at the end.
+    """
+
+    features: Any
+    constraints: Any
+    n_jobs: int | None
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    attributes_: list[str] | None
+    features_: Any
+    _attributes: Attributes | None
+
+    # What a subclass says
+
+    @abstractmethod
+    def _chain(self) -> Chain:
+        """The scores of transitions, starts and ends, without constraints."""
+
+    def _scores(self, tokens: Tokens, start: int, stop: int) -> NDArray[np.float64]:
+        """The scores of the tokens start to stop, a new [stop − start, K]."""
+        raise NotImplementedError
+
+    def _edges(self, tokens: Tokens, start: int, stop: int) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Scores [stop − start, K, K] added to the transitions into the tokens."""
+        return None
+
+    def _potential(self) -> Potential:
+        """What makes the potentials of tokens, with the weights as they are now."""
+        return lambda tokens, start, stop: Potentials(
+            self._scores(tokens, start, stop), self._edges(tokens, start, stop)
+        )
+
+    # Inference
+
+    def predict(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[list[Any]]:
+        """The labels of the best path of each sequence; the first of `classes_` among equals.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            A sequence is a list of tokens: strings, lists of strings or dicts.
+        lengths : array of shape (n_sequences,), optional
+            How many tokens each sequence has; with a CSR.
+        allowed : list, optional
+            For each sequence None or a list that says of each token None (any label), a label, or a set of labels.
+
+        Returns
+        -------
+        list of lists of labels
+        """
+        return self._in_lists(*self._best(X, lengths, allowed))
+
+    def predict_marginals(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[NDArray[np.float64]]:
+        """p(y_t = k | x) for each sequence, [T, K], columns as `classes_`.
+
+        The parameters are those of `predict`.
+        """
+        tokens = self._tokens(X, lengths)
+        p = np.empty((tokens.n_tokens, len(self.classes_)))
+
+        def infer(block: Block) -> None:
+            p[block.tokens] = block.chain.marginals(**block.given)[0]
+
+        self._infer(tokens, allowed, infer)
+        return np.split(p, tokens.starts[1:-1]) if len(tokens) else []
+
+    def predict_nbest(
+        self, X: Any, n: int, *, lengths: Any = None, allowed: Any = None
+    ) -> list[list[tuple[list[Any], float]]]:
+        """The n best paths of each sequence, or as many as there are: (labels, log p(labels | x)), best first.
+
+        The other parameters are those of `predict`.
+        """
+        n = validation.whole_number("n", n, 1)
+        tokens = self._tokens(X, lengths)
+        names = self.classes_.tolist()
+
+        def infer(block: Block) -> list[list[tuple[list[Any], float]]]:
+            log_z = self._log_z(block)
+            found = block.chain.nbest(n=n, **block.given)
+            return [
+                [([names[code] for code in codes.tolist()], float(value - total)) for codes, value in paths]
+                for paths, total in zip(found, log_z, strict=True)
+            ]
+
+        return [paths for block in self._infer(tokens, allowed, infer) for paths in block]
+
+    def log_proba(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None) -> NDArray[np.float64]:
+        """log p(y | x) of each sequence; −∞ for labels that are unknown, or that the constraints do not allow.
+
+        Parameters
+        ----------
+        X, lengths, allowed
+            As for `predict`.
+        y : list of lists of labels, or with a CSR one array
+        """
+        tokens = self._tokens(X, lengths)
+        codes = self._codes(y, tokens)
+        unknown, codes = codes < 0, np.maximum(codes, 0)
+        values = np.empty(len(tokens))
+
+        def infer(block: Block) -> None:
+            found = block.chain.values(codes=codes[block.tokens], **block.given)
+            values[block.sequences] = found - self._log_z(block)
+
+        self._infer(tokens, allowed, infer)
+        values[np.searchsorted(tokens.starts, np.flatnonzero(unknown), side="right") - 1] = -np.inf
+        return values
+
+    def score(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None) -> float:
+        """The share of the tokens that get their label; one that is unknown is never got right.
+
+        The parameters are those of `log_proba`.
+        """
+        tokens, best = self._best(X, lengths, allowed)
+        if not tokens.n_tokens:
+            raise ValueError("X has no tokens: there is no accuracy")
+        return float(np.mean(best == self._codes(y, tokens)))
+
+    def _best(self, X: Any, lengths: Any, allowed: Any) -> tuple[Tokens, NDArray[np.int32]]:
+        """The tokens, and the code of each in the path that is predicted."""
+        tokens = self._tokens(X, lengths)
+        codes = np.empty(tokens.n_tokens, np.int32)
+
+        def infer(block: Block) -> None:
+            codes[block.tokens] = self._path(block)
+
+        self._infer(tokens, allowed, infer)
+        return tokens, codes
+
+    def _path(self, block: Block) -> NDArray[np.int32]:
+        """The codes predicted for a block."""
+        return block.chain.viterbi(**block.given)[0]
+
+    def _log_z(self, block: Block) -> NDArray[np.float64]:
+        """log Σ e^s over all the paths of each sequence of a block."""
+        return block.chain.marginals(**block.given)[1]
+
+    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
+        """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
+        validation.as_jobs(self.n_jobs)
+        rules = self._rules()
+        chain, potential = self._chain(), self._potential()
+        chain = chain if rules is None else rules.restrict(chain)
+        masks = as_allowed(allowed, tokens, self.classes_)
+
+        def work(first: int, last: int) -> Any:
+            start, stop = int(tokens.starts[first]), int(tokens.starts[last])
+            found = potential(tokens, start, stop)
+            if masks is not None:
+                found.scores[~masks[start:stop]] = -np.inf
+            return infer(Block(first, start, chain, found, tokens.starts[first : last + 1] - start))
+
+        with run.Workers(self.n_jobs) as workers:
+            return workers.map(work, self._blocks(tokens, chain))
+
+    def _blocks(self, tokens: Tokens, chain: Chain) -> Any:
+        """Cut sequences where the work of their tokens reaches a fixed amount, whatever the number of threads."""
+        K = chain.n_labels
+        return run.cuts(K * tokens.rows.indptr[tokens.starts] + K ** (chain.order + 1) * tokens.starts, 1)
+
+    def _rules(self) -> Constraints | None:
+        return Constraints.resolve(self.constraints, self.classes_)
+
+    # Reading
+
+    def _tokens(self, X: Any, lengths: Any) -> Tokens:
+        """Tokens to predict for."""
+        self._check_fitted()
+        if self.features_ is not None:
+            return self.features_.tokens(X, learn=False)
+        tokens = as_tokens(X, lengths, self._attributes, learn=False)
+        if tokens.rows.n_columns != self.n_features_in_:
+            width, name = tokens.rows.n_columns, type(self).__name__
+            raise ValueError(f"X has {width} features, but {name} expects {self.n_features_in_}")
+        return tokens
+
+    def _codes(self, y: Any, tokens: Tokens) -> NDArray[np.int32]:
+        """The codes of given labels; −1 for those unknown."""
+        return Labels(self.classes_).read(y, tokens)
+
+    def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+        """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
+        self.features_ = None if self.features is None else sklearn.clone(self.features)
+        if self.features_ is not None:
+            self._attributes = None
+            tokens: Tokens = self.features_.tokens(X, learn=True)
+            self.attributes_ = self.features_.get_feature_names_out().tolist()
+        else:
+            self._attributes = Attributes()
+            tokens = as_tokens(X, lengths, self._attributes, learn=True)
+            self.attributes_ = self._attributes.names or None
+        self.n_features_in_ = tokens.rows.n_columns
+        labels = Labels()
+        codes = labels.learn(y, tokens)
+        self.classes_ = labels.classes_
+        return tokens, codes
+
+    def _become(self, model: Self) -> Self:
+        """Take over all that a copy has learnt, at once: until then, nothing has changed."""
+        self.__dict__ = dict(model.__dict__)
+        return self
+
+    def _in_lists(self, tokens: Tokens, codes: NDArray[np.int32]) -> list[list[Any]]:
+        """Labels, sequence by sequence."""
+        labels, starts = self.classes_[codes].tolist(), tokens.starts.tolist()
+        return [labels[start:stop] for start, stop in zip(starts[:-1], starts[1:], strict=True)]
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            ways = "fit or partial_fit" if hasattr(self, "partial_fit") else "fit"
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call {ways} first")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
+    """Scores of the tokens start to stop, [stop − start, K], with C-contiguous weights [V, K]."""
+    rows, K = tokens.rows, weights.shape[1]
+    if weights.shape[0] != rows.n_columns:
+        raise ValueError(f"weights of {weights.shape[0]} features do not fit tokens of {rows.n_columns}")
+    scores = np.empty((stop - start, K))
+    indices, values = run.part(rows, start, stop, weights.dtype)
+    nothing, spare = np.zeros(K), np.empty(K, weights.dtype)
+    passes.forward(rows.indptr, indices, values, start, stop, weights, nothing, spare, scores)
+    return scores
