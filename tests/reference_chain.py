@@ -1,7 +1,7 @@
 """The naive twins of chains and CRFs: every path, one by one, and the sums over them.
 
-A path's score is s(y) = Σ_t S[t, y_t] + start[y_0] + Σ_{t≥1} A[history, y_t] + end[history], with a history of one label
-or two, of which the last but one may be K: there was none. −inf forbids.
+A path's score is s(y) = Σ_t S[t, y_t] + start[y_0] + Σ_{t≥1} A[history, y_t] + end[history], with a history of one
+label or two, of which the last but one may be K: there was none. −inf forbids.
 """
 
 import itertools
