@@ -3,6 +3,8 @@
 import numpy as np
 import pycrfsuite
 
+from sequence_support import items
+
 
 class Trained:
     """What CRFsuite learnt: its last loss and, to six decimals, its weights. Features are f0, f1, …, labels 0, 1, …"""
@@ -22,10 +24,17 @@ class Trained:
             transitions[int(one), int(other)] = weight
         return coef, transitions
 
+    def marginals(self, x, n_labels):
+        """p(y_t = k | x), [T, K]."""
+        self.tagger.set(pycrfsuite.ItemSequence(items(x)))
+        return np.array([[self.tagger.marginal(str(k), t) for k in range(n_labels)] for t in range(len(x))])
 
-def items(x):
-    """The non-zeros of a matrix [T, V] as dictionaries of features."""
-    return [{f"f{j}": float(row[j]) for j in np.flatnonzero(row)} for row in x]
+    def log_proba(self, x, codes):
+        self.tagger.set(pycrfsuite.ItemSequence(items(x)))
+        return np.log(self.tagger.probability([str(code) for code in codes]))
+
+    def predict(self, x):
+        return [int(label) for label in self.tagger.tag(pycrfsuite.ItemSequence(items(x)))]
 
 
 def train(X, y, path, **parameters):

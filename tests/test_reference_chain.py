@@ -7,6 +7,7 @@ import pytest
 
 from crfsuite_support import train
 from reference_chain import CRF, Paths, forward_backward, viterbi
+from sequence_support import problem
 from test_reference_logistic import derivative
 
 LAYOUTS = [{}, {"order": 2}, {"edges": (1, 2)}, {"weights": "dense"}, {"order": 2, "cutoff": 2}]
@@ -16,14 +17,6 @@ def chain(K, order, rng):
     end = (K,) if order == 1 else (K + 1, K)
     shapes = {"start": (K,), "transitions": (*end, K), "end": end}
     return SimpleNamespace(**{name: rng.normal(size=shape) for name, shape in shapes.items()})
-
-
-def problem(n_sequences=12, n_features=4, n_labels=3, seed=0):
-    """Counts that say something about their labels, which say something about the next."""
-    rng = np.random.default_rng(seed)
-    y = [rng.integers(0, n_labels, rng.integers(1, 5)) for _ in range(n_sequences)]
-    X = [rng.poisson(0.4 + 0.8 * (np.arange(n_features) == codes[:, None])).astype(float) for codes in y]
-    return X, y
 
 
 def test_paths_of_two_tokens_by_hand():
