@@ -21,6 +21,7 @@ ONCE = ("engine/cpu", "text/entries")  # no kernels: one build does
 KERNELS = (
     "ascent",
     "candidates",
+    "chain",
     "check",
     "columns",
     "conjunctions",
@@ -71,7 +72,7 @@ def extension(path: str) -> Extension:
         f"fastlin.{path.replace('/', '.')}",
         [str(PACKAGE / f"{path}.pyx")],
         include_dirs=[str(ENGINE)],
-        depends=[str(header) for header in PACKAGE.glob("*/*.[ph]*")],
+        depends=[str(header) for kind in ("pxd", "h") for header in PACKAGE.glob(f"*/*.{kind}")],
         extra_compile_args=FLAGS,
         extra_link_args=LINK,
     )

@@ -42,6 +42,7 @@ def _load(module: str) -> ModuleType:
 ISA = _choose()
 ascent = _load("ascent")
 candidates = _load("candidates")
+chain = _load("chain")
 check = _load("check")
 columns = _load("columns")
 conjunctions = _load("conjunctions")

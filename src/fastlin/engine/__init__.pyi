@@ -1,5 +1,6 @@
 from fastlin.engine import ascent as ascent
 from fastlin.engine import candidates as candidates
+from fastlin.engine import chain as chain
 from fastlin.engine import check as check
 from fastlin.engine import columns as columns
 from fastlin.engine import conjunctions as conjunctions

@@ -1,0 +1,241 @@
+"""Chains, a block of sequences a call: marginals, best paths, scores of given paths.
+
+The scores of a chain come as arrays with a vector's padding (see `chain.pxd`), those of tokens without:
+scores [n, K], edges [n, K, K], offsets [n, rows, K], of which an array of length 0 stands for none.
+"""
+
+cimport cython
+from libc.math cimport INFINITY, exp
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free, malloc
+
+from fastlin.engine.chain cimport LANES, Chain, Room, infer, reach, value_of, viterbi
+from fastlin.engine.nbest cimport Partials, n_best
+
+WIDTH = LANES
+
+
+cdef Chain chain_of(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
+                    const double[::1] end, double shift, Py_ssize_t K):
+    cdef Py_ssize_t P = start.shape[0]
+    return Chain(K, P, A.shape[0] // P, A.shape[0], &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], shift)
+
+
+cdef Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t s, most = 0
+    for s in range(first, last):
+        most = max(most, starts[s + 1] - starts[s])
+    return most
+
+
+cdef double* reserve(Py_ssize_t n) except NULL:
+    cdef double* numbers = <double*>malloc(max(n, 1) * sizeof(double))
+    if not numbers:
+        raise MemoryError
+    return numbers
+
+
+cdef void pad(const double* source, Py_ssize_t rows, Py_ssize_t K, Py_ssize_t P, double* target) noexcept nogil:
+    """Rows of K numbers as rows of P, filled up with −∞."""
+    cdef Py_ssize_t r, j
+    for r in range(rows):
+        for j in range(K):
+            target[r * P + j] = source[r * K + j]
+        for j in range(K, P):
+            target[r * P + j] = -INFINITY
+
+
+@cython.final
+cdef class Sequences:
+    """The scores of one sequence after the other, padded."""
+
+    cdef Chain chain
+    cdef double* S           # [T, P]
+    cdef double* padded      # [T, size]: offsets
+    cdef double* offsets     # the same, or NULL
+    cdef const double* edges
+    cdef const double[:, ::1] scores
+    cdef const double[:, :, ::1] all_edges, all_offsets
+
+    def __cinit__(self, const double[:, ::1] scores, const double[:, :, ::1] edges, const double[:, :, ::1] offsets):
+        self.scores, self.all_edges, self.all_offsets = scores, edges, offsets
+
+    cdef int prepare(self, Chain chain, Py_ssize_t longest) except -1:
+        self.chain = chain
+        self.S = reserve(longest * chain.P)
+        self.padded = reserve(longest * chain.size if self.all_offsets.shape[0] else 1)
+        return 0
+
+    def __dealloc__(self):
+        free(self.S)
+        free(self.padded)
+
+    cdef void take(self, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+        """The scores of the tokens start … stop − 1."""
+        cdef Py_ssize_t K = self.chain.K, P = self.chain.P
+        self.edges, self.offsets = NULL, NULL
+        if stop == start:
+            return
+        pad(&self.scores[start, 0], stop - start, K, P, self.S)
+        if self.all_edges.shape[0]:
+            self.edges = &self.all_edges[start, 0, 0]
+        if self.all_offsets.shape[0]:
+            pad(&self.all_offsets[start, 0, 0], (stop - start) * self.chain.rows, K, P, self.padded)
+            self.offsets = self.padded
+
+
+@cython.final
+cdef class Rooms:
+    """Memory for the sums over the paths of one sequence."""
+
+    cdef Room room
+
+    def __cinit__(self, Py_ssize_t T, Py_ssize_t P, Py_ssize_t size, bint offsets, bint edges):
+        self.room.p = reserve(T * P)
+        self.room.alpha = reserve(T * size)
+        self.room.V = reserve((T + 1) * P)
+        self.room.beta = reserve(2 * size)
+        self.room.z = reserve(T + 1)
+        self.room.factors = reserve(T * size) if offsets else NULL
+        self.room.steps = reserve(T * P * P) if edges else NULL
+        self.room.Q = <double*>calloc(size * P, sizeof(double))
+        if not self.room.Q:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.room.p)
+        free(self.room.alpha)
+        free(self.room.V)
+        free(self.room.beta)
+        free(self.room.z)
+        free(self.room.factors)
+        free(self.room.steps)
+        free(self.room.Q)
+
+
+cdef void count_ends(const Chain* chain, const Room* room, Py_ssize_t T, double log_z, double[::1] starts,
+                     double[::1] ends) noexcept nogil:
+    """Add the marginals of the first label and of the last state."""
+    cdef Py_ssize_t j, c
+    cdef double top = -INFINITY, share, total = 0
+    cdef const double* alpha = room.alpha + (T - 1) * chain.size
+    for j in range(chain.P):
+        starts[j] += room.p[j]
+    for c in range(chain.size):
+        top = chain.end[c] if chain.end[c] > top else top
+    for c in range(chain.size):
+        share = exp(alpha[c] + chain.end[c] - log_z) if room.logs else alpha[c] * exp(chain.end[c] - top)
+        total += share
+    for c in range(chain.size):
+        share = exp(alpha[c] + chain.end[c] - log_z) if room.logs else alpha[c] * exp(chain.end[c] - top)
+        ends[c] += share / total
+
+
+def marginals(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
+              const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+              const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
+              double[:, ::1] p, double[::1] log_z, double[::1] first_labels, double[:, ::1] counts,
+              double[::1] last_states):
+    """p[t, k] of the tokens of the sequences first … last − 1, and their log Z, −∞ where there is no path.
+
+    Where `counts` [size, P] has rows, it and `first_labels` [P], `last_states` [size] receive the expected numbers of
+    transitions, first labels and last states of these sequences.
+    """
+    cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_ = longest(starts, first, last)
+    cdef Sequences sequences = Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(start, A, M, MT, end, shift, K)
+    cdef Rooms rooms = Rooms(longest_, chain.P, chain.size, offsets.shape[0] > 0, edges.shape[0] > 0)
+    cdef bint counting = counts.shape[0] > 0
+    cdef double* counted = &counts[0, 0] if counting else NULL
+    cdef double* pairs = NULL
+    sequences.prepare(chain, longest_)
+    try:
+        if counting and edges.shape[0] > 0:
+            pairs = reserve(longest_ * K * K)
+        with nogil:
+            for s in range(first, last):
+                begin, T = starts[s], starts[s + 1] - starts[s]
+                sequences.take(begin, begin + T)
+                rooms.room.S = sequences.S
+                log_z[s] = infer(&chain, &rooms.room, T, sequences.edges, sequences.offsets, counted, pairs)
+                if log_z[s] == -INFINITY:
+                    continue
+                for t in range(T):
+                    for j in range(K):
+                        p[begin + t, j] = rooms.room.p[t * chain.P + j]
+                if counting and T > 0:
+                    count_ends(&chain, &rooms.room, T, log_z[s], first_labels, last_states)
+            if counting:
+                for t in range(chain.size):
+                    for j in range(chain.P):
+                        counts[t, j] += rooms.room.Q[t * chain.P + j] * M[t, j]
+    finally:
+        free(pairs)
+
+
+def best(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
+         const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+         const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
+         int32_t[::1] y, double[::1] values):
+    """The best path y of every sequence first … last − 1, and its score, −∞ where there is none."""
+    cdef Py_ssize_t s, begin, T, longest_ = longest(starts, first, last)
+    cdef Sequences sequences = Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(start, A, M, MT, end, shift, scores.shape[1])
+    cdef double* numbers = NULL
+    cdef int32_t* back = NULL
+    sequences.prepare(chain, longest_)
+    try:
+        numbers = reserve(3 * chain.size)
+        back = <int32_t*>reserve((longest_ * chain.size + 1) // 2)
+        with nogil:
+            for s in range(first, last):
+                begin, T = starts[s], starts[s + 1] - starts[s]
+                sequences.take(begin, begin + T)
+                values[s] = viterbi(&chain, T, sequences.S, sequences.edges, sequences.offsets, numbers,
+                                    numbers + 2 * chain.size, back, &y[begin] if T > 0 else NULL)
+    finally:
+        free(numbers)
+        free(back)
+
+
+def several(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
+            const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+            const double[:, :, ::1] offsets, int32_t[:, ::1] paths, double[::1] values):
+    """The n best paths [n, T] of one sequence that has all the scores; returns how many there are."""
+    cdef Py_ssize_t T = scores.shape[0], found = 0
+    cdef Sequences sequences = Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(start, A, M, MT, end, shift, scores.shape[1])
+    cdef Partials partials = Partials(NULL, NULL, 0, 0, 0)
+    cdef double* reached = NULL
+    sequences.prepare(chain, T)
+    try:
+        reached = reserve((T + 1) * chain.size)
+        with nogil:
+            sequences.take(0, T)
+            reach(&chain, T, sequences.S, sequences.edges, sequences.offsets, reached, reached + T * chain.size, NULL)
+            found = n_best(&chain, &partials, T, sequences.S, sequences.edges, sequences.offsets, reached,
+                           values.shape[0], &paths[0, 0], &values[0])
+    finally:
+        free(reached)
+        free(partials.all_)
+        free(partials.heap)
+    if found < 0:
+        raise MemoryError
+    return found
+
+
+def values(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
+           const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+           const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
+           const int32_t[::1] y, double[::1] found):
+    """s(y) of every sequence first … last − 1."""
+    cdef Py_ssize_t s, begin, T
+    cdef Sequences sequences = Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(start, A, M, MT, end, shift, scores.shape[1])
+    sequences.prepare(chain, longest(starts, first, last))
+    with nogil:
+        for s in range(first, last):
+            begin, T = starts[s], starts[s + 1] - starts[s]
+            sequences.take(begin, begin + T)
+            found[s] = value_of(&chain, sequences.S, T, sequences.edges, sequences.offsets,
+                                &y[begin] if T > 0 else NULL)

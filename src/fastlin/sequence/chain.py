@@ -1,0 +1,197 @@
+"""What a model says of the labels of a sequence, and what follows: the best paths, sums over all paths, marginals.
+
+    s(y) = Σ_t S[t, y_t] + start[y_0] + Σ_{t≥1} A[history, y_t] + end[history]
+
+Scores are logarithmic, and −∞ forbids. Sequences go to the kernels in blocks of bounded work, which threads share; sums
+over blocks are taken in their order, so that nothing depends on the number of threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.engine import chain as kernels
+
+Floats = NDArray[np.float64]
+Path = tuple[NDArray[np.int32], float]
+NOTHING = np.empty((0, 0, 0))
+
+
+class Expected(NamedTuple):
+    """Sums over sequences of what is expected under p(y | x)."""
+
+    marginals: Floats  # [n_tokens, K]
+    log_z: Floats  # [n_sequences]
+    starts: Floats  # [K]: first labels
+    transitions: Floats  # of the shape of the chain's
+    ends: Floats  # of the shape of the chain's
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The scores of paths that do not depend on the tokens.
+
+    With order 2 a history is (last but one, last), and K stands for the label before the first. `edges` [n_tokens, K, K]
+    of the methods are added to the transitions into a token (order 1), `offsets` [n_tokens, K] or [n_tokens, K + 1, K]
+    to those out of a history into a token. Both are unused at the first token of a sequence.
+    """
+
+    start: Floats  # [K]
+    transitions: Floats  # [K, K] (from, to), or [K + 1, K, K]
+    end: Floats  # [K], or [K + 1, K]
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.start)
+
+    @property
+    def order(self) -> int:
+        return self.transitions.ndim - 1
+
+    def viterbi(
+        self, scores: Floats, starts: NDArray[np.int64], *, edges: Any = None, offsets: Any = None,
+        n_jobs: int | None = None,
+    ) -> tuple[NDArray[np.int32], Floats]:  # fmt: skip
+        """The best path of every sequence, as the labels of all tokens, and its score.
+
+        Of paths that are equally good, the one with the lowest last label, then the lowest last but one, and so on.
+        """
+        labels, values = np.empty(len(scores), np.int32), np.empty(len(starts) - 1)
+        given = self._given(scores, edges, offsets)
+
+        def work(first: int, last: int) -> None:
+            kernels.best(*self._padded, *given, starts, first, last, labels, values)
+
+        self._run(work, starts, n_jobs)
+        _refuse_impossible(values)
+        return labels, values
+
+    def marginals(
+        self, scores: Floats, starts: NDArray[np.int64], *, edges: Any = None, offsets: Any = None,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats]:  # fmt: skip
+        """p(y_t = k | x) of every token, and log Z = log Σ_y e^{s(y)} of every sequence."""
+        found = self._sum(scores, starts, edges, offsets, n_jobs, counting=False)
+        return found.marginals, found.log_z
+
+    def expected(
+        self, scores: Floats, starts: NDArray[np.int64], *, edges: Any = None, offsets: Any = None,
+        n_jobs: int | None = None,
+    ) -> Expected:  # fmt: skip
+        """The same, with the expected numbers of first labels, of transitions and of last histories."""
+        return self._sum(scores, starts, edges, offsets, n_jobs, counting=True)
+
+    def nbest(
+        self, scores: Floats, starts: NDArray[np.int64], n: int, *, edges: Any = None, offsets: Any = None,
+        n_jobs: int | None = None,
+    ) -> list[list[Path]]:  # fmt: skip
+        """The n best paths of every sequence with their scores, best first; all, if there are fewer."""
+        found: list[list[Path]] = [[]] * (len(starts) - 1)
+        whole = self._given(scores, edges, offsets)
+
+        def work(first: int, last: int) -> None:
+            for place in range(first, last):
+                start, stop = int(starts[place]), int(starts[place + 1])
+                if start == stop:
+                    found[place] = [(np.empty(0, np.int32), 0.0)]
+                    continue
+                room = _as_many(n, self.n_labels, stop - start)
+                paths, values = np.empty((room, stop - start), np.int32), np.empty(room)
+                own = [array[start:stop] if len(array) else array for array in whole]
+                made = kernels.several(*self._padded, *own, paths, values)
+                found[place] = [(path.copy(), float(value)) for path, value in zip(paths[:made], values, strict=False)]
+
+        self._run(work, starts, n_jobs)
+        _refuse_impossible(np.array([0.0 if paths else -np.inf for paths in found]))
+        return found
+
+    def values(
+        self, scores: Floats, starts: NDArray[np.int64], labels: NDArray[np.int32], *, edges: Any = None,
+        offsets: Any = None, n_jobs: int | None = None,
+    ) -> Floats:  # fmt: skip
+        """s(y) of one path of every sequence."""
+        values = np.empty(len(starts) - 1)
+        given = self._given(scores, edges, offsets)
+
+        def work(first: int, last: int) -> None:
+            kernels.values(*self._padded, *given, starts, first, last, labels, values)
+
+        self._run(work, starts, n_jobs)
+        return values
+
+    # Parts
+
+    def _sum(
+        self, scores: Floats, starts: NDArray[np.int64], edges: Any, offsets: Any, n_jobs: int | None, counting: bool
+    ) -> Expected:
+        p, log_z = np.empty(scores.shape), np.empty(len(starts) - 1)
+        given = self._given(scores, edges, offsets)
+        size, P = len(self._padded[1]), len(self._padded[0])
+
+        def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
+            counts = np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
+            kernels.marginals(*self._padded, *given, starts, first, last, p, log_z, *counts)
+            return counts
+
+        found = self._run(work, starts, n_jobs)
+        _refuse_impossible(log_z)
+        first, counts, ends = np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
+        for part in found:
+            first += part[0]
+            counts += part[1]
+            ends += part[2]
+        K, rows = self.n_labels, size // P
+        transitions = counts.reshape(rows, P, P)[:, :K, :K] if counting else np.empty(0)
+        if self.order == 1 and counting:
+            transitions = transitions[0]
+        last = ends.reshape(rows, P)[:, :K]
+        return Expected(p, log_z, first[:K], transitions, last[0] if self.order == 1 else last)
+
+    def _given(self, scores: Floats, edges: Any, offsets: Any) -> tuple[Floats, Floats, Floats]:
+        """Scores, edges and offsets as the kernels take them."""
+        if edges is not None and self.order > 1:
+            raise ValueError("edges belong to chains of order 1")
+        if offsets is not None:
+            offsets = offsets.reshape(len(scores), 1 if self.order == 1 else self.n_labels + 1, self.n_labels)
+        return scores, NOTHING if edges is None else edges, NOTHING if offsets is None else offsets
+
+    def _run(self, work: Callable[[int, int], Any], starts: NDArray[np.int64], n_jobs: int | None) -> list[Any]:
+        with run.Workers(n_jobs) as workers:
+            return workers.map(work, self.cuts(starts))
+
+    def cuts(self, starts: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """The sequences in blocks of bounded work."""
+        return list(run.cuts(starts, self._padded[1].size))
+
+    @cached_property
+    def _padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
+        """start [P], A [size, P], M [size, P], Mᵀ [P, P], end [size] and the shift of `engine/chain.pxd`."""
+        K = self.n_labels
+        P = -(-K // kernels.WIDTH) * kernels.WIDTH
+        rows = 1 if self.order == 1 else K + 1
+        start, end = np.full(P, -np.inf), np.full((rows, P), -np.inf)
+        A = np.full((rows, P, P), -np.inf)
+        start[:K], end[:, :K], A[:, :K, :K] = self.start, self.end, self.transitions
+        A = A.reshape(rows * P, P)
+        top = float(A.max())
+        shift = top if top > -np.inf else 0.0
+        M = np.exp(A - shift)
+        turned = np.ascontiguousarray(M.T) if rows == 1 else np.zeros((1, 1))
+        return start, A, M, turned, end.reshape(-1), shift
+
+
+def _as_many(n: int, n_labels: int, length: int) -> int:
+    """n, but no more than there are paths."""
+    return n if length * np.log2(n_labels) > 62 else min(n, n_labels**length)
+
+
+def _refuse_impossible(values: Floats) -> None:
+    """Every sequence has a path."""
+    wrong = np.flatnonzero(values == -np.inf)
+    if len(wrong):
+        raise ValueError(f"sequence {wrong[0]}: the constraints allow no path")
