@@ -67,8 +67,8 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
     "TfidfVectorizer": (*TERMS, "idf_"),
 }
 # from the top: a module may import from its own room and from those below it
-LAYERS = ["__main__", "cli", "demo", "__init__", "inspect", "select", "cluster", "linear", "optim", "losses", "text"]
-LAYERS += ["data", "store", "run", "validation", "engine"]
+LAYERS = ["__main__", "cli", "demo", "__init__", "sequence", "inspect", "select", "cluster", "linear", "optim"]
+LAYERS += ["losses", "text", "data", "store", "run", "validation", "engine"]
 MODELS = """
 import sys
 import numpy as np

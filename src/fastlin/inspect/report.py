@@ -49,6 +49,7 @@ class Report:
     log_loss: float | None  # −log p(true label), the mean; None without probabilities
     calibration_error: float | None  # Σ_b n_b/n · |accuracy_b − confidence_b|
     calibration: tuple[Bin, ...]
+    unit: str = "documents"  # what is counted
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types."""
@@ -60,7 +61,7 @@ class Report:
         if self.log_loss is not None:
             lines[0] += f", log loss {self.log_loss:.4f}, calibration error {self.calibration_error:.4f}"
         width = max(5, *(len(str(one.label)) for one in self.labels))
-        lines += ["", f"{'label':<{width}}  precision  recall      F1  documents  predicted"]
+        lines += ["", f"{'label':<{width}}  precision  recall      F1  {self.unit:>9}  predicted"]
         lines += [
             f"{one.label!s:<{width}}  {one.precision:>9.4f}  {one.recall:.4f}  {one.f1:.4f}"
             f"  {one.documents:>9,}  {one.predicted:>9,}"
@@ -68,7 +69,7 @@ class Report:
         ]
         lines += ["", *(self._matrix(width) if len(self.labels) <= MATRIX else self._pairs(width))]
         if self.calibration:
-            lines += ["", "probability  documents    mean  accuracy"]
+            lines += ["", f"probability  {self.unit:>9}    mean  accuracy"]
             lines += [
                 f"{one.low:>5.1f}–{one.high:<5.1f}  {one.documents:>9,}  {one.confidence:.4f}    {one.accuracy:.4f}"
                 for one in self.calibration
@@ -92,7 +93,7 @@ class Report:
 
     def _pairs(self, width: int) -> list[str]:
         wrong = [entry for entry in self.confusion if entry[0] != entry[1]]
-        lines = [f"{'is':<{width}}  {'taken for':<{width}}  documents"]
+        lines = [f"{'is':<{width}}  {'taken for':<{width}}  {self.unit:>9}"]
         lines += [f"{true!s:<{width}}  {predicted!s:<{width}}  {count:>9,}" for true, predicted, count in wrong[:SHOWN]]
         return lines if wrong else ["nothing was taken for something else"]
 
@@ -142,9 +143,12 @@ class Tally:
     ----------
     classes : sequence of labels, optional
         The columns of the probabilities that will be added.
+    unit : str
+        What the report calls those that it counts.
     """
 
-    def __init__(self, classes: Any = None) -> None:
+    def __init__(self, classes: Any = None, unit: str = "documents") -> None:
+        self._unit = unit
         self._classes: list[Any] = [] if classes is None else _plain(classes)
         self._place = {label: place for place, label in enumerate(self._classes)}
         self._pairs: Counter[tuple[Hashable, Hashable]] = Counter()
@@ -164,7 +168,7 @@ class Tally:
         """The figures of all that was added."""
         n = self._pairs.total()
         if not n:
-            raise ValueError("there is nothing to report on: no document was given")
+            raise ValueError(f"there is nothing to report on: there are no {self._unit}")
         true: Counter[Any] = Counter()
         guessed: Counter[Any] = Counter()
         for (own, other), count in self._pairs.items():
@@ -187,6 +191,7 @@ class Tally:
             self._loss / self._judged if self._judged else None,
             float(np.abs(right - confidence).sum() / self._judged) if self._judged else None,
             calibration,
+            self._unit,
         )
 
     def _judge(self, true: list[Any], guessed: list[Any], probabilities: NDArray[np.float64]) -> None:
