@@ -17,9 +17,10 @@ from setuptools.errors import CompileError
 
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
-ONCE = ("engine/cpu", "text/entries")  # no kernels: one build does
+ONCE = ("engine/cpu", "sequence/attributes", "text/entries")  # no kernels: one build does
 KERNELS = (
     "ascent",
+    "beam",
     "candidates",
     "chain",
     "check",
@@ -31,6 +32,7 @@ KERNELS = (
     "gains",
     "layout",
     "likelihood",
+    "local",
     "means",
     "online",
     "pairs",

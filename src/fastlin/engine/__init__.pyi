@@ -1,4 +1,5 @@
 from fastlin.engine import ascent as ascent
+from fastlin.engine import beam as beam
 from fastlin.engine import candidates as candidates
 from fastlin.engine import chain as chain
 from fastlin.engine import check as check
@@ -11,6 +12,7 @@ from fastlin.engine import expectation as expectation
 from fastlin.engine import gains as gains
 from fastlin.engine import layout as layout
 from fastlin.engine import likelihood as likelihood
+from fastlin.engine import local as local
 from fastlin.engine import means as means
 from fastlin.engine import online as online
 from fastlin.engine import pairs as pairs
