@@ -86,7 +86,8 @@ def forward_backward(chain, scores):
     for t in reversed(range(T - 1)):
         beta[t] = _columns((beta[t + 1] + scores[t + 1])[:, None] + chain.transitions.T)
     log_z = log_sum(alpha[-1] + beta[-1])
-    return np.exp(alpha + beta - log_z), log_z
+    p = np.exp(alpha + beta - log_z)
+    return p / p.sum(axis=1, keepdims=True), log_z  # α and β of a long chain have lost digits
 
 
 def _columns(terms):

@@ -204,7 +204,8 @@ cdef inline bint forbidden(const Chain* chain, const Room* room, Py_ssize_t t, P
     return h != chain.K if t == 0 else h == chain.K or room.S[(t - 1) * chain.P + h] == -INFINITY
 
 
-cdef inline void retreat(const Chain* chain, Room* room, Py_ssize_t t, const double* v, double* on_edges) noexcept nogil:
+cdef inline void retreat(const Chain* chain, Room* room, Py_ssize_t t, const double* v,
+                         double* on_edges) noexcept nogil:
     """β_{t−1}, but for the factors of offsets, state by state, and Σ α vᵀ of order 2 or the pairs of labels at t."""
     cdef Py_ssize_t h, i, j, c, K = chain.K, P = chain.P
     cdef const double* M = chain.M
@@ -306,63 +307,91 @@ cdef inline double link(const Chain* chain, const Room* room, Py_ssize_t t, Py_s
     return score
 
 
+cdef inline double settle(double* x, Py_ssize_t n) noexcept nogil:
+    """Take the maximum out of logarithms, and return it: what is left does not lose digits to a long chain."""
+    cdef double top = top_of(x, n)
+    cdef Py_ssize_t c
+    if top > -INFINITY:
+        for c in range(n):
+            x[c] -= top
+    return top
+
+
+cdef inline double forward_in_logs(const Chain* chain, Room* room, Py_ssize_t T, const double* edges,
+                                   const double* offsets) noexcept nogil:
+    """log α, the largest of each token 0; returns log Z."""
+    cdef Py_ssize_t t, h, i, j, c, d, P = chain.P, size = chain.size
+    cdef double log_z = 0, top, score
+    cdef double* alpha = room.alpha
+    for c in range(T * size):
+        alpha[c] = -INFINITY
+    for j in range(chain.K):
+        alpha[(chain.rows - 1) * P + j] = room.S[j] + chain.start[j]
+    for t in range(T):
+        if t > 0:
+            for h in range(chain.rows):
+                for i in range(chain.K):
+                    c = h * P + i
+                    if alpha[(t - 1) * size + c] == -INFINITY:
+                        continue
+                    for j in range(chain.K):
+                        d = t * size + onward(chain, i) + j
+                        score = link(chain, room, t, c, i, j, edges, offsets) + room.S[t * P + j]
+                        alpha[d] = add_logs(alpha[d], alpha[(t - 1) * size + c] + score)
+        room.z[t] = settle(alpha + t * size, size)
+        log_z += room.z[t]
+    top = -INFINITY
+    for c in range(size):
+        top = add_logs(top, alpha[(T - 1) * size + c] + chain.end[c])
+    return log_z + top
+
+
 cdef inline double in_logs(const Chain* chain, Room* room, Py_ssize_t T, const double* edges, const double* offsets,
                            double* counts, double* on_edges) noexcept nogil:
     """What `forward` and `backward` do, with logarithms of α and β; returns log Z, −∞ where there is no path.
 
     Expected transitions go to `counts` [size, P] at once, if that is not NULL.
     """
-    cdef Py_ssize_t t, h, i, j, c, d, K = chain.K, P = chain.P, size = chain.size
-    cdef double log_z = -INFINITY, score, share
-    cdef double* alpha = room.alpha
+    cdef Py_ssize_t t, h, i, j, c, K = chain.K, P = chain.P, size = chain.size
+    cdef double log_z = forward_in_logs(chain, room, T, edges, offsets), score, share, base
+    cdef double* alpha
     cdef double* beta = room.beta
     cdef double* after = room.beta + size
-    cdef double* S = room.S
-    for c in range(T * size):
-        alpha[c] = -INFINITY
-    for j in range(K):
-        alpha[(chain.rows - 1) * P + j] = S[j] + chain.start[j]
-    for t in range(1, T):
-        for h in range(chain.rows):
-            for i in range(K):
-                c = h * P + i
-                if alpha[(t - 1) * size + c] == -INFINITY:
-                    continue
-                for j in range(K):
-                    d = t * size + onward(chain, i) + j
-                    score = link(chain, room, t, c, i, j, edges, offsets) + S[t * P + j]
-                    alpha[d] = add_logs(alpha[d], alpha[(t - 1) * size + c] + score)
-    for c in range(size):
-        beta[c] = chain.end[c]
-        log_z = add_logs(log_z, alpha[(T - 1) * size + c] + chain.end[c])
-    if log_z == -INFINITY:
+    cdef double* p
+    if not log_z > -INFINITY:
         return log_z
     if on_edges:
         memset(on_edges, 0, T * K * K * sizeof(double))
+    for c in range(size):
+        beta[c] = chain.end[c]
     for t in range(T - 1, -1, -1):
-        for j in range(P):
-            room.p[t * P + j] = 0
+        alpha, p, base = room.alpha + t * size, room.p + t * P, -INFINITY
+        for c in range(size):
+            base = add_logs(base, alpha[c] + beta[c])
+        memset(p, 0, P * sizeof(double))
         for h in range(chain.rows):
             for j in range(K):
-                c = h * P + j
-                room.p[t * P + j] += exp(alpha[t * size + c] + beta[c] - log_z)
+                p[j] += exp(alpha[h * P + j] + beta[h * P + j] - base)
         if t == 0:
             break
+        base += room.z[t]
         for c in range(size):
             after[c], beta[c] = beta[c], -INFINITY
         for h in range(chain.rows):
             for i in range(K):
                 c = h * P + i
-                if alpha[(t - 1) * size + c] == -INFINITY:
+                if alpha[c - size] == -INFINITY:
                     continue
                 for j in range(K):
-                    score = link(chain, room, t, c, i, j, edges, offsets) + S[t * P + j] + after[onward(chain, i) + j]
+                    score = link(chain, room, t, c, i, j, edges, offsets) + room.S[t * P + j]
+                    score += after[onward(chain, i) + j]
                     beta[c] = add_logs(beta[c], score)
-                    share = exp(alpha[(t - 1) * size + c] + score - log_z)
+                    share = exp(alpha[c - size] + score - base)
                     if counts:
                         counts[c * P + j] += share
                     if on_edges:
                         on_edges[(t * K + i) * K + j] += share
+        settle(beta, size)
     return log_z
 
 

@@ -113,22 +113,20 @@ cdef class Rooms:
         free(self.room.Q)
 
 
-cdef void count_ends(const Chain* chain, const Room* room, Py_ssize_t T, double log_z, double[::1] starts,
-                     double[::1] ends) noexcept nogil:
+cdef void count_ends(const Chain* chain, Room* room, Py_ssize_t T, double[::1] starts, double[::1] ends) noexcept nogil:
     """Add the marginals of the first label and of the last state."""
     cdef Py_ssize_t j, c
-    cdef double top = -INFINITY, share, total = 0
+    cdef double top = -INFINITY, total = 0
     cdef const double* alpha = room.alpha + (T - 1) * chain.size
     for j in range(chain.P):
         starts[j] += room.p[j]
     for c in range(chain.size):
-        top = chain.end[c] if chain.end[c] > top else top
+        top = max(top, chain.end[c] + (alpha[c] if room.logs else 0.0))
     for c in range(chain.size):
-        share = exp(alpha[c] + chain.end[c] - log_z) if room.logs else alpha[c] * exp(chain.end[c] - top)
-        total += share
+        room.beta[c] = exp(chain.end[c] - top + alpha[c]) if room.logs else alpha[c] * exp(chain.end[c] - top)
+        total += room.beta[c]
     for c in range(chain.size):
-        share = exp(alpha[c] + chain.end[c] - log_z) if room.logs else alpha[c] * exp(chain.end[c] - top)
-        ends[c] += share / total
+        ends[c] += room.beta[c] / total
 
 
 def marginals(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
@@ -164,7 +162,7 @@ def marginals(const double[::1] start, const double[:, ::1] A, const double[:, :
                     for j in range(K):
                         p[begin + t, j] = rooms.room.p[t * chain.P + j]
                 if counting and T > 0:
-                    count_ends(&chain, &rooms.room, T, log_z[s], first_labels, last_states)
+                    count_ends(&chain, &rooms.room, T, first_labels, last_states)
             if counting:
                 for t in range(chain.size):
                     for j in range(chain.P):
