@@ -13,9 +13,8 @@ from sklearn.exceptions import NotFittedError
 from fastlin import run, validation
 from fastlin.engine import passes
 from fastlin.sequence.chain import Chain
-from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.labels import Labels
-from fastlin.sequence.tokens import Attributes, Tokens, as_tokens
+from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
 
 class Potentials(NamedTuple):
@@ -71,7 +70,6 @@ class SequenceModel(BaseEstimator, ABC):
 
     classes_: NDArray[Any]
     n_features_in_: int
-    attributes_: list[str] | None
     features_: Any
     _attributes: Attributes | None
 
@@ -113,7 +111,8 @@ class SequenceModel(BaseEstimator, ABC):
         -------
         list of lists of labels
         """
-        return self._in_lists(*self._best(X, lengths, allowed))
+        tokens, codes = self._best(X, lengths, allowed)
+        return Labels(self.classes_).lists(codes, tokens.starts)
 
     def predict_marginals(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[NDArray[np.float64]]:
         """p(y_t = k | x) for each sequence, [T, K], columns as `classes_`.
@@ -204,10 +203,13 @@ class SequenceModel(BaseEstimator, ABC):
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
         validation.as_jobs(self.n_jobs)
-        rules = self._rules()
-        chain, potential = self._chain(), self._potential()
-        chain = chain if rules is None else rules.restrict(chain)
-        masks = as_allowed(allowed, tokens, self.classes_)
+        chain, potential, masks = self._chain(), self._potential(), None
+        if self.constraints is not None or allowed is not None:
+            from fastlin.sequence.constraints import Constraints, as_allowed
+
+            rules = Constraints.resolve(self.constraints, self.classes_)
+            chain = chain if rules is None else rules.restrict(chain)
+            masks = as_allowed(allowed, tokens, self.classes_)
 
         def work(first: int, last: int) -> Any:
             start, stop = int(tokens.starts[first]), int(tokens.starts[last])
@@ -224,52 +226,49 @@ class SequenceModel(BaseEstimator, ABC):
         K = chain.n_labels
         return run.cuts(K * tokens.rows.indptr[tokens.starts] + K ** (chain.order + 1) * tokens.starts, 1)
 
-    def _rules(self) -> Constraints | None:
-        return Constraints.resolve(self.constraints, self.classes_)
-
     # Reading
+
+    @property
+    def attributes_(self) -> list[str] | None:
+        """The names of the features in the order of the columns; None where X was a matrix."""
+        self._check_fitted()
+        if self.features_ is not None:
+            return self.features_.get_feature_names_out().tolist()
+        return None if self._attributes is None else self._attributes.names
 
     def _tokens(self, X: Any, lengths: Any) -> Tokens:
         """Tokens to predict for."""
         self._check_fitted()
-        if self.features_ is not None:
+        if self.features_ is not None and not is_matrix(X):
+            refuse_lengths(lengths)
             return self.features_.tokens(X, learn=False)
-        tokens = as_tokens(X, lengths, self._attributes, learn=False)
-        if tokens.rows.n_columns != self.n_features_in_:
-            width, name = tokens.rows.n_columns, type(self).__name__
-            raise ValueError(f"X has {width} features, but {name} expects {self.n_features_in_}")
-        return tokens
+        return as_tokens(X, lengths, self._attributes, learn=False, n_columns=self.n_features_in_)
 
     def _codes(self, y: Any, tokens: Tokens) -> NDArray[np.int32]:
         """The codes of given labels; −1 for those unknown."""
-        return Labels(self.classes_).read(y, tokens)
+        return Labels(self.classes_).codes(y, tokens, unseen=-1)
 
     def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
-        self.features_ = None if self.features is None else sklearn.clone(self.features)
-        if self.features_ is not None:
-            self._attributes = None
+        self.features_ = self._attributes = None
+        if self.features is not None and not is_matrix(X):
+            refuse_lengths(lengths)
+            self.features_ = sklearn.clone(self.features)
             tokens: Tokens = self.features_.tokens(X, learn=True)
-            self.attributes_ = self.features_.get_feature_names_out().tolist()
         else:
-            self._attributes = Attributes()
+            self._attributes = None if is_matrix(X) else Attributes()
             tokens = as_tokens(X, lengths, self._attributes, learn=True)
-            self.attributes_ = self._attributes.names or None
-        self.n_features_in_ = tokens.rows.n_columns
+        if not len(tokens):
+            raise ValueError("X holds no sequence to learn from")
         labels = Labels()
         codes = labels.learn(y, tokens)
-        self.classes_ = labels.classes_
+        self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
         return tokens, codes
 
     def _become(self, model: Self) -> Self:
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
         self.__dict__ = dict(model.__dict__)
         return self
-
-    def _in_lists(self, tokens: Tokens, codes: NDArray[np.int32]) -> list[list[Any]]:
-        """Labels, sequence by sequence."""
-        labels, starts = self.classes_[codes].tolist(), tokens.starts.tolist()
-        return [labels[start:stop] for start, stop in zip(starts[:-1], starts[1:], strict=True)]
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -288,13 +287,19 @@ class SequenceModel(BaseEstimator, ABC):
         return tags
 
 
+def refuse_lengths(lengths: Any) -> None:
+    """Sequences that templates read are lists, which have lengths of their own."""
+    if lengths is not None:
+        raise TypeError("lengths belong to a matrix of tokens; sequences of tokens have lengths of their own")
+
+
 def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
     """Scores of the tokens start to stop, [stop − start, K], with C-contiguous weights [V, K]."""
     rows, K = tokens.rows, weights.shape[1]
     if weights.shape[0] != rows.n_columns:
         raise ValueError(f"weights of {weights.shape[0]} features do not fit tokens of {rows.n_columns}")
     scores = np.empty((stop - start, K))
-    indices, values = run.part(rows, start, stop, weights.dtype)
+    block = slice(rows.indptr[start], rows.indptr[stop])
     nothing, spare = np.zeros(K), np.empty(K, weights.dtype)
-    passes.forward(rows.indptr, indices, values, start, stop, weights, nothing, spare, scores)
+    passes.forward(rows.indptr, rows.indices[block], rows.values[block], start, stop, weights, nothing, spare, scores)
     return scores
