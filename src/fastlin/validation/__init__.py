@@ -5,7 +5,15 @@ and the value, and are raised before anything is changed.
 """
 
 from fastlin.validation.arrays import as_cutoff, as_finite, as_positive, as_real, as_vector, as_weights
-from fastlin.validation.labels import as_classes, as_groups, as_labels, as_positions, class_factors, class_weights
+from fastlin.validation.labels import (
+    as_classes,
+    as_groups,
+    as_labels,
+    as_lengths,
+    as_positions,
+    class_factors,
+    class_weights,
+)
 from fastlin.validation.parameters import (
     as_callback,
     as_dtype,
@@ -35,6 +43,7 @@ __all__ = [
     "as_groups",
     "as_jobs",
     "as_labels",
+    "as_lengths",
     "as_partly_labels",
     "as_positions",
     "as_positive",

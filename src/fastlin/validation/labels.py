@@ -83,16 +83,27 @@ def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[n
 
 def as_groups(group_sizes: Any, n_rows: int) -> NDArray[np.int64]:
     """Where the group of each instance starts among n rows, and n: from the number of rows of each group."""
-    sizes = _whole_vector(group_sizes, "group_sizes")
-    wrong = (sizes < 1) | (sizes > n_rows)
+    return _starts(group_sizes, n_rows, "group_sizes", "group", 1)
+
+
+def as_lengths(lengths: Any, n_rows: int) -> NDArray[np.int64]:
+    """Where each sequence starts among n rows, and n: from the number of rows of each, which may be 0."""
+    return _starts(lengths, n_rows, "lengths", "sequence", 0)
+
+
+def _starts(counts: Any, n_rows: int, name: str, part: str, least: int) -> NDArray[np.int64]:
+    sizes = _whole_vector(counts, name)
+    wrong = (sizes < least) | (sizes > n_rows)
     if wrong.any():
-        group = int(np.argmax(wrong))
-        needed = "a group has at least one row" if sizes[group] < 1 else f"X has {n_rows} rows"
-        raise ValueError(f"group_sizes holds {sizes[group]} for group {group}; {needed}")
+        place = int(np.argmax(wrong))
+        needed = f"X has {n_rows} rows"
+        if sizes[place] < least:
+            needed = f"a {part} has at least one row" if least else "no length is negative"
+        raise ValueError(f"{name} holds {sizes[place]} for {part} {place}; {needed}")
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes.astype(np.int64), out=starts[1:])
     if starts[-1] != n_rows:
-        raise ValueError(f"the {len(sizes)} group_sizes add up to {starts[-1]}, but X has {n_rows} rows")
+        raise ValueError(f"the {len(sizes)} {name} add up to {starts[-1]}, but X has {n_rows} rows")
     return starts
 
 

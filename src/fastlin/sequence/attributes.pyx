@@ -1,0 +1,507 @@
+"""Tokens made of Python objects, to the three arrays of a CSR: the boundary in front of sequence models.
+
+A token is a string, several strings, or a dict. Walking them needs the GIL and waits for memory, so this module lives in
+this room and is built once, not for each instruction set. It makes no objects of its own: names are read where their
+strings lie, or in one scratch buffer, and those of a token are looked up together, so that the slots of the table are
+on their way from memory while other names are hashed.
+"""
+
+import reprlib
+from collections.abc import Iterable, Mapping
+from numbers import Number
+
+from cpython cimport array
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Next
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check, PyUnicode_DecodeUTF8
+from libc.math cimport fabs
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy
+from cython cimport final
+
+import numpy as np
+
+from fastlin.engine.csr cimport prefetch
+from fastlin.text.names cimport Slot, Table, clear, find, insert, text_of
+from fastlin.text.rows cimport add_up, sort_row
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
+    void* PyUnicode_DATA(object) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
+
+cdef enum:
+    TOGETHER = 64  # names that are looked up together
+    SHORT = 64  # entries of a row that are sorted by insertion
+    PATIENCE = 1024  # tokens between two looks for Ctrl-C
+    DEEPEST = 100  # dicts within dicts
+
+cdef double LARGEST = 1e100  # of |value|, as in fastlin.validation
+
+
+cdef inline uint32_t hash_of(const char* text, uint32_t n) noexcept nogil:
+    """Eight bytes k at a time, h ← M·(h ⊕ k) with its halves mixed; the last eight may overlap those before."""
+    cdef uint64_t h = 0x9E3779B97F4A7C15U * (n + 1), k = 0
+    cdef uint32_t p = 0, low, high
+    if n >= 8:
+        while p + 8 < n:
+            memcpy(&k, text + p, 8)
+            h = (h ^ k) * 0xD6E8FEB86659FD93U
+            h ^= h >> 32
+            p += 8
+        memcpy(&k, text + n - 8, 8)
+    elif n >= 4:
+        memcpy(&low, text, 4)
+        memcpy(&high, text + n - 4, 4)
+        k = (<uint64_t>high << 32) | low
+    elif n:
+        k = <uint8_t>text[0] | <uint32_t><uint8_t>text[n >> 1] << 8 | <uint32_t><uint8_t>text[n - 1] << 16
+    h = (h ^ k) * 0xD6E8FEB86659FD93U
+    h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93U
+    return <uint32_t>(h >> 32)
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+@final
+cdef class Names:
+    """Names and their columns, which are numbered in the order of first appearance."""
+
+    cdef Table table
+
+    def __init__(self, names=()):
+        cdef bytes text
+        cdef uint32_t h
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"names of features are strings, got {reprlib.repr(name)}")
+            text = utf8(name)
+            h = hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text)))
+            if self.find(text, h) >= 0:
+                raise ValueError(f"the name {name!r} is there twice")
+            self.insert(PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
+
+    def __dealloc__(self):
+        clear(&self.table)
+
+    def __len__(self):
+        return self.table.used
+
+    cdef inline int32_t find(self, bytes text, uint32_t h) noexcept:
+        return find(&self.table, PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
+
+    cdef int32_t insert(self, const char* text, uint32_t n, uint32_t h) except -1:
+        cdef int64_t column = self.table.used
+        if column == INT32_MAX:
+            raise OverflowError(f"there are more than {INT32_MAX} features")
+        if not insert(&self.table, text, n, h, <int32_t>column):
+            raise MemoryError
+        return <int32_t>column
+
+    def column(self, str name):
+        """That of a name, or −1."""
+        cdef bytes text = utf8(name)
+        return self.find(text, hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text))))
+
+    def names(self):
+        """All of them, in the order of their columns."""
+        cdef list names = [None] * self.table.used
+        cdef int64_t place
+        cdef Slot* slot
+        if not self.table.used:
+            return names
+        for place in range(self.table.mask + 1):
+            slot = &self.table.slots[place]
+            if slot.number:
+                names[slot.number - 1] = PyUnicode_DecodeUTF8(text_of(&self.table, slot), slot.length, "surrogatepass")
+        return names
+
+    def read(self, sequences, bint learn):
+        """Return (indptr, indices, values, starts): a CSR of the tokens, its rows sorted, and where sequences start.
+
+        Values are None if all of them are 1. Names that are not there are taken in, if told to `learn`, or left out;
+        after an error, none has been taken in.
+        """
+        cdef int64_t used = self.table.used, filled = self.table.filled
+        cdef Reading reading = Reading()
+        reading.names, reading.learn = self, learn
+        try:
+            reading.take_all(sequences)
+        except BaseException:
+            self.forget(used, filled)
+            raise
+        return reading.arrays()
+
+    cdef int forget(self, int64_t used, int64_t filled) except -1:
+        """Back to the first so many names and bytes of the arena."""
+        cdef Table kept
+        cdef Slot* slots
+        cdef int64_t p, place, mask = self.table.mask
+        if self.table.used == used:
+            return 0
+        slots = <Slot*>calloc(mask + 1, sizeof(Slot))
+        if not slots:
+            raise MemoryError
+        for p in range(mask + 1):
+            if 0 < self.table.slots[p].number <= used:
+                place = self.table.slots[p].hash & mask
+                while slots[place].number:
+                    place = (place + 1) & mask
+                slots[place] = self.table.slots[p]
+        free(self.table.slots)
+        self.table.slots, self.table.used, self.table.filled = slots, used, filled
+        return 0
+
+
+cdef inline bytes utf8(object name):
+    return PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass")
+
+
+cdef inline uint32_t length(Py_ssize_t n) except? 0:
+    if n > INT32_MAX:
+        raise OverflowError(f"the name of a feature has {n} bytes; at most {INT32_MAX} are supported")
+    return <uint32_t>n
+
+
+# --- the walk --------------------------------------------------------------------------------------------------------
+
+
+cdef struct Name:
+    const char* text  # NULL: it is in the scratch buffer
+    Py_ssize_t place  # where it starts there
+    uint32_t n, hash
+    double value
+
+
+cdef inline void sort_ones(int32_t* indices, Py_ssize_t m) noexcept nogil:
+    """By insertion."""
+    cdef Py_ssize_t p, q
+    cdef int32_t index
+    for p in range(1, m):
+        index, q = indices[p], p
+        while q and indices[q - 1] > index:
+            indices[q] = indices[q - 1]
+            q -= 1
+        indices[q] = index
+
+
+cdef inline bint repeats(const int32_t* indices, Py_ssize_t m) noexcept nogil:
+    cdef Py_ssize_t p
+    for p in range(1, m):
+        if indices[p] == indices[p - 1]:
+            return True
+    return False
+
+
+def shown(value):
+    return f"{reprlib.repr(value)} ({type(value).__name__})"
+
+
+def check_sequence(sequence, Py_ssize_t s):
+    """Refuse what is no sequence of tokens."""
+    if isinstance(sequence, (str, bytes)):
+        why = "that is a text, or one token"
+    elif isinstance(sequence, Mapping):
+        why = "that is one token"
+    elif isinstance(sequence, (set, frozenset)):
+        why = "a set has no order"
+    elif hasattr(sequence, "tocsr"):
+        why = "stack the matrices into one CSR, and give lengths="
+    elif not isinstance(sequence, Iterable) and not hasattr(sequence, "__getitem__"):
+        why = "that has no tokens"
+    else:
+        return
+    raise TypeError(f"X must be a list of sequences, each a list of tokens, but sequence {s} is {shown(sequence)}: {why}; "
+                    "for one sequence give [X]")
+
+
+@final
+cdef class Reading:
+    """One walk over sequences, and the CSR that grows as it goes."""
+
+    cdef Names names
+    cdef bint learn
+    cdef Name[TOGETHER] waiting  # names of the token that have not been looked up
+    cdef int n_waiting
+    cdef char* scratch
+    cdef Py_ssize_t written, paper
+
+    cdef array.array kept_indices, kept_values, kept_ends, kept_starts  # own the memory of
+    cdef int32_t* indices
+    cdef double* values  # NULL while all are 1
+    cdef int64_t* ends
+    cdef Py_ssize_t n, room, tokens, rooms, start
+
+    cdef Py_ssize_t sequence, first  # the place that errors name: sequence, and its first token
+
+    def __cinit__(self):
+        self.kept_indices, self.kept_values = array.array("i"), array.array("d")
+        self.kept_ends, self.kept_starts = array.array("q"), array.array("q", [0])
+        self.grow(1024)
+        self.lengthen(128)
+        self.ends[0] = 0
+
+    def __dealloc__(self):
+        free(self.scratch)
+
+    # memory
+
+    cdef int grow(self, Py_ssize_t room) except -1:
+        array.resize(self.kept_indices, room)
+        self.indices = <int32_t*>self.kept_indices.data.as_ints
+        if self.values:
+            array.resize(self.kept_values, room)
+            self.values = self.kept_values.data.as_doubles
+        self.room = room
+        return 0
+
+    cdef int lengthen(self, Py_ssize_t rooms) except -1:
+        array.resize(self.kept_ends, rooms)
+        self.ends, self.rooms = <int64_t*>self.kept_ends.data.as_longlongs, rooms
+        return 0
+
+    cdef int weigh(self) except -1:
+        """From here on there are values; so far all were 1."""
+        cdef Py_ssize_t p
+        array.resize(self.kept_values, self.room)
+        self.values = self.kept_values.data.as_doubles
+        for p in range(self.n):
+            self.values[p] = 1.0
+        return 0
+
+    cdef int write(self, object text) except -1:
+        """Append a string to the scratch buffer."""
+        cdef const char* start
+        cdef Py_ssize_t n
+        cdef char* larger
+        cdef bytes encoded
+        if PyUnicode_IS_COMPACT_ASCII(text):
+            start, n = <const char*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
+        else:
+            encoded = utf8(text)
+            start, n = PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded)
+        if self.written + n > self.paper:
+            larger = <char*>realloc(self.scratch, 2 * (self.written + n))
+            if not larger:
+                raise MemoryError
+            self.scratch, self.paper = larger, 2 * (self.written + n)
+        memcpy(self.scratch + self.written, start, n)
+        self.written += n
+        return 0
+
+    # names
+
+    cdef inline int add(self, object name, double value) except -1:
+        """A name as it stands. Its string must live until `settle`."""
+        cdef Name* entry
+        if self.n_waiting == TOGETHER:
+            self.settle()
+        entry = &self.waiting[self.n_waiting]
+        if PyUnicode_IS_COMPACT_ASCII(name):
+            entry.text, entry.n = <const char*>PyUnicode_DATA(name), length(PyUnicode_GET_LENGTH(name))
+            self.wait(entry, entry.text, value)
+        else:
+            entry.text, entry.place = NULL, self.written
+            self.write(name)
+            entry.n = length(self.written - entry.place)
+            self.wait(entry, self.scratch + entry.place, value)
+        return 0
+
+    cdef inline int join(self, object name, object value) except -1:
+        """name:value"""
+        cdef Name* entry
+        if self.n_waiting == TOGETHER:
+            self.settle()
+        entry = &self.waiting[self.n_waiting]
+        entry.text, entry.place = NULL, self.written
+        self.write(name)
+        self.write(":")
+        self.write(value)
+        entry.n = length(self.written - entry.place)
+        self.wait(entry, self.scratch + entry.place, 1.0)
+        return 0
+
+    cdef inline void wait(self, Name* entry, const char* text, double value) noexcept:
+        entry.hash, entry.value = hash_of(text, entry.n), value
+        if self.names.table.slots:
+            prefetch(&self.names.table.slots[entry.hash & self.names.table.mask])
+        self.n_waiting += 1
+
+    cdef int settle(self) except -1:
+        """Look up the names that wait. No Python code has run since they were added, so their strings still live."""
+        cdef int e
+        cdef int32_t column
+        cdef Name* entry
+        cdef const char* text
+        if self.n + self.n_waiting > self.room:
+            self.grow(2 * self.room)
+        for e in range(self.n_waiting):
+            entry = &self.waiting[e]
+            text = entry.text if entry.text else self.scratch + entry.place
+            column = find(&self.names.table, text, entry.n, entry.hash)
+            if column < 0:
+                if not self.learn:
+                    continue
+                column = self.names.insert(text, entry.n, entry.hash)
+            if entry.value != 1.0 and not self.values:
+                self.weigh()
+            self.indices[self.n] = column
+            if self.values:
+                self.values[self.n] = entry.value
+            self.n += 1
+        self.n_waiting, self.written = 0, 0
+        return 0
+
+    # tokens
+
+    cdef int take(self, object token) except -1:
+        cdef Py_ssize_t place
+        cdef PyObject* name
+        if type(token) is list:
+            for place in range(PyList_GET_SIZE(token)):
+                name = PyList_GET_ITEM(token, place)
+                if not PyUnicode_Check(<object>name):
+                    raise TypeError(f"{self.here()} a feature is {shown(<object>name)}; features in a list are strings")
+                self.add(<object>name, 1.0)
+        elif PyUnicode_Check(token):
+            self.add(token, 1.0)
+        elif type(token) is dict:
+            self.take_dict(token)
+        elif isinstance(token, Mapping):
+            self.take_dict(dict(token))
+        elif isinstance(token, (bytes, bytearray, Number)) or not isinstance(token, Iterable):
+            raise TypeError(f"{self.here()} got {shown(token)}; a token is a string, a list of strings, or a dict")
+        else:
+            return self.take(list(token))
+        return self.settle()
+
+    cdef int take_dict(self, dict token) except -1:
+        """Python code may run only where nothing waits that belongs to the dict."""
+        cdef Py_ssize_t place = 0, size = len(token)
+        cdef PyObject *key
+        cdef PyObject *held
+        while PyDict_Next(token, &place, &key, &held):
+            feature, value = <object>key, <object>held
+            if not PyUnicode_Check(feature):
+                raise TypeError(f"{self.here()} the name of a feature is {shown(feature)}; names are strings")
+            if PyUnicode_Check(value):
+                self.join(feature, value)
+            elif PyFloat_Check(value):
+                self.put(feature, value, PyFloat_AS_DOUBLE(value))
+            elif value is True:
+                self.add(feature, 1.0)
+            elif PyLong_CheckExact(value) and -INT32_MAX <= value <= INT32_MAX:
+                self.put(feature, value, PyLong_AsDouble(value))
+            elif value is not False:
+                self.settle()
+                self.take_value(feature, value, 0)
+                self.settle()
+                if len(token) != size:
+                    raise RuntimeError(f"{self.here()} a dict changed while it was read")
+        return 0
+
+    cdef int put(self, object feature, object value, double number) except -1:
+        if not fabs(number) <= LARGEST:
+            raise ValueError(f"{self.here()} feature {feature!r} has the value {reprlib.repr(value)}; values are finite, "
+                             f"at most {LARGEST:g}")
+        return self.add(feature, number) if number != 0.0 else 0
+
+    cdef int take_value(self, object feature, object value, int depth) except -1:
+        """Any value of a dict, by the abstract classes of Python."""
+        if PyUnicode_Check(value):
+            self.join(feature, value)
+        elif isinstance(value, (Number, np.bool_)):
+            try:
+                number = float(value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise type(error)(f"{self.here()} feature {feature!r}, value {reprlib.repr(value)}: {error}") from error
+            self.put(feature, value, number)
+        elif isinstance(value, Mapping):
+            if depth == DEEPEST:
+                raise ValueError(f"{self.here()} dicts are nested deeper than {DEEPEST}")
+            for name, inner in list(value.items()):
+                if not isinstance(name, str):
+                    raise TypeError(f"{self.here()} the name of a feature is {shown(name)}; names are strings")
+                name = f"{feature}:{name}"
+                self.take_value(name, inner, depth + 1)
+                self.settle()
+        elif isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+            values = list(value)
+            for inner in values:
+                if not isinstance(inner, str):
+                    raise TypeError(f"{self.here()} feature {feature!r} has several values, of which "
+                                    f"one is {shown(inner)}, no string")
+                self.join(feature, inner)
+            self.settle()
+        else:
+            raise TypeError(f"{self.here()} feature {feature!r} has the value {shown(value)}; values are "
+                            "numbers, True and False, strings, lists of strings, or dicts of these")
+        return 0
+
+    cdef int end_token(self) except -1:
+        """Sort the row; entries of one column become their sum."""
+        cdef Py_ssize_t m = self.n - self.start
+        if m > SHORT:
+            self.sort_long(m)
+        elif self.values:
+            sort_row(self.indices + self.start, self.values + self.start, m)
+        else:
+            sort_ones(self.indices + self.start, m)
+        if repeats(self.indices + self.start, m):
+            if not self.values:
+                self.weigh()
+            self.n = self.start + add_up(self.indices + self.start, self.values + self.start, m)
+        self.tokens += 1
+        if self.tokens == self.rooms:
+            self.lengthen(2 * self.rooms)
+        self.ends[self.tokens] = self.start = self.n
+        if self.tokens % PATIENCE == 0:
+            PyErr_CheckSignals()
+        return 0
+
+    cdef int sort_long(self, Py_ssize_t m) except -1:
+        """The same for a row that insertion would take long for."""
+        indices = np.asarray(<int32_t[:m]>(self.indices + self.start))
+        order = indices.argsort(kind="stable")
+        indices[:] = indices[order]
+        if self.values:
+            values = np.asarray(<double[:m]>(self.values + self.start))
+            values[:] = values[order]
+        return 0
+
+    # sequences
+
+    cdef int take_all(self, object sequences) except -1:
+        if isinstance(sequences, (str, bytes)):
+            raise TypeError("X is one text; sequence models take a list of sequences, each a list of tokens")
+        if isinstance(sequences, Mapping):
+            raise TypeError("X is a dict, which is one token; give a list of sequences, each a list of tokens")
+        if not isinstance(sequences, Iterable) and not hasattr(sequences, "__getitem__"):
+            raise TypeError(f"X must be a list of sequences, each a list of tokens, got {shown(sequences)}")
+        for sequence in sequences:
+            self.first = self.tokens
+            if type(sequence) is not list and type(sequence) is not tuple:
+                check_sequence(sequence, self.sequence)
+            for token in sequence:
+                self.take(token)
+                self.end_token()
+            self.kept_starts.append(self.tokens)
+            self.sequence += 1
+        return 0
+
+    cdef str here(self):
+        return f"sequence {self.sequence}, token {self.tokens - self.first}:"
+
+    def arrays(self):
+        self.grow(self.n)
+        self.lengthen(self.tokens + 1)
+        return (np.frombuffer(self.kept_ends, np.int64), np.frombuffer(self.kept_indices, np.int32),
+                np.frombuffer(self.kept_values, np.float64) if self.values else None,
+                np.frombuffer(self.kept_starts, np.int64))
