@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from fastlin import run, validation
 from fastlin.engine import passes
 from fastlin.sequence.chain import Chain
+from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
@@ -164,7 +165,7 @@ class SequenceModel(BaseEstimator, ABC):
         values = np.empty(len(tokens))
 
         def infer(block: Block) -> None:
-            found = block.chain.values(codes=codes[block.tokens], **block.given)
+            found = block.chain.values(labels=codes[block.tokens], **block.given)
             values[block.sequences] = found - self._log_z(block)
 
         self._infer(tokens, allowed, infer)
@@ -203,13 +204,10 @@ class SequenceModel(BaseEstimator, ABC):
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
         validation.as_jobs(self.n_jobs)
-        chain, potential, masks = self._chain(), self._potential(), None
-        if self.constraints is not None or allowed is not None:
-            from fastlin.sequence.constraints import Constraints, as_allowed
-
-            rules = Constraints.resolve(self.constraints, self.classes_)
-            chain = chain if rules is None else rules.restrict(chain)
-            masks = as_allowed(allowed, tokens, self.classes_)
+        chain, potential = self._chain(), self._potential()
+        rules = Constraints.resolve(self.constraints, self.classes_)
+        chain = chain if rules is None else rules.restrict(chain)
+        masks = as_allowed(allowed, tokens, self.classes_)
 
         def work(first: int, last: int) -> Any:
             start, stop = int(tokens.starts[first]), int(tokens.starts[last])
