@@ -15,19 +15,19 @@ from reference_chain import Paths, forward_backward, log_sum, viterbi
 from strategies import seeds
 
 BUILDS = engine._usable()
-KINDS = ("normal", "ties", "700", "one label of +700, then all but one of -700")
+KINDS = ("normal", "ties", "700", "steep", "one label of +700, then all but one of -700")
 
 
 def numbers(rng, kind, shape):
     if kind == "ties":
         return rng.integers(-1, 2, size=shape).astype(float)
-    return rng.normal(size=shape)
+    return rng.normal(size=shape) * (250 if kind == "steep" else 1)
 
 
 def token_scores(rng, kind, n_tokens, K):
     if kind == "700":
         return rng.choice([-700.0, 700.0, 0.5], size=(n_tokens, K))
-    if kind not in KINDS[:2]:
+    if kind == KINDS[-1]:
         only = rng.integers(0, K, n_tokens)[:, None] == np.arange(K)
         return np.where(only, np.where(np.arange(n_tokens) % 2, 0.0, 700.0)[:, None], -700.0)
     return numbers(rng, kind, (n_tokens, K))
@@ -178,6 +178,20 @@ def test_what_is_added_to_all_labels_of_a_token_changes_log_z_only(seed, order, 
     (p, log_z), (q, other) = plain.ask("marginals"), moved.ask("marginals")
     np.testing.assert_allclose(q, p, rtol=0, atol=1e-9)
     np.testing.assert_allclose(other, log_z + np.add.reduceat(added, [0, 4]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("first", [-700, -800, -999.5, -1000, -1100])
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_label_that_all_but_vanishes_at_the_first_token_may_be_the_best(order, first):
+    """Forward its number is 0, and only the way back tells that it is missed; till then nothing must be counted."""
+    end = (2,) if order == 1 else (3, 2)
+    moves = np.tile([[-200.0, -np.inf], [-np.inf, 0.0]], (*end[:-1], 1, 1))
+    case = Case(Chain(np.zeros(2), moves, np.zeros(end)), np.array([[0.0, first], *np.zeros((5, 2))]), [6])
+    tokens, *counts = case.paths()[0].expected()
+    p, _, *found = case.ask("expected")
+    np.testing.assert_allclose(p, tokens, atol=1e-12)
+    for one, expected in zip(found, counts, strict=True):
+        np.testing.assert_allclose(one, expected, atol=1e-12)
 
 
 # --- many labels, long sequences -------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ cdef struct Room:        # of one thread, for a chain of up to so many tokens
     double* S            # [T, P]     scores
     double* p            # [T, P]     e, then the marginals
     double* alpha        # [T, size]
-    double* V            # [T, P]     e β / z, for order 1
+    double* V            # [T, size]  e β / z
     double* beta         # [2, size]
     double* z            # [T + 1]
     double* factors      # [T, size]  exp of the offsets, or NULL
@@ -206,7 +206,7 @@ cdef inline bint forbidden(const Chain* chain, const Room* room, Py_ssize_t t, P
 
 cdef inline void retreat(const Chain* chain, Room* room, Py_ssize_t t, const double* v,
                          double* on_edges) noexcept nogil:
-    """β_{t−1}, but for the factors of offsets, state by state, and Σ α vᵀ of order 2 or the pairs of labels at t."""
+    """β_{t−1}, but for the factors of offsets, state by state, and perhaps the pairs of labels at t."""
     cdef Py_ssize_t h, i, j, c, K = chain.K, P = chain.P
     cdef const double* M = chain.M
     cdef const double* next_
@@ -234,15 +234,35 @@ cdef inline void retreat(const Chain* chain, Room* room, Py_ssize_t t, const dou
             if pairs:
                 for j in range(K):
                     pairs[j] = share * M[c * P + j] * next_[j]
-            elif chain.rows > 1:
-                for j in range(K):
+
+
+cdef inline void sum_pairs(const Chain* chain, Room* room, Py_ssize_t T) noexcept nogil:
+    """Q += Σ_t α_t v_{t+1}ᵀ; α takes up its factors of offsets."""
+    cdef Py_ssize_t t, h, i, j, c, P = chain.P, size = chain.size
+    cdef const double* next_
+    cdef double share
+    if room.factors:
+        for c in range((T - 1) * size):
+            room.alpha[c] *= room.factors[size + c]
+    if chain.rows == 1:
+        outer(room.alpha, room.V + P, T - 1, P, room.Q)
+        return
+    for t in range(T - 1):
+        for h in range(chain.rows):
+            for i in range(chain.K):
+                c = h * P + i
+                share = room.alpha[t * size + c]
+                if share == 0:
+                    continue
+                next_ = room.V + (t + 1) * size + onward(chain, i)
+                for j in range(P):
                     room.Q[c * P + j] += share * next_[j]
 
 
 cdef inline bint backward(const Chain* chain, Room* room, Py_ssize_t T, double last, double* on_edges) noexcept nogil:
     """Marginals from β, and Σ α vᵀ into Q, or of pairs of labels into `on_edges` [T, K, K] where edges have scores.
 
-    `last` is the largest end, to which z[T] is relative. False where β leaves the safe numbers.
+    `last` is the largest end, to which z[T] is relative. False, and Q as it was, where β leaves the safe numbers.
     """
     cdef Py_ssize_t t, h, j, c, P = chain.P, size = chain.size
     cdef double scale = 0
@@ -260,7 +280,7 @@ cdef inline bint backward(const Chain* chain, Room* room, Py_ssize_t T, double l
         beta[c] /= scale
     for t in range(T - 1, -1, -1):
         p, alpha = room.p + t * P, room.alpha + t * size
-        v = room.V + t * P if chain.rows == 1 else beta + size
+        v = room.V + t * size
         scale = 1 / room.z[t] if t > 0 else 1.0
         if not top_of(beta, size) * scale < FAR:
             return False
@@ -281,11 +301,8 @@ cdef inline bint backward(const Chain* chain, Room* room, Py_ssize_t T, double l
         if room.factors:
             for c in range(size):
                 beta[c] *= room.factors[t * size + c]
-    if chain.rows == 1 and not room.steps:
-        if room.factors:
-            for c in range((T - 1) * size):
-                room.alpha[c] *= room.factors[size + c]
-        outer(room.alpha, room.V + P, T - 1, P, room.Q)
+    if not room.steps:
+        sum_pairs(chain, room, T)
     return True
 
 

@@ -93,7 +93,7 @@ cdef class Rooms:
     def __cinit__(self, Py_ssize_t T, Py_ssize_t P, Py_ssize_t size, bint offsets, bint edges):
         self.room.p = reserve(T * P)
         self.room.alpha = reserve(T * size)
-        self.room.V = reserve((T + 1) * P)
+        self.room.V = reserve((T + 1) * size)
         self.room.beta = reserve(2 * size)
         self.room.z = reserve(T + 1)
         self.room.factors = reserve(T * size) if offsets else NULL
