@@ -53,7 +53,7 @@ class Constraints:
             twice = next(label for label in labels if labels.count(label) > 1)
             raise ValueError(f"constraints: the label {twice!r} is there twice")
         K = len(labels)
-        checked = {"labels": labels, "transitions": _mask("transitions", self.transitions, (K, K))}
+        checked: dict[str, Any] = {"labels": labels, "transitions": _mask("transitions", self.transitions, (K, K))}
         for name, which in (("start", "first"), ("end", "last")):
             given = getattr(self, name)
             checked[name] = np.ones(K, bool) if given is None else _mask(name, given, (K,))
@@ -250,8 +250,8 @@ class _Rows:
         return row
 
     def _of_all(self, labels: Iterable[Any], where: str) -> Mask:
-        row: Mask = self._single[[_place(label, self._places, where) for label in labels]].any(axis=0)
-        return row
+        places = [_place(label, self._places, where) for label in labels]
+        return np.isin(np.arange(len(self._single)), places)
 
 
 def _place(label: Any, places: dict[Any, int], where: str) -> int:
