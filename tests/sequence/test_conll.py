@@ -87,7 +87,9 @@ def test_conll_2003():
 
 
 def test_columns_between_blanks_of_any_number():
-    assert read("a  b \t c \n\td e f\n \t \n\ng h i") == [[("a", "b", "c"), ("d", "e", "f")], [("g", "h", "i")]]
+    text = "a  b \t c \n\td e f\n \t \n\ng h i"
+    assert read(text, separator="blanks") == [[("a", "b", "c"), ("d", "e", "f")], [("g", "h", "i")]]
+    assert read("a  b c \n d\te f\n") == [[("a", "b", "c"), ("d", "e", "f")]]
     assert read("a b\tc\nd\te\n") == [[("a b", "c"), ("d", "e")]]
     assert read("a b\tc d\n", separator="blanks") == [[("a", "b", "c", "d")]]
     assert read("a b\nc\n", separator="tab") == [[("a b",), ("c",)]]

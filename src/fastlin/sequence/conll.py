@@ -174,9 +174,7 @@ class _File:
             self._path, self._line = path, number
         if line is None:
             self._good = False
-        elif not line.strip(" \t") or (
-            line.startswith(DOCSTART) and (len(line) == len(DOCSTART) or line[len(DOCSTART)] in " \t")
-        ):
+        elif _is_boundary(line):
             return self.end()
         elif line[0] == "#" and self._is_comment(line):
             self._comments.append(line)
@@ -248,6 +246,11 @@ class _File:
         if self._form is None:  # nothing is known of tokens yet, but that a tab stands between columns, if there is one
             return "\t" not in line or line.startswith("# ")
         return self._form.numbered or len(self._form.split(line)) != self._form.width
+
+
+def _is_boundary(line: str) -> bool:
+    """An empty line, or one that begins a document."""
+    return not line.strip(" \t") or (line.startswith(DOCSTART) and line[len(DOCSTART) :][:1] in ("", " ", "\t"))
 
 
 def _by_tab(line: str) -> list[str]:
