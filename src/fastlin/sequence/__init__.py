@@ -4,13 +4,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fastlin.sequence.memm import MEMM as MEMM
     from fastlin.sequence.tokens import Attributes as Attributes
 
 __all__ = [
+    "MEMM",
     "Attributes",
 ]
 
 _HOMES = {
+    "MEMM": "fastlin.sequence.memm",
     "Attributes": "fastlin.sequence.tokens",
 }
 

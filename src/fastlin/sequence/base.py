@@ -51,6 +51,12 @@ class Block(NamedTuple):
         """Where the sequences are among all."""
         return slice(self.first, self.first + len(self.starts) - 1)
 
+    def only(self, place: int) -> "Block":
+        """One of the sequences, alone."""
+        start, stop = int(self.starts[place]), int(self.starts[place + 1])
+        own = Potentials(*(None if array is None else array[start:stop] for array in self.potentials))  # type: ignore[arg-type]
+        return Block(self.first + place, self.start + start, self.chain, own, np.array([0, stop - start]))
+
     @property
     def given(self) -> dict[str, Any]:
         """What every inference of the chain is called with."""
@@ -144,7 +150,7 @@ class SequenceModel(BaseEstimator, ABC):
             log_z = self._log_z(block)
             found = block.chain.nbest(n=n, **block.given)
             return [
-                [([names[code] for code in codes.tolist()], float(value - total)) for codes, value in paths]
+                [([names[code] for code in codes.tolist()], min(float(value - total), 0.0)) for codes, value in paths]
                 for paths, total in zip(found, log_z, strict=True)
             ]
 
@@ -166,7 +172,7 @@ class SequenceModel(BaseEstimator, ABC):
 
         def infer(block: Block) -> None:
             found = block.chain.values(labels=codes[block.tokens], **block.given)
-            values[block.sequences] = found - self._log_z(block)
+            values[block.sequences] = np.minimum(found - self._log_z(block), 0.0)  # rounding may be above
 
         self._infer(tokens, allowed, infer)
         values[np.searchsorted(tokens.starts, np.flatnonzero(unknown), side="right") - 1] = -np.inf
@@ -254,7 +260,7 @@ class SequenceModel(BaseEstimator, ABC):
             self.features_ = sklearn.clone(self.features)
             tokens: Tokens = self.features_.tokens(X, learn=True)
         else:
-            self._attributes = None if is_matrix(X) else Attributes()
+            self._attributes = None if is_matrix(X) else Attributes(self._first_names())
             tokens = as_tokens(X, lengths, self._attributes, learn=True)
         if not len(tokens):
             raise ValueError("X holds no sequence to learn from")
@@ -262,6 +268,10 @@ class SequenceModel(BaseEstimator, ABC):
         codes = labels.learn(y, tokens)
         self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
         return tokens, codes
+
+    def _first_names(self) -> list[str]:
+        """Features that have the first columns, whether a token has them or not."""
+        return []
 
     def _become(self, model: Self) -> Self:
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
@@ -289,6 +299,14 @@ def refuse_lengths(lengths: Any) -> None:
     """Sequences that templates read are lists, which have lengths of their own."""
     if lengths is not None:
         raise TypeError("lengths belong to a matrix of tokens; sequences of tokens have lengths of their own")
+
+
+def as_table(name: str, table: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """An attribute that users may set, as the kernels take it."""
+    array = np.require(np.asarray(table), np.float64, ["C", "A"])
+    if array.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, got {array.shape}")
+    return array
 
 
 def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
