@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from fastlin import run, validation
 from fastlin.engine import passes
-from fastlin.sequence.chain import Chain
+from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
@@ -57,11 +57,14 @@ class Block(NamedTuple):
         own = Potentials(*(None if array is None else array[start:stop] for array in self.potentials))  # type: ignore[arg-type]
         return Block(self.first + place, self.start + start, self.chain, own, np.array([0, stop - start]))
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """What every inference of the chain is called with."""
+    def infer(self, method: str, **more: Any) -> Any:
+        """What a method of the chain says of the sequences."""
         scores, edges, offsets = self.potentials
-        return {"scores": scores, "starts": self.starts, "edges": edges, "offsets": offsets, "n_jobs": 1}
+        ask = getattr(self.chain, method)
+        try:
+            return ask(scores=scores, starts=self.starts, edges=edges, offsets=offsets, n_jobs=1, **more)
+        except NoPathError as error:
+            raise NoPathError(self.first + error.sequence) from None
 
 
 class SequenceModel(BaseEstimator, ABC):
@@ -130,7 +133,7 @@ class SequenceModel(BaseEstimator, ABC):
         p = np.empty((tokens.n_tokens, len(self.classes_)))
 
         def infer(block: Block) -> None:
-            p[block.tokens] = block.chain.marginals(**block.given)[0]
+            p[block.tokens] = block.infer("marginals")[0]
 
         self._infer(tokens, allowed, infer)
         return np.split(p, tokens.starts[1:-1]) if len(tokens) else []
@@ -148,7 +151,7 @@ class SequenceModel(BaseEstimator, ABC):
 
         def infer(block: Block) -> list[list[tuple[list[Any], float]]]:
             log_z = self._log_z(block)
-            found = block.chain.nbest(n=n, **block.given)
+            found = block.infer("nbest", n=n)
             return [
                 [([names[code] for code in codes.tolist()], min(float(value - total), 0.0)) for codes, value in paths]
                 for paths, total in zip(found, log_z, strict=True)
@@ -171,7 +174,7 @@ class SequenceModel(BaseEstimator, ABC):
         values = np.empty(len(tokens))
 
         def infer(block: Block) -> None:
-            found = block.chain.values(labels=codes[block.tokens], **block.given)
+            found = block.infer("values", labels=codes[block.tokens])
             values[block.sequences] = np.minimum(found - self._log_z(block), 0.0)  # rounding may be above
 
         self._infer(tokens, allowed, infer)
@@ -201,11 +204,11 @@ class SequenceModel(BaseEstimator, ABC):
 
     def _path(self, block: Block) -> NDArray[np.int32]:
         """The codes predicted for a block."""
-        return block.chain.viterbi(**block.given)[0]
+        return block.infer("viterbi")[0]
 
     def _log_z(self, block: Block) -> NDArray[np.float64]:
         """log Σ e^s over all the paths of each sequence of a block."""
-        return block.chain.marginals(**block.given)[1]
+        return block.infer("marginals")[1]
 
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""

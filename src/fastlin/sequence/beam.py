@@ -21,6 +21,5 @@ def beam_paths(block: Block, width: int) -> NDArray[np.int32]:
         NOTHING if edges is None else edges, of_histories, starts, width, codes, values,
     )  # fmt: skip
     for place in np.flatnonzero(values == -np.inf):
-        alone = block.only(int(place))
-        codes[starts[place] : starts[place + 1]] = alone.chain.viterbi(**alone.given)[0]
+        codes[starts[place] : starts[place + 1]] = block.only(int(place)).infer("viterbi")[0]
     return codes

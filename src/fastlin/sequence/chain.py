@@ -32,6 +32,17 @@ class Expected(NamedTuple):
     ends: Floats  # of the shape of the chain's
 
 
+class NoPathError(ValueError):
+    """What is forbidden leaves a sequence without a path."""
+
+    def __init__(self, sequence: int) -> None:
+        super().__init__(sequence)
+        self.sequence = sequence
+
+    def __str__(self) -> str:
+        return f"sequence {self.sequence}: the constraints allow no path"
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """The scores of paths that do not depend on the tokens.
@@ -194,4 +205,4 @@ def _refuse_impossible(values: Floats) -> None:
     """Every sequence has a path."""
     wrong = np.flatnonzero(values == -np.inf)
     if len(wrong):
-        raise ValueError(f"sequence {wrong[0]}: the constraints allow no path")
+        raise NoPathError(int(wrong[0]))

@@ -34,6 +34,6 @@ def as_columns(chosen: Any, names: list[str] | None, n_columns: int, parameter: 
     for item in items:
         if isinstance(item, bool | np.bool_) or not isinstance(item, numbers.Integral):
             raise TypeError(f"{parameter} must hold prefixes of names or columns, got {item!r:.60}")
-        if not 0 <= item < n_columns:
+        if not 0 <= int(item) < n_columns:
             raise ValueError(f"{parameter} holds the column {item}; there are {n_columns}")
     return np.unique(np.array(items, np.int64))

@@ -151,6 +151,7 @@ class MEMM(SequenceModel):
     transitions_: NDArray[np.float64]
     edge_coef_: Any
     history_: list[dict[str, Any]]
+    certificate_: dict[str, float]
     _dictionary: TagDictionary | None
 
     # Learning
