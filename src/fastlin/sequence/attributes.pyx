@@ -1,7 +1,7 @@
 """Tokens made of Python objects, to the three arrays of a CSR: the boundary in front of sequence models.
 
-A token is a string, several strings, or a dict. Walking them needs the GIL and waits for memory, so this module lives in
-this room and is built once, not for each instruction set. It makes no objects of its own: names are read where their
+A token is a string, several strings, or a dict. Walking them needs the GIL and waits for memory, so this module lives
+in this room and is built once, not for each instruction set. It makes no objects of its own: names are read where their
 strings lie, or in one scratch buffer, and those of a token are looked up together, so that the slots of the table are
 on their way from memory while other names are hashed.
 """
@@ -16,7 +16,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check, PyUnicode_DecodeUTF8
 from libc.math cimport fabs
@@ -46,7 +46,10 @@ cdef double LARGEST = 1e100  # of |value|, as in fastlin.validation
 
 
 cdef inline uint32_t hash_of(const char* text, uint32_t n) noexcept nogil:
-    """Eight bytes k at a time, h ← M·(h ⊕ k) with its halves mixed; the last eight may overlap those before."""
+    """Eight bytes k at a time, h ← M·(h ⊕ k) with its halves mixed; the last eight may overlap those before.
+
+    MurmurHash3 takes four at a time and reading a seventh longer; no hash of this table is ever seen outside.
+    """
     cdef uint64_t h = 0x9E3779B97F4A7C15U * (n + 1), k = 0
     cdef uint32_t p = 0, low, high
     if n >= 8:
@@ -84,9 +87,9 @@ cdef class Names:
                 raise TypeError(f"names of features are strings, got {reprlib.repr(name)}")
             text = utf8(name)
             h = hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text)))
-            if self.find(text, h) >= 0:
+            if self.column_of(text, h) >= 0:
                 raise ValueError(f"the name {name!r} is there twice")
-            self.insert(PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
+            self.enter(PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
 
     def __dealloc__(self):
         clear(&self.table)
@@ -94,10 +97,10 @@ cdef class Names:
     def __len__(self):
         return self.table.used
 
-    cdef inline int32_t find(self, bytes text, uint32_t h) noexcept:
+    cdef inline int32_t column_of(self, bytes text, uint32_t h) noexcept:
         return find(&self.table, PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
 
-    cdef int32_t insert(self, const char* text, uint32_t n, uint32_t h) except -1:
+    cdef int32_t enter(self, const char* text, uint32_t n, uint32_t h) except -1:
         cdef int64_t column = self.table.used
         if column == INT32_MAX:
             raise OverflowError(f"there are more than {INT32_MAX} features")
@@ -108,7 +111,7 @@ cdef class Names:
     def column(self, str name):
         """That of a name, or −1."""
         cdef bytes text = utf8(name)
-        return self.find(text, hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text))))
+        return self.column_of(text, hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text))))
 
     def names(self):
         """All of them, in the order of their columns."""
@@ -141,7 +144,6 @@ cdef class Names:
 
     cdef int forget(self, int64_t used, int64_t filled) except -1:
         """Back to the first so many names and bytes of the arena."""
-        cdef Table kept
         cdef Slot* slots
         cdef int64_t p, place, mask = self.table.mask
         if self.table.used == used:
@@ -200,6 +202,13 @@ cdef inline bint repeats(const int32_t* indices, Py_ssize_t m) noexcept nogil:
     return False
 
 
+cdef inline bint fits(object value, double* number) except -1:
+    """An int as a double; false if it is a large one."""
+    cdef int overflow = 0
+    number[0] = <double>PyLong_AsLongAndOverflow(value, &overflow)
+    return overflow == 0
+
+
 def shown(value):
     return f"{reprlib.repr(value)} ({type(value).__name__})"
 
@@ -213,13 +222,15 @@ def check_sequence(sequence, Py_ssize_t s):
     elif isinstance(sequence, (set, frozenset)):
         why = "a set has no order"
     elif hasattr(sequence, "tocsr"):
-        why = "stack the matrices into one CSR, and give lengths="
+        why = "stack the matrices into one, and give lengths="
+    elif getattr(sequence, "ndim", 1) == 2 and hasattr(sequence, "iloc"):
+        why = "a table is no sequence"
     elif not isinstance(sequence, Iterable) and not hasattr(sequence, "__getitem__"):
         why = "that has no tokens"
     else:
         return
-    raise TypeError(f"X must be a list of sequences, each a list of tokens, but sequence {s} is {shown(sequence)}: {why}; "
-                    "for one sequence give [X]")
+    raise TypeError(f"X must be a list of sequences, each a list of tokens, but sequence {s} is {shown(sequence)}: "
+                    f"{why}; for one sequence give [X]")
 
 
 @final
@@ -349,7 +360,7 @@ cdef class Reading:
             if column < 0:
                 if not self.learn:
                     continue
-                column = self.names.insert(text, entry.n, entry.hash)
+                column = self.names.enter(text, entry.n, entry.hash)
             if entry.value != 1.0 and not self.values:
                 self.weigh()
             self.indices[self.n] = column
@@ -385,6 +396,7 @@ cdef class Reading:
     cdef int take_dict(self, dict token) except -1:
         """Python code may run only where nothing waits that belongs to the dict."""
         cdef Py_ssize_t place = 0, size = len(token)
+        cdef double number
         cdef PyObject *key
         cdef PyObject *held
         while PyDict_Next(token, &place, &key, &held):
@@ -397,20 +409,20 @@ cdef class Reading:
                 self.put(feature, value, PyFloat_AS_DOUBLE(value))
             elif value is True:
                 self.add(feature, 1.0)
-            elif PyLong_CheckExact(value) and -INT32_MAX <= value <= INT32_MAX:
-                self.put(feature, value, PyLong_AsDouble(value))
+            elif PyLong_CheckExact(value) and fits(value, &number):
+                self.put(feature, value, number)
             elif value is not False:
                 self.settle()
                 self.take_value(feature, value, 0)
                 self.settle()
                 if len(token) != size:
-                    raise RuntimeError(f"{self.here()} a dict changed while it was read")
-        return 0
+                    raise RuntimeError(f"{self.here()} the dict changed while it was read")
+        return self.settle()
 
     cdef int put(self, object feature, object value, double number) except -1:
         if not fabs(number) <= LARGEST:
-            raise ValueError(f"{self.here()} feature {feature!r} has the value {reprlib.repr(value)}; values are finite, "
-                             f"at most {LARGEST:g}")
+            raise ValueError(f"{self.here()} feature {feature!r} has the value {reprlib.repr(value)}; "
+                             f"values are finite, at most {LARGEST:g}")
         return self.add(feature, number) if number != 0.0 else 0
 
     cdef int take_value(self, object feature, object value, int depth) except -1:
@@ -429,7 +441,7 @@ cdef class Reading:
             for name, inner in list(value.items()):
                 if not isinstance(name, str):
                     raise TypeError(f"{self.here()} the name of a feature is {shown(name)}; names are strings")
-                name = f"{feature}:{name}"
+                name = ":".join((feature, name))
                 self.take_value(name, inner, depth + 1)
                 self.settle()
         elif isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):

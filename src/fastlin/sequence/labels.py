@@ -29,7 +29,9 @@ class Labels:
 
     def __init__(self, classes: Any = None) -> None:
         if classes is not None:
-            given = _plain(list(classes), "classes", lambda k: f"at place {k}")
+            if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+                raise TypeError(f"classes must be a list of labels, got {_shown(classes)}")
+            given = _plain(list(classes), "classes", lambda place: f"at place {place}")
             if not given:
                 raise ValueError("classes must hold at least one label")
             self._set(set(given))
@@ -82,13 +84,11 @@ def _flat(y: Any, tokens: Tokens) -> list[Any]:
     """The label of each token: all str, or all int."""
     if y is None:
         raise ValueError("y is None; give a list of labels for each sequence")
-    if isinstance(y, str | bytes | Mapping) or sp.issparse(y) or not isinstance(y, Iterable):
-        raise TypeError(f"y must hold a list of labels for each sequence, got {_shown(y)}")
-    if isinstance(y, np.ndarray) and y.ndim == 0:
+    table = getattr(y, "ndim", 1) == 0 or (hasattr(y, "iloc") and y.ndim == 2)
+    if isinstance(y, str | bytes | Mapping | set | frozenset) or table or sp.issparse(y) or not isinstance(y, Iterable):
         raise TypeError(f"y must hold a list of labels for each sequence, got {_shown(y)}")
     parts = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "iuU" else list(y)
-    lengths = tokens.lengths
-    if parts and all(_is_label(part) for part in parts):
+    if parts and all(_single(kind) for kind in set(map(type, parts))):
         if len(parts) != tokens.n_tokens:
             raise ValueError(
                 f"y is flat and has {len(parts)} labels, but the {len(tokens)} sequences of X have {tokens.n_tokens} "
@@ -101,23 +101,23 @@ def _flat(y: Any, tokens: Tokens) -> list[Any]:
             f"y has {len(parts)}"
         )
     parts = [part if type(part) is list or type(part) is tuple else _listed(part, s) for s, part in enumerate(parts)]
-    found = np.fromiter(map(len, parts), np.int64, len(parts))
+    lengths, found = tokens.lengths, np.fromiter(map(len, parts), np.int64, len(parts))
     if (wrong := np.flatnonzero(found != lengths)).size:
         s = wrong[0]
         raise ValueError(f"sequence {s} has {lengths[s]} tokens in X, but {found[s]} labels in y")
     return _plain(list(chain.from_iterable(parts)), "y", lambda token: _where(tokens, token))
 
 
-def _is_label(value: Any) -> bool:
-    """Whether it may be one label, right or wrong, rather than those of a sequence."""
-    return isinstance(value, str | bytes) or value is None or not isinstance(value, Iterable)
+def _single(kind: type) -> bool:
+    """Whether what is of this type may be one label, right or wrong, rather than those of a sequence."""
+    return issubclass(kind, str | bytes) or not issubclass(kind, Iterable)
 
 
 def _listed(part: Any, s: int) -> list[Any]:
     """The labels of a sequence in a container that is no list."""
-    if _is_label(part) or isinstance(part, Mapping | set | frozenset):
+    if _single(type(part)) or isinstance(part, Mapping | set | frozenset) or getattr(part, "ndim", 1) == 0:
         raise TypeError(f"y must hold a list of labels for each sequence, but that of sequence {s} is {_shown(part)}")
-    return part.tolist() if isinstance(part, np.ndarray) and part.dtype.kind in "iuU" and part.ndim == 1 else list(part)
+    return part.tolist() if isinstance(part, np.ndarray) and part.dtype.kind in "iuU" else list(part)
 
 
 def _plain(labels: list[Any], name: str, where: Callable[[int], str]) -> list[Any]:

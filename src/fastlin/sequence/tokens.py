@@ -121,9 +121,9 @@ class Attributes:
 
 def is_matrix(X: Any) -> bool:
     """Whether X is one matrix, which has no names, and not a list of sequences."""
-    return (
-        sp.issparse(X) or hasattr(X, "iloc") or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub")
-    )
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype.kind in "fiub"
+    return sp.issparse(X) or (hasattr(X, "iloc") and X.ndim == 2)
 
 
 def as_tokens(
