@@ -4,20 +4,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fastlin.sequence import metrics as metrics
+    from fastlin.sequence.conll import read_conll as read_conll
+    from fastlin.sequence.conll import write_conll as write_conll
+    from fastlin.sequence.constraints import AllBut as AllBut
+    from fastlin.sequence.constraints import Constraints as Constraints
     from fastlin.sequence.memm import MEMM as MEMM
     from fastlin.sequence.tokens import Attributes as Attributes
 
 __all__ = [
     "MEMM",
+    "AllBut",
     "Attributes",
+    "Constraints",
+    "metrics",
+    "read_conll",
+    "write_conll",
 ]
 
 _HOMES = {
     "MEMM": "fastlin.sequence.memm",
+    "AllBut": "fastlin.sequence.constraints",
     "Attributes": "fastlin.sequence.tokens",
+    "Constraints": "fastlin.sequence.constraints",
+    "read_conll": "fastlin.sequence.conll",
+    "write_conll": "fastlin.sequence.conll",
 }
 
-_ROOMS: tuple[str, ...] = ()
+_ROOMS = ("metrics",)
 
 
 def __getattr__(name: str) -> Any:
