@@ -121,8 +121,8 @@ def best_of(climbs: Iterable[Climb]) -> Climb:
     return best
 
 
-class ClimbingEstimator(SparseEstimator, ABC):
-    """An estimator that EM fits: what it asks of a climb, and what it tells of it."""
+class Climbing(ABC):
+    """What an estimator that EM fits asks of a climb, and what it tells of it."""
 
     tol: float
     max_iter: int
@@ -175,3 +175,7 @@ class ClimbingEstimator(SparseEstimator, ABC):
     @abstractmethod
     def _described(self, components: set[int]) -> str:
         """These components in a warning."""
+
+
+class ClimbingEstimator(Climbing, SparseEstimator, ABC):
+    """An estimator of sparse rows that EM fits."""

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from fastlin.sequence.conll import write_conll as write_conll
     from fastlin.sequence.constraints import AllBut as AllBut
     from fastlin.sequence.constraints import Constraints as Constraints
+    from fastlin.sequence.hmm import HMM as HMM
     from fastlin.sequence.memm import MEMM as MEMM
     from fastlin.sequence.tokens import Attributes as Attributes
 
 __all__ = [
+    "HMM",
     "MEMM",
     "AllBut",
     "Attributes",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "HMM": "fastlin.sequence.hmm",
     "MEMM": "fastlin.sequence.memm",
     "AllBut": "fastlin.sequence.constraints",
     "Attributes": "fastlin.sequence.tokens",

@@ -1,0 +1,283 @@
+"""What a hidden Markov model says of sequences, once it is known: their probabilities, and sequences of its own."""
+
+from abc import ABC
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.sequence.base import Block, SequenceModel
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.emissions import Emissions
+from fastlin.sequence.tokens import Tokens
+from fastlin.sequence.transitions import Transitions
+from fastlin.validation import whole_number
+
+Floats = NDArray[np.float64]
+
+
+class ChainDensity(SequenceModel, ABC):
+    """p(x, y) = p(y₁) Π_t p(y_t | history) p(stop | history) Π_t p(x_t | y_t), by a chain and by emissions."""
+
+    random_state: Any
+
+    # Probabilities
+
+    @property
+    def startprob_(self) -> Floats:
+        """p(k) of a first label."""
+        return self._probabilities().start
+
+    @property
+    def transmat_(self) -> Floats:
+        """p(k | history) […, K], of labels that follow one another."""
+        return self._probabilities().steps
+
+    @property
+    def stopprob_(self) -> Floats:
+        """p(stop | history) […]; 1, of what is not counted, where `stop` is False."""
+        return self._probabilities().ends
+
+    @property
+    def emissionprob_(self) -> Floats:
+        """φ, a row for each label and a column for each feature; what the rows lack of 1 is for unknown words."""
+        return np.exp(self._emissions().log_phi.T)
+
+    def score_samples(self, X: Any, *, lengths: Any = None) -> Floats:
+        """log p(x) of each sequence, without constraints; −∞ where no path can produce it.
+
+        Of a word that was never seen, this is the probability of any word that is as unknown: by "suffix" or "shape"
+        of all such words.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+        lengths : array of shape (n_sequences,), optional
+            With a CSR.
+        """
+        tokens = self._tokens(X, lengths)
+        found = np.empty(len(tokens))
+        for block in self._free(tokens):
+            found[block.sequences] = _log_z(block)
+        return found
+
+    def log_joint(self, X: Any, y: Any, *, lengths: Any = None) -> Floats:
+        """log p(x, y) of each sequence, without constraints; −∞ where it cannot be, as with unknown labels.
+
+        Parameters
+        ----------
+        X, lengths
+            As for `predict`.
+        y : list of lists of labels, or with a CSR one array
+        """
+        tokens = self._tokens(X, lengths)
+        codes = self._codes(y, tokens)
+        unknown, codes = codes < 0, np.maximum(codes, 0)
+        found = np.empty(len(tokens))
+        for block in self._free(tokens):
+            found[block.sequences] = block.chain.values(labels=codes[block.tokens], **block.given)
+        found[np.searchsorted(tokens.starts, np.flatnonzero(unknown), side="right") - 1] = -np.inf
+        return found
+
+    def score(self, X: Any, y: Any = None, *, lengths: Any = None, allowed: Any = None) -> float:
+        """The share of the tokens that get their label; without `y`, the mean of log p(x) over the sequences.
+
+        Parameters
+        ----------
+        X, lengths, allowed
+            As for `predict`.
+        y : list of lists of labels, or with a CSR one array, optional
+        """
+        if y is not None:
+            return super().score(X, y, lengths=lengths, allowed=allowed)
+        return float(np.mean(self.score_samples(X, lengths=lengths)))
+
+    def perplexity(self, X: Any, *, lengths: Any = None) -> float:
+        """exp(−Σ log p(x) / the number of tokens): out of how many equally likely tokens the model had to guess each.
+
+        Parameters
+        ----------
+        X, lengths
+            As for `score_samples`.
+        """
+        tokens = self._tokens(X, lengths)
+        if not tokens.n_tokens:
+            raise ValueError("X has no tokens, of which perplexity is a mean")
+        total = sum(float(_log_z(block).sum()) for block in self._free(tokens))
+        with np.errstate(over="ignore"):
+            return float(np.exp(-total / tokens.n_tokens))
+
+    # Sequences of its own
+
+    def sample(self, n_samples: int = 1, lengths: Any = None, random_state: Any = None) -> tuple[Any, list[list[Any]]]:
+        """Sequences as the model makes them, of the features it knows.
+
+        Parameters
+        ----------
+        n_samples : int
+        lengths : int or array of shape (n_samples,), optional
+            How many tokens each has; None: until it stops, for which `stop` must be True.
+        random_state : int, RandomState, Generator or None
+            None: the estimator's own.
+
+        Returns
+        -------
+        X : list of lists of tokens, or CSR of shape (n_tokens, n_features)
+            A CSR, if the model was fitted on one. Where tokens had several features, each has as many as they had on
+            average, rounded.
+        y : list of lists of labels
+        """
+        self._check_fitted()
+        n = whole_number("n_samples", n_samples, 1)
+        asked = None if lengths is None else _lengths(lengths, n)
+        generator = validation.as_generator(self.random_state if random_state is None else random_state)
+        paths = _walks(self._probabilities(), n, asked, generator)
+        sizes = [len(path) for path in paths]
+        codes = np.concatenate(paths).astype(np.int64)
+        counts, of_labels = self._sums()
+        mean = counts / of_labels if of_labels > 0 else 1.0
+        each = max(1, round(mean))
+        owners = np.repeat(codes, each)
+        features, logs = np.empty(len(owners), np.int64), self._emissions().log_phi
+        for code in range(logs.shape[1]):
+            own = np.flatnonzero(owners == code)
+            features[own] = _draw(np.exp(logs[:, code])[np.newaxis], generator.random(len(own)))
+        stops = np.cumsum(sizes)[:-1]
+        y = [labels.tolist() for labels in np.split(self.classes_[codes], stops)]
+        names = self.attributes_
+        if names is None:
+            places = np.repeat(np.arange(len(codes)), each)
+            shape = len(codes), self.n_features_in_
+            return sp.coo_array((np.ones(len(features)), (places, features)), shape=shape).tocsr(), y
+        found = [names[feature] for feature in features.tolist()]
+        tokens: list[Any] = found if each == 1 else [found[at : at + each] for at in range(0, len(found), each)]
+        places_of = [0, *np.cumsum(sizes).tolist()]
+        return [tokens[start:stop] for start, stop in zip(places_of[:-1], places_of[1:], strict=True)], y
+
+    # What a subclass says
+
+    def _probabilities(self) -> Transitions:
+        raise NotImplementedError
+
+    def _emissions(self) -> Emissions:
+        raise NotImplementedError
+
+    def _sums(self) -> tuple[float, float]:
+        """How many features were counted, and how many tokens."""
+        raise NotImplementedError
+
+    # Parts
+
+    def _chain(self) -> Chain:
+        found = self._probabilities()
+        with np.errstate(divide="ignore"):
+            return Chain(np.log(found.start), np.log(found.steps), np.log(found.ends))
+
+    def _free(self, tokens: Tokens) -> Iterator[Block]:
+        """The tokens in blocks, without constraints."""
+        chain, potential = self._chain(), self._potential()
+        for first, last in self._blocks(tokens, chain):
+            start, stop = int(tokens.starts[first]), int(tokens.starts[last])
+            yield Block(first, start, chain, potential(tokens, start, stop), tokens.starts[first : last + 1] - start)
+
+
+def one_by_one(block: Block) -> Iterator[Block]:
+    """The sequences of a block, each as a block."""
+    scores, edges, offsets = block.potentials
+    for place, (start, stop) in enumerate(zip(block.starts[:-1].tolist(), block.starts[1:].tolist(), strict=True)):
+        own = block.potentials._replace(
+            scores=scores[start:stop],
+            edges=None if edges is None else edges[start:stop],
+            offsets=None if offsets is None else offsets[start:stop],
+        )
+        yield Block(block.first + place, block.start + start, block.chain, own, np.array([0, stop - start]))
+
+
+def _log_z(block: Block) -> Floats:
+    """log p(x) of each sequence of a block; −∞ for those that no path can produce."""
+    try:
+        return block.chain.marginals(**block.given)[1]
+    except ValueError:
+        if len(block.starts) == 2:
+            return np.array([-np.inf])
+        return np.concatenate([_log_z(one) for one in one_by_one(block)])
+
+
+def _lengths(lengths: Any, n: int) -> NDArray[np.int64]:
+    array = np.asarray(lengths)
+    if array.shape not in ((), (n,)) or array.dtype.kind not in "iu" or (array < 0).any():
+        raise ValueError(f"lengths must be whole numbers of 0 or more, one or {n}; got {lengths!r:.60}")
+    return np.broadcast_to(array.astype(np.int64), n)
+
+
+def _walks(
+    chain: Transitions, n: int, lengths: NDArray[np.int64] | None, generator: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Paths of labels: all walk a step at a time."""
+    K = len(chain.start)
+    if lengths is None:
+        outcomes = np.concatenate([chain.steps, chain.ends[..., np.newaxis]], axis=-1)
+        _check_stops(chain)
+    else:
+        outcomes = chain.steps
+    outcomes = outcomes.reshape(-1, outcomes.shape[-1])
+    steps: list[NDArray[np.int64]] = []
+    walking: list[NDArray[np.int64]] = []
+    own = np.arange(n) if lengths is None else np.flatnonzero(lengths > 0)
+    before = np.full(len(own), K)
+    now = _draw(chain.start[np.newaxis], generator.random(len(own)))
+    while len(own):
+        steps.append(now)
+        walking.append(own)
+        history = now if chain.order == 1 else before * K + now
+        if lengths is None:
+            following = _draw(outcomes[history], generator.random(len(own)))
+            goes_on = following < K
+        else:
+            goes_on = lengths[own] > len(steps)
+            following = np.zeros(len(own), np.int64)
+            following[goes_on] = _draw(outcomes[history[goes_on]], generator.random(int(goes_on.sum())))
+        own, before, now = own[goes_on], now[goes_on], following[goes_on]
+    sizes = np.zeros(n, np.int64)
+    for some in walking:
+        sizes[some] += 1
+    ends = np.cumsum(sizes)
+    flat = np.empty(int(ends[-1]), np.int64)
+    for place, (labels, some) in enumerate(zip(steps, walking, strict=True)):
+        flat[(ends - sizes)[some] + place] = labels
+    return np.split(flat, ends[:-1])
+
+
+def _draw(probabilities: Floats, numbers: Floats) -> NDArray[np.int64]:
+    """An outcome for each number in [0, 1), with probabilities in one row for all or a row for each."""
+    reach = np.cumsum(probabilities, axis=1)
+    if len(reach) == 1:
+        return np.searchsorted(reach[0], numbers * reach[0, -1], side="right")
+    return (reach <= (numbers * reach[:, -1])[:, np.newaxis]).sum(axis=1)
+
+
+def _check_stops(chain: Transitions) -> None:
+    """Every sequence that can begin can end: from each history that can be there, the stop can be reached."""
+    K = len(chain.start)
+    ends, steps = chain.ends.reshape(-1) > 0, chain.steps.reshape(-1, K) > 0
+    size = len(ends)
+    histories = np.arange(size)
+    following = np.arange(K) if chain.order == 1 else histories[:, np.newaxis] % K * K + np.arange(K)
+    reached = np.zeros(size, bool)
+    reached[np.flatnonzero(chain.start > 0) + (0 if chain.order == 1 else K * K)] = True
+    stops = ends.copy()
+    for marks, forward in ((reached, True), (stops, False)):
+        while True:
+            many = marks.sum()
+            if forward:
+                places = np.broadcast_to(following, steps.shape)[marks[:, np.newaxis] & steps]
+                marks[places] = True
+            else:
+                marks |= (steps & marks[following]).any(axis=1)
+            if marks.sum() == many:
+                break
+    if (reached & ~stops).any():
+        raise ValueError("there are labels after which no sequence of the model can stop: give lengths")

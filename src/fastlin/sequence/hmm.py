@@ -1,0 +1,495 @@
+"""Hidden Markov models of order 1 and 2: counted where labels are known, by EM where they are not."""
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from fastlin import run, validation
+from fastlin.cluster.climbing import Climb, Climbing, best_of
+from fastlin.linear.counts import Counts
+from fastlin.linear.labels import places, union
+from fastlin.linear.reporting import reporter
+from fastlin.sequence.base import Block, Potential, Potentials, dense_scores, refuse_lengths
+from fastlin.sequence.baumwelch import BaumWelch, Parameters, Sums, check_parameters, slice_of
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.constraints import Constraints, as_allowed
+from fastlin.sequence.density import ChainDensity, one_by_one
+from fastlin.sequence.emissions import NOTHING, Emissions, Vocabulary
+from fastlin.sequence.labels import Labels
+from fastlin.sequence.partly import as_partly_labelled
+from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
+from fastlin.sequence.transitions import Smoothing, Transitions, as_weights
+from fastlin.sequence.unknown import WAYS
+from fastlin.validation import one_of, real_number, whole_number
+
+IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
+
+
+@dataclass(frozen=True)
+class Words(Tokens):
+    """Tokens of which some are words that were never seen."""
+
+    unknown: NDArray[np.int64]  # their places
+    words: list[str]
+
+
+class HMM(Climbing, ChainDensity):
+    """A hidden Markov model of order 1 or 2.
+
+    p(x, y) = p(y₁) Π_t p(y_t | y_{t−1}) Π_t p(x_t | y_t) · p(stop | y_T), with order 2 p(y_t | y_{t−2}, y_{t−1}), and
+    p(x_t | k) = Π_j φ_kj^{x_tj} over the features j of a token: it is one word, or naive Bayes in a state. Labels that
+    are known are counted; of others the expected counts take the place, by EM (Baum and Welch), which climbs to a
+    maximum of
+
+        Σ log p(x, what is known of y) + α Σ log φ + α_s Σ log p(first label) + α_t Σ log p(outcome | history)
+
+    A sequence of no tokens has the probability 1. One that the model cannot produce, log p(x) = −∞, is predicted for as
+    if what is impossible had a probability of 1e-300: the path with the fewest impossible steps is the best, and
+    marginals, n best paths and log p(y | x) are those of that model.
+
+    Parameters
+    ----------
+    order : {1, 2}
+    alpha : float, optional
+        Pseudo-counts of emissions. 0 is the maximum-likelihood estimate: a word that was seen has only the labels it
+        was seen with. None: 0, if unknown words are guessed, or else 0.01.
+    transition_alpha : float
+        Pseudo-counts of what follows a history, a label or the stop.
+    start_alpha : float, optional
+        Pseudo-counts of first labels; None: as `transition_alpha`.
+    interpolation : {"auto", "deleted", None} or tuple of numbers
+        Transitions by p = Σ_m λ_m c(history of m labels, next)/c(history of m labels), m from 0 to the order, with the
+        λ given, or those of deleted interpolation (Brants, 2000); pseudo-counts are then of m = 0 alone. "auto":
+        "deleted" with order 2, if no label was hidden, or else None. None: the pseudo-counts are of each history.
+    unknown : {"suffix", "shape", "uniform"}
+        Words that were never seen, if all tokens are strings, are emitted as rare words are that end alike, or whose
+        letters are of the same kinds; "uniform": by α alone. Features of a token that is no string, which were never
+        seen, are left out.
+    stop : bool
+        Whether the end of a sequence is an outcome that has a probability.
+    n_components : int, optional
+        The number of hidden states where no label is known.
+    init : {"auto", "random", "labels"} or dict
+        Where EM begins: "random" probabilities, those of the sequences with "labels", or given ones: startprob,
+        transmat, emissionprob (and stopprob), of the shapes below. "auto": "labels", if there are any.
+    n_init : int
+        Random starts; the one that leads to the best bound is kept.
+    tol : float
+        EM ends when an iteration raises the bound by no more than tol a token.
+    max_iter : int
+        Iterations at most.
+    constraints : str, set of pairs, array or Constraints, optional
+        What labels may follow one another in predictions: see `Constraints`.
+    features : optional
+        Templates that make the features of tokens.
+    random_state : int, RandomState, Generator or None
+        Seed of random starts and of `sample`.
+    n_jobs : int or None
+        Threads; they never change a bit of the model.
+    verbose : int
+        1 prints a line an iteration.
+    callback : callable, optional
+        Called as callback(model, record) after every iteration, when the model is as far; a true value ends the fit.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The labels, sorted; numbers from 0 where none is known.
+    startprob_ : array of shape (n_labels,)
+    transmat_ : array of shape (n_labels, n_labels), or (n_labels + 1, n_labels, n_labels)
+        p(to | from); with order 2 [last but one, last, to], where the last but one may be n_labels: there was none.
+    stopprob_ : array of shape (n_labels,), or (n_labels + 1, n_labels)
+        p(stop | history): with the rows of `transmat_` it adds up to 1.
+    emissionprob_ : array of shape (n_labels, n_features)
+    interpolation_ : tuple of numbers or None
+        λ.
+    n_features_in_ : int
+    attributes_ : list of str or None
+        The features in the order of their columns, that of first appearance; None where X was a matrix.
+    bound_ : array of shape (n_iter_ + 1,)
+        After EM: the bound of the start and after each iteration; it never falls.
+    objective_, history_, converged_, n_iter_
+        After EM: −bound_[-1]; one record an iteration; whether `tol` was reached; the iterations.
+
+    Examples
+    --------
+    >>> from fastlin.sequence import HMM
+    >>> X = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"]]
+    >>> y = [["DT", "NN", "VB"]] * 3
+    >>> model = HMM().fit(X, y)
+    >>> model.predict([["the", "bird", "sleeps"]])
+    [['DT', 'NN', 'VB']]
+    """
+
+    _floored = False  # whether nothing is impossible
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        alpha: float | None = None,
+        transition_alpha: float = 0.1,
+        start_alpha: float | None = None,
+        interpolation: Any = "auto",
+        unknown: str = "suffix",
+        stop: bool = True,
+        n_components: int | None = None,
+        init: Any = "auto",
+        n_init: int = 1,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        constraints: Any = None,
+        features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.order = order
+        self.alpha = alpha
+        self.transition_alpha = transition_alpha
+        self.start_alpha = start_alpha
+        self.interpolation = interpolation
+        self.unknown = unknown
+        self.stop = stop
+        self.n_components = n_components
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.constraints = constraints
+        self.features = features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> Self:
+        """Count, or find what is hidden.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            A sequence is a list of tokens: strings, lists of strings or dicts.
+        y : list of lists of labels, or with a CSR one array, optional
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: they are hidden.
+        lengths : array of shape (n_sequences,), optional
+            How many tokens each sequence has; with a CSR.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = copy.copy(self)
+        model._check_parameters()
+        model._forget()
+        tokens, codes = model._learnt(X, y, lengths)
+        n_features, n_labels = model.n_features_in_, len(model.classes_)
+        hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
+        model._hidden = bool(hidden.any())
+        seen, seen_codes = _some(tokens, codes, ~hidden)
+        known = Sums.none(n_features, n_labels, int(self.order))
+        known.features[:], known.labels[:] = model._counted(seen, seen_codes)
+        known.transitions = Transitions.of(seen_codes, seen.starts, n_labels, int(self.order))
+        if not model._hidden:
+            return self._become(model._install(known))
+        em = BaumWelch(*_some(tokens, codes, hidden), known, *model._beliefs(hidden=True), self.n_jobs)
+        report = reporter(model, lambda: model._install(em.counts()))
+
+        def climb(start: Parameters) -> Climb:
+            em.start(start)
+            return Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
+
+        best = best_of(map(climb, model._starts(tokens, known)))
+        self._become(model._install(best.counts)._record(best))
+        self._warn(best)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+        """Add labelled sequences to the counts: however the data are cut, the model is the same.
+
+        New labels and new words may appear in any call.
+
+        Parameters
+        ----------
+        X, y, lengths
+            As for `fit`, without hidden labels.
+        """
+        model, first = copy.copy(self), not self.__sklearn_is_fitted__()
+        model._check_parameters()
+        if first:
+            model._read_anew(X)
+        elif self.order != self._transitions.order:
+            raise ValueError(f"order={self.order}, but the model has {self._transitions.order}: fit it anew")
+        width = 0 if first else self.n_features_in_
+        labels = Labels()
+        try:
+            tokens = model._nonnegative(model._tokens_to_learn(X, lengths, None if first else width))
+            codes = labels.learn(y, tokens)
+            classes = labels.classes_ if first else union(self.classes_, labels.classes_)
+        except BaseException:
+            if not first and self._attributes is not None and len(self._attributes) > width:
+                self._attributes = Attributes(self._attributes.names[:width])
+            raise
+        codes = places(classes, labels.classes_)[codes]
+        K, V = len(classes), tokens.rows.n_columns
+        words = model._all_words(X) and (first or self._words)
+
+        def add() -> None:
+            if first:
+                counts, transitions = Counts.none(V, K, NOTHING), Transitions.none(K, int(self.order))
+                model._hidden = False
+            else:
+                where = places(classes, self.classes_)
+                counts = self._counts.under(NOTHING, where, K, V)
+                transitions = self._transitions.under(where, K)
+            counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
+            transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
+            model.classes_, model._words = classes, words
+            self._become(model._installed(counts, transitions))
+
+        model._forget()
+        run.uninterrupted(add)
+        return self
+
+    # What it knows
+
+    @property
+    def interpolation_(self) -> tuple[float, ...] | None:
+        """λ."""
+        self._check_fitted()
+        return self._transitions.weights(self._beliefs(self._hidden)[1])
+
+    def _probabilities(self) -> Transitions:
+        self._check_fitted()
+        if self._made_transitions is None:
+            self._made_transitions = self._transitions.probabilities(self._beliefs(self._hidden)[1])
+        return self._made_transitions
+
+    def _emissions(self) -> Emissions:
+        self._check_fitted()
+        if self._made_emissions is None:
+            vocabulary = self._beliefs(False)[0]
+            if self._words and self._attributes is not None:
+                vocabulary = replace(vocabulary, words=self._attributes.names)
+            self._made_emissions = Emissions(self._counts.features, vocabulary)
+        return self._made_emissions
+
+    def _sums(self) -> tuple[float, float]:
+        return float(self._counts.features.sum()), float(self._counts.labels.sum())
+
+    # Inference
+
+    def _chain(self) -> Chain:
+        found = super()._chain()
+        if not self._floored:
+            return found
+        tables = (found.start, found.transitions, found.end)
+        return Chain(*(np.maximum(table, IMPOSSIBLE) for table in tables))
+
+    def _potential(self) -> Potential:
+        emissions = self._emissions()
+        log_phi, floored = emissions.log_phi, self._floored
+        if floored:
+            log_phi = np.maximum(log_phi, IMPOSSIBLE)
+
+        def potential(tokens: Tokens, start: int, stop: int) -> Potentials:
+            scores = dense_scores(tokens, log_phi, start, stop)
+            if isinstance(tokens, Words):
+                some = slice(*np.searchsorted(tokens.unknown, [start, stop]).tolist())
+                found = emissions.of_unknown(tokens.words[some])
+                scores[tokens.unknown[some] - start] = np.maximum(found, IMPOSSIBLE) if floored else found
+            return Potentials(scores)
+
+        return potential
+
+    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
+        """A sequence without a path that is possible is looked at again, as if nothing were impossible."""
+        allowed = None if allowed is None else list(allowed)
+        found = super()._infer(tokens, allowed, lambda block: list(self._tried(block, tokens, allowed, infer)))
+        return [result for results in found for result in results]
+
+    def _tried(self, block: Block, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> Iterator[Any]:
+        try:
+            found = infer(block)
+        except ValueError:
+            if len(block.starts) > 2:
+                for one in one_by_one(block):
+                    yield from self._tried(one, tokens, allowed, infer)
+                return
+            try:
+                found = infer(self._floor(block, tokens, allowed))
+            except ValueError:
+                raise ValueError(f"sequence {block.first}: the constraints allow no path") from None
+        yield found
+
+    def _floor(self, block: Block, tokens: Tokens, allowed: Any) -> Block:
+        """A sequence of a model in which nothing is impossible but what constraints forbid."""
+        model, own = copy.copy(self), block.tokens
+        model._floored = True
+        rules = Constraints.resolve(self.constraints, self.classes_)
+        potentials = model._potential()(tokens, own.start, own.stop)
+        masks = as_allowed(allowed, tokens, self.classes_)
+        if masks is not None:
+            potentials.scores[~masks[own]] = -np.inf
+        found = model._chain() if rules is None else rules.restrict(model._chain())
+        return block._replace(chain=found, potentials=potentials)
+
+    # Reading
+
+    def _tokens(self, X: Any, lengths: Any) -> Tokens:
+        """Tokens to predict for, and the words among them that were never seen."""
+        self._check_fitted()
+        X = _listed(X)
+        tokens = self._nonnegative(super()._tokens(X, lengths))
+        if not self._words or is_matrix(X):
+            return tokens
+        empty = np.flatnonzero(np.diff(tokens.rows.indptr) == 0)
+        found = [(place, X[s][t]) for place, (s, t) in zip(empty.tolist(), map(tokens.place, empty), strict=True)]
+        words = [(place, word) for place, word in found if isinstance(word, str)]
+        unknown = np.array([place for place, _ in words], np.int64)
+        return Words(tokens.rows, tokens.starts, tokens.binary, unknown, [word for _, word in words])
+
+    def _learnt(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+        """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
+        X = _listed(X)
+        self._read_anew(X)
+        tokens = self._nonnegative(self._tokens_to_learn(X, lengths, None))
+        self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
+        classes, codes = as_partly_labelled(y, tokens)
+        if classes is None:
+            if self.n_components is None:
+                raise ValueError("no label is known: n_components must say how many states there are")
+            classes = np.arange(int(self.n_components))
+        elif self.n_components not in (None, len(classes)):
+            raise ValueError(f"n_components={self.n_components}, but y has {len(classes)} labels, which are the states")
+        self.classes_ = classes
+        return tokens, codes
+
+    def _read_anew(self, X: Any) -> None:
+        templates = self.features is not None and not is_matrix(X)
+        self.features_ = sklearn.clone(self.features) if templates else None
+        self._attributes = None if templates or is_matrix(X) else Attributes()
+
+    def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
+        if self.features_ is not None and not is_matrix(X):
+            refuse_lengths(lengths)
+            tokens: Tokens = self.features_.tokens(X, learn=True)
+        else:
+            tokens = as_tokens(X, lengths, self._attributes, learn=True, n_columns=n_columns)
+        if not len(tokens):
+            raise ValueError("X holds no sequence to learn from")
+        if not tokens.rows.n_columns:
+            raise ValueError("X has no features: there is nothing to count")
+        return tokens
+
+    def _nonnegative(self, tokens: Tokens) -> Tokens:
+        """Tokens whose features are counts, none of them written though it is 0."""
+        return replace(tokens, rows=validation.check_values(tokens.rows, nonnegative=True).without_zeros())
+
+    def _all_words(self, X: Any) -> bool:
+        """Whether each token is a word, and nothing else."""
+        return self.features_ is None and not is_matrix(X) and set(map(type, chain.from_iterable(X))) <= {str}
+
+    # Parts
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        if self.order not in (1, 2) or isinstance(self.order, bool):
+            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
+        for name in ("alpha", "transition_alpha", "start_alpha"):
+            if getattr(self, name) is not None or name == "transition_alpha":
+                real_number(name, getattr(self, name), at_least=0, at_most=1e100)
+        if self.interpolation != "auto":
+            as_weights(self.interpolation, int(self.order))
+        one_of("unknown", self.unknown, ["suffix", "shape", "uniform"])
+        one_of("stop", self.stop, [True, False])
+        if self.n_components is not None:
+            whole_number("n_components", self.n_components, 1)
+        if isinstance(self.init, str):
+            one_of("init", self.init, ["auto", "random", "labels"])
+        self._check_climb()
+
+    def _beliefs(self, hidden: bool) -> tuple[Vocabulary, Smoothing]:
+        """What is believed before counting; where labels are hidden, what EM climbs with: words are those seen."""
+        unknown = "uniform" if hidden else self.unknown
+        guessed = self._words and self.unknown in WAYS
+        alpha = (0.0 if guessed else 0.01) if self.alpha is None else float(self.alpha)
+        words: list[str] | None = [] if self._words else None
+        start = self.transition_alpha if self.start_alpha is None else self.start_alpha
+        weights = self.interpolation
+        if isinstance(weights, str) and weights == "auto":
+            weights = "deleted" if int(self.order) == 2 and not hidden else None
+        elif weights is not None and hidden:
+            raise ValueError("interpolation must be None or 'auto' where labels are hidden: EM has no use for it")
+        smoothing = Smoothing(
+            float(start), float(self.transition_alpha), bool(self.stop), as_weights(weights, int(self.order))
+        )
+        return Vocabulary(alpha, words, unknown), smoothing
+
+    def _counted(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        counts = Counts.none(self.n_features_in_, len(self.classes_), NOTHING)
+        counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
+        return counts.features, counts.labels
+
+    def _starts(self, tokens: Tokens, known: Sums) -> Iterator[Parameters]:
+        """Where EM begins."""
+        V, K = known.features.shape
+        order, stop = int(self.order), bool(self.stop)
+        if not isinstance(self.init, str):
+            yield check_parameters(self.init, V, K, order, stop)
+            return
+        words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V)
+        if self.init == "labels" or (self.init == "auto" and known.labels.any()):
+            if not known.labels.any():
+                raise ValueError("init='labels', but no sequence has all its labels")
+            share = words / words.sum() if words.any() else np.full(V, 1.0 / V)
+            sums = Sums(known.features + share[:, np.newaxis], known.labels, known.transitions)
+            vocabulary, smoothing = self._beliefs(hidden=True)
+            yield Parameters.of(sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1))
+            return
+        generator = validation.as_generator(self.random_state)
+        for _ in range(int(self.n_init)):
+            yield Parameters.random(words, K, order, stop, generator)
+
+    def _install(self, sums: Sums) -> Self:
+        return self._installed(Counts(sums.features, sums.labels, NOTHING), sums.transitions)
+
+    def _installed(self, counts: Counts, transitions: Transitions) -> Self:
+        self._counts, self._transitions, self.n_features_in_ = counts, transitions, len(counts.features)
+        self._made_transitions: Transitions | None = None
+        self._made_emissions: Emissions | None = None
+        return self
+
+    def _described(self, components: set[int]) -> str:
+        return f"{len(components)} of {len(self.classes_)} states"
+
+
+def _some(
+    tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]
+) -> tuple[Tokens, NDArray[np.int32]]:
+    """Some of the sequences."""
+    if which.all():
+        return tokens, codes
+    lengths = tokens.lengths
+    places_of = np.flatnonzero(np.repeat(which, lengths))
+    starts = np.append(0, np.cumsum(lengths[which]))
+    return Tokens(tokens.rows.take(places_of), starts, tokens.binary), codes[places_of]
+
+
+def _listed(X: Any) -> Any:
+    """Sequences as lists, which can be read twice."""
+    if is_matrix(X) or isinstance(X, str | bytes | dict) or not hasattr(X, "__iter__"):
+        return X
+    X = X if isinstance(X, list) else list(X)
+    return [sequence if isinstance(sequence, list | tuple | str) or not hasattr(sequence, "__iter__")
+            or hasattr(sequence, "items") else list(sequence) for sequence in X]
