@@ -70,10 +70,11 @@ class Block(NamedTuple):
 class SequenceModel(BaseEstimator, ABC):
     """A model p(y | x) ∝ e^{s(x, y)} of the labels y of the tokens x of a sequence, where s is a sum along a chain.
 
-    A subclass has the parameters `features`, `constraints` and `n_jobs`, says its `_chain`, and either `_scores` (and
-    `_edges`) or all at once, `_potential`. Its `fit` works on a copy, which it becomes at the end.
+    A subclass has the parameters `order`, `features`, `constraints` and `n_jobs`, says its `_chain`, and either
+    `_scores` (and `_edges`) or all at once, `_potential`. Its `fit` works on a copy, which it becomes at the end.
     """
 
+    order: int
     features: Any
     constraints: Any
     n_jobs: int | None
@@ -257,6 +258,11 @@ class SequenceModel(BaseEstimator, ABC):
 
     def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
+        validation.as_jobs(self.n_jobs)
+        if self.order not in (1, 2) or isinstance(self.order, bool):
+            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
+        if self.features is not None and not hasattr(self.features, "tokens"):
+            raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
         self.features_ = self._attributes = None
         if self.features is not None and not is_matrix(X):
             refuse_lengths(lengths)
@@ -270,6 +276,7 @@ class SequenceModel(BaseEstimator, ABC):
         labels = Labels()
         codes = labels.learn(y, tokens)
         self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
+        Constraints.resolve(self.constraints, self.classes_)
         return tokens, codes
 
     def _first_names(self) -> list[str]:

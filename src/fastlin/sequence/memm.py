@@ -197,8 +197,6 @@ class MEMM(SequenceModel):
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
-        if self.order not in (1, 2) or isinstance(self.order, bool):
-            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
         if self.order == 2 and self.edges is not None:
             raise ValueError("edges belong to order=1: with order=2 leave them out")
         one_of("decoder", self.decoder, DECODERS)
