@@ -8,14 +8,16 @@ from typing import Any
 import fastlin
 from fastlin.cli import models
 from fastlin.cli.messages import UserError
-from fastlin.inspect import explain, summary, top_features
+from fastlin.inspect import explain, summary, top_features, transitions
 
 
 def run(options: argparse.Namespace) -> int:
     if options.verify:
         return verify(options.model)
-    model = models.load(options.model, clusters=True)
+    model = models.load(options.model, kinds=("classifier", "clustering", "tagger"))
     if options.text is not None:
+        if models.kind_of(model) == "tagger":
+            raise UserError("--text explains the label of a document, and this model labels the tokens of sentences")
         if not hasattr(model, "steps"):
             raise UserError("--text explains texts, and this model takes rows of numbers: it has no vectoriser")
         text = sys.stdin.read() if options.text == "-" else options.text
@@ -23,12 +25,16 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([one.as_dict() for one in found]) if options.json else "\n\n".join(map(str, found)))
         return 0
     facts = summary(model)
-    strongest = top_features(model, options.top, _labels(options, facts.clusters))
+    labels = _labels(options, facts.clusters)
+    strongest = top_features(model, options.top, labels)
+    follows = transitions(model) if models.kind_of(model) == "tagger" else None
     if options.json:
         plain = [{"label": one.label, "features": dict(zip(one.names, one.weights, strict=True))} for one in strongest]
-        print(json.dumps({**facts.as_dict(), "strongest": plain}))
+        more = {} if follows is None else {"transitions": follows.as_dict()}
+        print(json.dumps({**facts.as_dict(), **more, "strongest": plain}))
     else:
-        print("\n\n".join(map(str, [facts, *strongest])))
+        listed = [] if follows is None else [follows.shown(options.top, labels)]
+        print("\n\n".join(map(str, [facts, *listed, *strongest])))
     return 0
 
 

@@ -49,11 +49,22 @@ def check_dev(options: argparse.Namespace) -> None:
         sources.files(options.dev)
 
 
-def load(path: str, jobs: int | None = None, verify: bool = True, clusters: bool = False) -> Any:
-    """A model, which works on so many threads; `clusters`: or a clustering, which has no labels."""
+def kind_of(model: Any) -> str | None:
+    """What a model labels: a "tagger" tokens of sequences, a "classifier" documents, a "clustering" with numbers."""
+    if hasattr(model, "predict_nbest"):
+        return "tagger"
+    if hasattr(model, "classes_"):
+        return "classifier"
+    return "clustering" if hasattr(model, "predict") else None
+
+
+def load(path: str, jobs: int | None = None, verify: bool = True, kinds: tuple[str, ...] = ("classifier",)) -> Any:
+    """A model of one of these kinds, which works on so many threads."""
     model = fastlin.load(path, verify=verify)
-    if not hasattr(model, "classes_") and not (clusters and hasattr(model, "predict")):
-        raise UserError(f"{path} holds a {type(model).__name__}, no classifier of labels")
+    if (kind := kind_of(model)) not in kinds:
+        what = "no tagger" if kinds == ("tagger",) else "no classifier of labels"
+        what = "which labels tokens: fastlin tag is for it" if kind == "tagger" else what
+        raise UserError(f"{path} holds a {type(model).__name__}, {what}")
     for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
         if jobs is not None and "n_jobs" in step.get_params(deep=False):
             step.set_params(n_jobs=jobs)

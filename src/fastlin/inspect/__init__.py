@@ -4,6 +4,7 @@ from fastlin.inspect.explanation import Explanation, explain
 from fastlin.inspect.features import LabelFeatures, top_features
 from fastlin.inspect.report import Bin, LabelReport, Report, Tally, report
 from fastlin.inspect.summary import Part, Summary, summary
+from fastlin.inspect.transitions import Transition, TransitionWeights, transitions
 
 __all__ = [
     "Bin",
@@ -14,8 +15,11 @@ __all__ = [
     "Report",
     "Summary",
     "Tally",
+    "Transition",
+    "TransitionWeights",
     "explain",
     "report",
     "summary",
     "top_features",
+    "transitions",
 ]

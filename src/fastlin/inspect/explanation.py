@@ -105,6 +105,8 @@ class Explainer:
     """A model's weights and names, looked up once for many documents."""
 
     def __init__(self, model: Any) -> None:
+        if hasattr(learner_of(model), "predict_nbest"):
+            raise TypeError("the labels of a sequence depend on each other: none has a score of its own to explain")
         self._model, self._weights, self._names = model, Weights(model), Names(model)
         if self._weights.components:
             raise TypeError(

@@ -27,11 +27,11 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
 
     The weights are `coef_`'s; with two labels, w speaks for the second and −w for the first. Of naive Bayes they are
     log φ_kj less its mean over the labels: log φ itself would list the words that are frequent everywhere. So it is of
-    the components of a mixture; of k-means the weights are the centres.
+    the components of a mixture, and of the emissions of a hidden Markov model; of k-means the weights are the centres.
 
     Parameters
     ----------
-    model : fitted classifier or mixture or k-means, or a pipeline that ends with one
+    model : fitted classifier, model of sequences, mixture or k-means, or a pipeline that ends with one
         The clusters of the latter are numbers from 0; a label's components are called label/1, label/2, … Its
         features have the names that the vectoriser knows, or those of X's columns.
     n : int

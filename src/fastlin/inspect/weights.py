@@ -33,15 +33,14 @@ class Weights:
     """θ and b of a fitted model, with a column for each label, or for each cluster.
 
     Two labels that share one column of weights w have −w/2 and w/2, so that the difference of their scores is the
-    model's. Naive Bayes has log φ and log μ, and so have mixtures, by component; k-means has c and −‖c‖²/2. Where
-    labels have several components, each of these has a column, called label/1, label/2, …
+    model's. Naive Bayes has log φ and log μ, and so have mixtures, by component, and without μ hidden Markov models;
+    k-means has c and −‖c‖²/2. Where labels have several components, each of these has a column, called label/1,
+    label/2, … Models of sequences have the weights of the features of tokens.
     """
 
     def __init__(self, model: Any) -> None:
         learner = learner_of(model)
-        self.logarithms = hasattr(learner, "feature_log_prob_")
-        coef = learner.feature_log_prob_ if self.logarithms else getattr(learner, "coef_", None)
-        coef = getattr(learner, "cluster_centers_", None) if coef is None else coef
+        coef, self.logarithms = _held(learner)
         self.clusters = coef is not None and not hasattr(learner, "classes_")
         if coef is None or (self.clusters and not hasattr(learner, "predict")):
             raise TypeError(f"{type(learner).__name__} is not a fitted linear classifier: it has no weights of labels")
@@ -77,6 +76,17 @@ class Weights:
         return np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=float)[0]
 
 
+def _held(learner: Any) -> tuple[Any, bool]:
+    """The weights, and whether they are logarithms of probabilities."""
+    if hasattr(learner, "feature_log_prob_"):
+        return learner.feature_log_prob_, True
+    if hasattr(learner, "emissionprob_"):
+        with np.errstate(divide="ignore"):
+            return np.log(learner.emissionprob_), True
+    coef = getattr(learner, "coef_", None)
+    return getattr(learner, "cluster_centers_", None) if coef is None else coef, False
+
+
 def _columns(learner: Any, n: int) -> list[Any]:
     """What the n columns of weights, or the two that share one, are called."""
     if not hasattr(learner, "classes_"):
@@ -102,11 +112,11 @@ def _intercept(learner: Any) -> Any:
 
 
 class Names:
-    """The names of a model's features: those that its vectoriser knows, else x0, x1, …"""
+    """The names of a model's features: those that it or its vectoriser knows, else x0, x1, …"""
 
     def __init__(self, model: Any) -> None:
         learner = learner_of(model)
-        self._names: Any = getattr(learner, "feature_names_in_", None)
+        self._names: Any = getattr(learner, "feature_names_in_", getattr(learner, "attributes_", None))
         for step in transformers_of(model):
             self._names = _names_after(step, self._names)
         if hasattr(learner, "categories_"):
