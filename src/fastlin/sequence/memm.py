@@ -184,7 +184,8 @@ class MEMM(SequenceModel):
             model._install(histories, np.zeros((1, histories.n_columns), learner.dtype))._tell_nothing()
             return self._become(model)
         if self.verbose or self.callback is not None:
-            learner.callback = reporter(model, lambda: model._install(histories, learner.coef_))
+            report = reporter(model, lambda: model._install(histories, learner.coef_))
+            learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
         sample = Sample(Whole(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
         learner._fit_sample(sample, learner._parts_of(sample))
