@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.engine.memory import zeros
 from fastlin.sequence.base import dense_scores
-from fastlin.sequence.chain import Chain
+from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.emissions import Emissions, Vocabulary
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions
@@ -84,14 +84,15 @@ class BaumWelch:
         self,
         tokens: Tokens,
         codes: NDArray[np.int32],
+        numbers: NDArray[np.int64],
         known: Sums,
         vocabulary: Vocabulary,
         smoothing: Smoothing,
         n_jobs: int | None,
     ) -> None:
-        """Of tokens whose codes may be −1, beside what is `known` of others."""
+        """Of tokens whose codes may be −1, of sequences with these numbers, beside what is `known` of others."""
         self._tokens = replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64)))
-        self._codes, self._known, self._n_jobs = codes, known, n_jobs
+        self._codes, self._numbers, self._known, self._n_jobs = codes, numbers, known, n_jobs
         self._vocabulary, self._smoothing = vocabulary, smoothing
         n_known = float(known.labels.sum())
         self.total_weight = tokens.n_tokens + n_known
@@ -106,13 +107,17 @@ class BaumWelch:
         n_features, n_labels = self._known.features.shape
         sums, bound = Sums.none(n_features, n_labels, self._known.transitions.order), self._of_known()
         chain = self._now.chain()
-        for block, codes in self._blocks():
+        for first, block, codes in self._blocks():
             scores = dense_scores(block, self._now.log_phi, 0, block.n_tokens)
             there = np.flatnonzero(codes >= 0)
             own = scores[there, codes[there]]
             scores[there] = -np.inf
             scores[there, codes[there]] = own
-            found = chain.expected(scores, block.starts, n_jobs=self._n_jobs)
+            try:
+                found = chain.expected(scores, block.starts, n_jobs=self._n_jobs)
+            except NoPathError as error:
+                number = self._numbers[first + error.sequence]
+                raise ValueError(f"sequence {number} cannot come about with the probabilities of init") from None
             bound += float(found.log_z.sum())
             run.backward(block.rows, found.marginals, sums.features, self._n_jobs)
             sums.labels += found.marginals.sum(axis=0)
@@ -135,7 +140,7 @@ class BaumWelch:
 
     # Parts
 
-    def _blocks(self) -> Iterator[tuple[Tokens, NDArray[np.int32]]]:
+    def _blocks(self) -> Iterator[tuple[int, Tokens, NDArray[np.int32]]]:
         """Some sequences at a time."""
         starts = self._tokens.starts
         first = 0
@@ -143,7 +148,8 @@ class BaumWelch:
             last = max(first + 1, int(np.searchsorted(starts, starts[first] + BLOCK, side="right")) - 1)
             start, stop = int(starts[first]), int(starts[last])
             rows = slice_of(self._tokens.rows, start, stop)
-            yield Tokens(rows, starts[first : last + 1] - start, self._tokens.binary), self._codes[start:stop]
+            block = Tokens(rows, starts[first : last + 1] - start, self._tokens.binary)
+            yield first, block, self._codes[start:stop]
             first = last
 
     def _of_known(self) -> float:
@@ -187,7 +193,9 @@ def check_parameters(given: Any, n_features: int, n_labels: int, order: int, sto
     """Parameters that a user gives to start from."""
     names = ("startprob", "transmat", "emissionprob")
     if not isinstance(given, dict) or not set(names) <= set(given) or not set(given) <= {*names, "stopprob"}:
-        raise ValueError(f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob), got {given!r:.80}")
+        raise ValueError(
+            f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob), got {given!r:.80}"
+        )
     like = Transitions.none(n_labels, order)
     shapes = {"startprob": like.start.shape, "transmat": like.steps.shape, "stopprob": like.ends.shape}
     shapes["emissionprob"] = (n_labels, n_features)
@@ -213,4 +221,6 @@ def check_parameters(given: Any, n_features: int, n_labels: int, order: int, sto
             raise ValueError(f"the rows of init[{name!r}]{whole} must sum to 1")
     with np.errstate(divide="ignore"):
         log_phi = np.log(arrays["emissionprob"].T)
-    return Parameters(Transitions(arrays["startprob"], steps, ends), np.ascontiguousarray(log_phi), np.full(n_labels, -np.inf))
+    return Parameters(
+        Transitions(arrays["startprob"], steps, ends), np.ascontiguousarray(log_phi), np.full(n_labels, -np.inf)
+    )

@@ -1,7 +1,9 @@
 """What a hidden Markov model says of sequences, once it is known: their probabilities, and sequences of its own."""
 
+import copy
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,20 +11,26 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.sequence.base import Block, SequenceModel
-from fastlin.sequence.chain import Chain
+from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, dense_scores
+from fastlin.sequence.chain import Chain, NoPathError
+from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.emissions import Emissions
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Transitions
+from fastlin.sequence.words import Words
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
+
+
+IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
 
 
 class ChainDensity(SequenceModel, ABC):
     """p(x, y) = p(y₁) Π_t p(y_t | history) p(stop | history) Π_t p(x_t | y_t), by a chain and by emissions."""
 
     random_state: Any
+    _floored = False  # whether nothing is impossible
 
     # Probabilities
 
@@ -78,7 +86,7 @@ class ChainDensity(SequenceModel, ABC):
         unknown, codes = codes < 0, np.maximum(codes, 0)
         found = np.empty(len(tokens))
         for block in self._free(tokens):
-            found[block.sequences] = block.chain.values(labels=codes[block.tokens], **block.given)
+            found[block.sequences] = block.infer("values", labels=codes[block.tokens])
         found[np.searchsorted(tokens.starts, np.flatnonzero(unknown), side="right") - 1] = -np.inf
         return found
 
@@ -109,6 +117,61 @@ class ChainDensity(SequenceModel, ABC):
         total = sum(float(_log_z(block).sum()) for block in self._free(tokens))
         with np.errstate(over="ignore"):
             return float(np.exp(-total / tokens.n_tokens))
+
+    # Inference
+
+    def _chain(self) -> Chain:
+        p = self._probabilities()
+        with np.errstate(divide="ignore"):
+            found = Chain(*map(np.log, p.tables()))
+        if not self._floored:
+            return found
+        tables = (found.start, found.transitions, found.end)
+        return Chain(*(np.maximum(table, IMPOSSIBLE) for table in tables))
+
+    def _potential(self) -> Potential:
+        emissions = self._emissions()
+        log_phi, floored = emissions.log_phi, self._floored
+        if floored:
+            log_phi = np.maximum(log_phi, IMPOSSIBLE)
+
+        def potential(tokens: Tokens, start: int, stop: int) -> Potentials:
+            scores = dense_scores(tokens, log_phi, start, stop)
+            if isinstance(tokens, Words):
+                some = slice(*np.searchsorted(tokens.unknown, [start, stop]).tolist())
+                found = emissions.of_unknown(tokens.words[some])
+                scores[tokens.unknown[some] - start] = np.maximum(found, IMPOSSIBLE) if floored else found
+            return Potentials(scores)
+
+        return potential
+
+    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
+        """A sequence without a path that is possible is looked at again, as if nothing were impossible."""
+        allowed = None if allowed is None else list(allowed)
+        found = super()._infer(tokens, allowed, lambda block: list(self._tried(block, tokens, allowed, infer)))
+        return [result for results in found for result in results]
+
+    def _tried(self, block: Block, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> Iterator[Any]:
+        try:
+            yield infer(block)
+        except NoPathError:
+            if len(block.starts) == 2:
+                yield infer(self._floor(block, tokens, allowed))
+                return
+            for place in range(len(block.starts) - 1):
+                yield from self._tried(block.only(place), tokens, allowed, infer)
+
+    def _floor(self, block: Block, tokens: Tokens, allowed: Any) -> Block:
+        """A sequence of a model in which nothing is impossible but what constraints forbid."""
+        model, own = copy.copy(self), block.tokens
+        model._floored = True
+        rules = Constraints.resolve(self.constraints, self.classes_)
+        potentials = model._potential()(tokens, own.start, own.stop)
+        masks = as_allowed(allowed, tokens, self.classes_)
+        if masks is not None:
+            potentials.scores[~masks[own]] = -np.inf
+        found = model._chain() if rules is None else rules.restrict(model._chain())
+        return block._replace(chain=found, potentials=potentials)
 
     # Sequences of its own
 
@@ -154,8 +217,7 @@ class ChainDensity(SequenceModel, ABC):
             return sp.coo_array((np.ones(len(features)), (places, features)), shape=shape).tocsr(), y
         found = [names[feature] for feature in features.tolist()]
         tokens: list[Any] = found if each == 1 else [found[at : at + each] for at in range(0, len(found), each)]
-        places_of = [0, *np.cumsum(sizes).tolist()]
-        return [tokens[start:stop] for start, stop in zip(places_of[:-1], places_of[1:], strict=True)], y
+        return [tokens[start:stop] for start, stop in pairwise([0, *np.cumsum(sizes).tolist()])], y
 
     # What a subclass says
 
@@ -171,11 +233,6 @@ class ChainDensity(SequenceModel, ABC):
 
     # Parts
 
-    def _chain(self) -> Chain:
-        found = self._probabilities()
-        with np.errstate(divide="ignore"):
-            return Chain(np.log(found.start), np.log(found.steps), np.log(found.ends))
-
     def _free(self, tokens: Tokens) -> Iterator[Block]:
         """The tokens in blocks, without constraints."""
         chain, potential = self._chain(), self._potential()
@@ -184,26 +241,13 @@ class ChainDensity(SequenceModel, ABC):
             yield Block(first, start, chain, potential(tokens, start, stop), tokens.starts[first : last + 1] - start)
 
 
-def one_by_one(block: Block) -> Iterator[Block]:
-    """The sequences of a block, each as a block."""
-    scores, edges, offsets = block.potentials
-    for place, (start, stop) in enumerate(zip(block.starts[:-1].tolist(), block.starts[1:].tolist(), strict=True)):
-        own = block.potentials._replace(
-            scores=scores[start:stop],
-            edges=None if edges is None else edges[start:stop],
-            offsets=None if offsets is None else offsets[start:stop],
-        )
-        yield Block(block.first + place, block.start + start, block.chain, own, np.array([0, stop - start]))
-
-
 def _log_z(block: Block) -> Floats:
     """log p(x) of each sequence of a block; −∞ for those that no path can produce."""
     try:
-        return block.chain.marginals(**block.given)[1]
-    except ValueError:
-        if len(block.starts) == 2:
-            return np.array([-np.inf])
-        return np.concatenate([_log_z(one) for one in one_by_one(block)])
+        return block.infer("marginals")[1]
+    except NoPathError:
+        n = len(block.starts) - 1
+        return np.full(1, -np.inf) if n == 1 else np.concatenate([_log_z(block.only(place)) for place in range(n)])
 
 
 def _lengths(lengths: Any, n: int) -> NDArray[np.int64]:

@@ -1,15 +1,13 @@
 """What the states of a hidden Markov model emit: counts of features under labels, and of words never seen a guess."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import rows as row_kernels
 from fastlin.engine.memory import zeros
-from fastlin.linear.counts import Counts, Prior
+from fastlin.linear.counts import Prior
 from fastlin.sequence.unknown import Guess
 
 Floats = NDArray[np.float64]

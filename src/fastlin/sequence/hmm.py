@@ -1,13 +1,11 @@
 """Hidden Markov models of order 1 and 2: counted where labels are known, by EM where they are not."""
 
 import copy
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 
 from fastlin import run, validation
@@ -15,31 +13,19 @@ from fastlin.cluster.climbing import Climb, Climbing, best_of
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
-from fastlin.sequence.base import Block, Potential, Potentials, dense_scores, refuse_lengths
-from fastlin.sequence.baumwelch import BaumWelch, Parameters, Sums, check_parameters, slice_of
-from fastlin.sequence.chain import Chain
-from fastlin.sequence.constraints import Constraints, as_allowed
-from fastlin.sequence.density import ChainDensity, one_by_one
+from fastlin.sequence.baumwelch import BaumWelch, Parameters, Sums, check_parameters
+from fastlin.sequence.density import ChainDensity
 from fastlin.sequence.emissions import NOTHING, Emissions, Vocabulary
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.partly import as_partly_labelled
-from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
+from fastlin.sequence.tokens import Attributes, Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions, as_weights
 from fastlin.sequence.unknown import WAYS
+from fastlin.sequence.words import WordReader, listed, some_of
 from fastlin.validation import one_of, real_number, whole_number
 
-IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
 
-
-@dataclass(frozen=True)
-class Words(Tokens):
-    """Tokens of which some are words that were never seen."""
-
-    unknown: NDArray[np.int64]  # their places
-    words: list[str]
-
-
-class HMM(Climbing, ChainDensity):
+class HMM(WordReader, ChainDensity, Climbing):
     """A hidden Markov model of order 1 or 2.
 
     p(x, y) = p(y₁) Π_t p(y_t | y_{t−1}) Π_t p(x_t | y_t) · p(stop | y_T), with order 2 p(y_t | y_{t−2}, y_{t−1}), and
@@ -127,7 +113,11 @@ class HMM(Climbing, ChainDensity):
     [['DT', 'NN', 'VB']]
     """
 
-    _floored = False  # whether nothing is impossible
+    _counts: Counts
+    _transitions: Transitions
+    _hidden: bool  # whether labels were, so that counts are expected ones
+    _made_transitions: Transitions | None
+    _made_emissions: Emissions | None
 
     def __init__(
         self,
@@ -196,13 +186,14 @@ class HMM(Climbing, ChainDensity):
         n_features, n_labels = model.n_features_in_, len(model.classes_)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
-        seen, seen_codes = _some(tokens, codes, ~hidden)
+        seen, seen_codes = some_of(tokens, codes, ~hidden)
         known = Sums.none(n_features, n_labels, int(self.order))
         known.features[:], known.labels[:] = model._counted(seen, seen_codes)
         known.transitions = Transitions.of(seen_codes, seen.starts, n_labels, int(self.order))
         if not model._hidden:
             return self._become(model._install(known))
-        em = BaumWelch(*_some(tokens, codes, hidden), known, *model._beliefs(hidden=True), self.n_jobs)
+        numbers = np.flatnonzero(hidden)
+        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._beliefs(hidden=True), self.n_jobs)
         report = reporter(model, lambda: model._install(em.counts()))
 
         def climb(start: Parameters) -> Climb:
@@ -210,7 +201,8 @@ class HMM(Climbing, ChainDensity):
             return Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
 
         best = best_of(map(climb, model._starts(tokens, known)))
-        self._become(model._install(best.counts)._record(best))
+        counts: Any = best.counts
+        self._become(model._install(counts)._record(best))
         self._warn(best)
         return self
 
@@ -226,6 +218,7 @@ class HMM(Climbing, ChainDensity):
         """
         model, first = copy.copy(self), not self.__sklearn_is_fitted__()
         model._check_parameters()
+        X = listed(X)
         if first:
             model._read_anew(X)
         elif self.order != self._transitions.order:
@@ -234,6 +227,8 @@ class HMM(Climbing, ChainDensity):
         labels = Labels()
         try:
             tokens = model._nonnegative(model._tokens_to_learn(X, lengths, None if first else width))
+            if not (first or tokens.n_tokens):
+                return self
             codes = labels.learn(y, tokens)
             classes = labels.classes_ if first else union(self.classes_, labels.classes_)
         except BaseException:
@@ -284,84 +279,23 @@ class HMM(Climbing, ChainDensity):
             self._made_emissions = Emissions(self._counts.features, vocabulary)
         return self._made_emissions
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return state | {name: None for name in ("_made_transitions", "_made_emissions") if name in state}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
     def _sums(self) -> tuple[float, float]:
         return float(self._counts.features.sum()), float(self._counts.labels.sum())
 
-    # Inference
-
-    def _chain(self) -> Chain:
-        found = super()._chain()
-        if not self._floored:
-            return found
-        tables = (found.start, found.transitions, found.end)
-        return Chain(*(np.maximum(table, IMPOSSIBLE) for table in tables))
-
-    def _potential(self) -> Potential:
-        emissions = self._emissions()
-        log_phi, floored = emissions.log_phi, self._floored
-        if floored:
-            log_phi = np.maximum(log_phi, IMPOSSIBLE)
-
-        def potential(tokens: Tokens, start: int, stop: int) -> Potentials:
-            scores = dense_scores(tokens, log_phi, start, stop)
-            if isinstance(tokens, Words):
-                some = slice(*np.searchsorted(tokens.unknown, [start, stop]).tolist())
-                found = emissions.of_unknown(tokens.words[some])
-                scores[tokens.unknown[some] - start] = np.maximum(found, IMPOSSIBLE) if floored else found
-            return Potentials(scores)
-
-        return potential
-
-    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
-        """A sequence without a path that is possible is looked at again, as if nothing were impossible."""
-        allowed = None if allowed is None else list(allowed)
-        found = super()._infer(tokens, allowed, lambda block: list(self._tried(block, tokens, allowed, infer)))
-        return [result for results in found for result in results]
-
-    def _tried(self, block: Block, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> Iterator[Any]:
-        try:
-            found = infer(block)
-        except ValueError:
-            if len(block.starts) > 2:
-                for one in one_by_one(block):
-                    yield from self._tried(one, tokens, allowed, infer)
-                return
-            try:
-                found = infer(self._floor(block, tokens, allowed))
-            except ValueError:
-                raise ValueError(f"sequence {block.first}: the constraints allow no path") from None
-        yield found
-
-    def _floor(self, block: Block, tokens: Tokens, allowed: Any) -> Block:
-        """A sequence of a model in which nothing is impossible but what constraints forbid."""
-        model, own = copy.copy(self), block.tokens
-        model._floored = True
-        rules = Constraints.resolve(self.constraints, self.classes_)
-        potentials = model._potential()(tokens, own.start, own.stop)
-        masks = as_allowed(allowed, tokens, self.classes_)
-        if masks is not None:
-            potentials.scores[~masks[own]] = -np.inf
-        found = model._chain() if rules is None else rules.restrict(model._chain())
-        return block._replace(chain=found, potentials=potentials)
-
-    # Reading
-
-    def _tokens(self, X: Any, lengths: Any) -> Tokens:
-        """Tokens to predict for, and the words among them that were never seen."""
-        self._check_fitted()
-        X = _listed(X)
-        tokens = self._nonnegative(super()._tokens(X, lengths))
-        if not self._words or is_matrix(X):
-            return tokens
-        empty = np.flatnonzero(np.diff(tokens.rows.indptr) == 0)
-        found = [(place, X[s][t]) for place, (s, t) in zip(empty.tolist(), map(tokens.place, empty), strict=True)]
-        words = [(place, word) for place, word in found if isinstance(word, str)]
-        unknown = np.array([place for place, _ in words], np.int64)
-        return Words(tokens.rows, tokens.starts, tokens.binary, unknown, [word for _, word in words])
+    # Parts
 
     def _learnt(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
-        X = _listed(X)
+        X = listed(X)
         self._read_anew(X)
         tokens = self._nonnegative(self._tokens_to_learn(X, lengths, None))
         self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
@@ -374,33 +308,6 @@ class HMM(Climbing, ChainDensity):
             raise ValueError(f"n_components={self.n_components}, but y has {len(classes)} labels, which are the states")
         self.classes_ = classes
         return tokens, codes
-
-    def _read_anew(self, X: Any) -> None:
-        templates = self.features is not None and not is_matrix(X)
-        self.features_ = sklearn.clone(self.features) if templates else None
-        self._attributes = None if templates or is_matrix(X) else Attributes()
-
-    def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
-        if self.features_ is not None and not is_matrix(X):
-            refuse_lengths(lengths)
-            tokens: Tokens = self.features_.tokens(X, learn=True)
-        else:
-            tokens = as_tokens(X, lengths, self._attributes, learn=True, n_columns=n_columns)
-        if not len(tokens):
-            raise ValueError("X holds no sequence to learn from")
-        if not tokens.rows.n_columns:
-            raise ValueError("X has no features: there is nothing to count")
-        return tokens
-
-    def _nonnegative(self, tokens: Tokens) -> Tokens:
-        """Tokens whose features are counts, none of them written though it is 0."""
-        return replace(tokens, rows=validation.check_values(tokens.rows, nonnegative=True).without_zeros())
-
-    def _all_words(self, X: Any) -> bool:
-        """Whether each token is a word, and nothing else."""
-        return self.features_ is None and not is_matrix(X) and set(map(type, chain.from_iterable(X))) <= {str}
-
-    # Parts
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
@@ -448,14 +355,16 @@ class HMM(Climbing, ChainDensity):
         if not isinstance(self.init, str):
             yield check_parameters(self.init, V, K, order, stop)
             return
-        words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V)
+        words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V).astype(np.float64)
         if self.init == "labels" or (self.init == "auto" and known.labels.any()):
             if not known.labels.any():
                 raise ValueError("init='labels', but no sequence has all its labels")
             share = words / words.sum() if words.any() else np.full(V, 1.0 / V)
             sums = Sums(known.features + share[:, np.newaxis], known.labels, known.transitions)
             vocabulary, smoothing = self._beliefs(hidden=True)
-            yield Parameters.of(sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1))
+            yield Parameters.of(
+                sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1)
+            )
             return
         generator = validation.as_generator(self.random_state)
         for _ in range(int(self.n_init)):
@@ -466,30 +375,8 @@ class HMM(Climbing, ChainDensity):
 
     def _installed(self, counts: Counts, transitions: Transitions) -> Self:
         self._counts, self._transitions, self.n_features_in_ = counts, transitions, len(counts.features)
-        self._made_transitions: Transitions | None = None
-        self._made_emissions: Emissions | None = None
+        self._made_transitions = self._made_emissions = None
         return self
 
     def _described(self, components: set[int]) -> str:
         return f"{len(components)} of {len(self.classes_)} states"
-
-
-def _some(
-    tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]
-) -> tuple[Tokens, NDArray[np.int32]]:
-    """Some of the sequences."""
-    if which.all():
-        return tokens, codes
-    lengths = tokens.lengths
-    places_of = np.flatnonzero(np.repeat(which, lengths))
-    starts = np.append(0, np.cumsum(lengths[which]))
-    return Tokens(tokens.rows.take(places_of), starts, tokens.binary), codes[places_of]
-
-
-def _listed(X: Any) -> Any:
-    """Sequences as lists, which can be read twice."""
-    if is_matrix(X) or isinstance(X, str | bytes | dict) or not hasattr(X, "__iter__"):
-        return X
-    X = X if isinstance(X, list) else list(X)
-    return [sequence if isinstance(sequence, list | tuple | str) or not hasattr(sequence, "__iter__")
-            or hasattr(sequence, "items") else list(sequence) for sequence in X]

@@ -31,8 +31,9 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, NDA
     codes = np.full(tokens.n_tokens, -1, np.int32)
     if y is None:
         return None, codes
+    y = y if isinstance(y, np.ndarray | list | tuple | str) or not hasattr(y, "__iter__") else list(y)
     flat = _flat(y, tokens)
-    if flat is None:  # not a list of labels: whatever it is, it is refused for what it is
+    if flat is None or (None not in flat and -1 not in flat):  # what is no list of labels is refused for what it is
         labels = Labels()
         codes = labels.learn(y, tokens)
         return labels.classes_, codes

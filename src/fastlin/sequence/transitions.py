@@ -38,7 +38,9 @@ def as_weights(interpolation: Any, order: int) -> str | tuple[float, ...] | None
     except TypeError as error:
         raise TypeError(f"interpolation must be None, 'deleted' or numbers, got {interpolation!r:.60}") from error
     if len(weights) != order + 1 or not 0 < sum(weights) < np.inf:
-        raise ValueError(f"interpolation must hold {order + 1} numbers, not all 0, for histories of 0 to {order} labels")
+        raise ValueError(
+            f"interpolation must hold {order + 1} numbers, not all 0, for histories of 0 to {order} labels"
+        )
     return tuple(weight / sum(weights) for weight in weights)
 
 
@@ -56,9 +58,7 @@ class Transitions:
         return cls(np.zeros(n_labels), np.zeros((*histories, n_labels)), np.zeros(histories))
 
     @classmethod
-    def of(
-        cls, codes: NDArray[np.int32], starts: NDArray[np.int64], n_labels: int, order: int
-    ) -> "Transitions":
+    def of(cls, codes: NDArray[np.int32], starts: NDArray[np.int64], n_labels: int, order: int) -> "Transitions":
         """Those of labelled sequences."""
         counts = cls.none(n_labels, order)
         filled = np.diff(starts) > 0

@@ -87,4 +87,3 @@ class Guess:
             shares = self._shares[[known[row][depth] for row in rows]].toarray()
             found[rows] = (shares + self._theta * found[rows]) / (1 + self._theta)
         return found
-

@@ -1,0 +1,93 @@
+"""Tokens that a hidden Markov model counts, and the words among them that it has never seen."""
+
+from abc import ABC
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.sequence.base import SequenceModel, refuse_lengths
+from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
+
+
+@dataclass(frozen=True)
+class Words(Tokens):
+    """Tokens of which some are words that were never seen."""
+
+    unknown: NDArray[np.int64]  # their places
+    words: list[str]
+
+
+class WordReader(SequenceModel, ABC):
+    """A model of sequences that learns features as they come, and knows words that it does not know."""
+
+    _words: bool  # whether all tokens so far were words
+
+    def _tokens(self, X: Any, lengths: Any) -> Tokens:
+        """Tokens to predict for, and the words among them that were never seen."""
+        self._check_fitted()
+        X = listed(X)
+        tokens = self._nonnegative(super()._tokens(X, lengths))
+        if not self._words or is_matrix(X):
+            return tokens
+        places = np.flatnonzero(np.diff(tokens.rows.indptr) == 0)
+        of_sequences = np.searchsorted(tokens.starts, places, side="right") - 1
+        within = (places - tokens.starts[of_sequences]).tolist()
+        found = [X[sequence][place] for sequence, place in zip(of_sequences.tolist(), within, strict=True)]
+        if set(map(type, found)) <= {str}:
+            return Words(tokens.rows, tokens.starts, tokens.binary, places, found)
+        there = np.array([isinstance(word, str) for word in found], bool)
+        words = [str.__str__(word) for word in found if isinstance(word, str)]
+        return Words(tokens.rows, tokens.starts, tokens.binary, places[there], words)
+
+    def _read_anew(self, X: Any) -> None:
+        templates = self.features is not None and not is_matrix(X)
+        self.features_ = sklearn.clone(self.features) if templates else None
+        self._attributes = None if templates or is_matrix(X) else Attributes()
+
+    def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
+        if self.features_ is not None and not is_matrix(X):
+            refuse_lengths(lengths)
+            tokens: Tokens = self.features_.tokens(X, learn=True)
+        else:
+            tokens = as_tokens(X, lengths, self._attributes, learn=True, n_columns=n_columns)
+        if not len(tokens):
+            raise ValueError("X holds no sequence to learn from")
+        if not tokens.rows.n_columns:
+            raise ValueError("X has no features: there is nothing to count")
+        return tokens
+
+    def _nonnegative(self, tokens: Tokens) -> Tokens:
+        """Tokens whose features are counts, none of them written though it is 0."""
+        return replace(tokens, rows=validation.check_values(tokens.rows, nonnegative=True).without_zeros())
+
+    def _all_words(self, X: Any) -> bool:
+        """Whether each token is a word, and nothing else."""
+        return self.features_ is None and not is_matrix(X) and set(map(type, chain.from_iterable(X))) <= {str}
+
+
+def some_of(tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]) -> tuple[Tokens, NDArray[np.int32]]:
+    """Some of the sequences."""
+    if which.all():
+        return tokens, codes
+    lengths = tokens.lengths
+    places_of = np.flatnonzero(np.repeat(which, lengths))
+    starts = np.append(0, np.cumsum(lengths[which]))
+    return Tokens(tokens.rows.take(places_of), starts, tokens.binary), codes[places_of]
+
+
+def listed(X: Any) -> Any:
+    """Sequences as lists, which can be read twice."""
+    if is_matrix(X) or isinstance(X, str | bytes | dict) or not hasattr(X, "__iter__"):
+        return X
+    X = X if isinstance(X, list) else list(X)
+    return [
+        sequence
+        if isinstance(sequence, list | tuple | str) or not hasattr(sequence, "__iter__") or hasattr(sequence, "items")
+        else list(sequence)
+        for sequence in X
+    ]
