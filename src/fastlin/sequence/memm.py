@@ -183,8 +183,8 @@ class MEMM(SequenceModel):
         if len(model.classes_) == 1:
             model._install(histories, np.zeros((1, histories.n_columns), learner.dtype))._tell_nothing()
             return self._become(model)
-        if self.verbose or self.callback is not None:
-            report = reporter(model, lambda: model._install(histories, learner.coef_))
+        report = reporter(model, lambda: model._install(histories, learner.coef_))
+        if report is not None:
             learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
         sample = Sample(Whole(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
