@@ -28,7 +28,7 @@ from cython cimport final
 import numpy as np
 
 from fastlin.engine.csr cimport prefetch
-from fastlin.text.names cimport Slot, Table, clear, find, insert, text_of
+from fastlin.text.names cimport IN_PLACE, Slot, Table, clear, find, insert, text_of
 from fastlin.text.rows cimport add_up, sort_row
 
 cdef extern from "Python.h":
@@ -132,34 +132,37 @@ cdef class Names:
         Values are None if all of them are 1. Names that are not there are taken in, if told to `learn`, or left out;
         after an error, none has been taken in.
         """
-        cdef int64_t used = self.table.used, filled = self.table.filled
+        cdef int64_t used = self.table.used
         cdef Reading reading = Reading()
         reading.names, reading.learn = self, learn
         try:
             reading.take_all(sequences)
         except BaseException:
-            self.forget(used, filled)
+            self.forget(used)
             raise
         return reading.arrays()
 
-    cdef int forget(self, int64_t used, int64_t filled) except -1:
-        """Back to the first so many names and bytes of the arena."""
+    def forget(self, int64_t first):
+        """All names but the first so many."""
         cdef Slot* slots
-        cdef int64_t p, place, mask = self.table.mask
-        if self.table.used == used:
-            return 0
+        cdef Slot* slot
+        cdef int64_t p, place, mask = self.table.mask, filled = 0
+        if not 0 <= first < self.table.used:
+            return
         slots = <Slot*>calloc(mask + 1, sizeof(Slot))
         if not slots:
             raise MemoryError
         for p in range(mask + 1):
-            if 0 < self.table.slots[p].number <= used:
-                place = self.table.slots[p].hash & mask
+            slot = &self.table.slots[p]
+            if 0 < slot.number <= first:
+                place = slot.hash & mask
                 while slots[place].number:
                     place = (place + 1) & mask
-                slots[place] = self.table.slots[p]
+                slots[place] = slot[0]
+                if slot.length > IN_PLACE:
+                    filled = max(filled, text_of(&self.table, slot) - self.table.arena + slot.length)
         free(self.table.slots)
-        self.table.slots, self.table.used, self.table.filled = slots, used, filled
-        return 0
+        self.table.slots, self.table.used, self.table.filled = slots, first, filled
 
 
 cdef inline bytes utf8(object name):
@@ -213,6 +216,14 @@ def shown(value):
     return f"{reprlib.repr(value)} ({type(value).__name__})"
 
 
+def iterable(value):
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
+
+
 def check_sequence(sequence, Py_ssize_t s):
     """Refuse what is no sequence of tokens."""
     if isinstance(sequence, (str, bytes)):
@@ -225,7 +236,7 @@ def check_sequence(sequence, Py_ssize_t s):
         why = "stack the matrices into one, and give lengths="
     elif getattr(sequence, "ndim", 1) == 2 and hasattr(sequence, "iloc"):
         why = "a table is no sequence"
-    elif not isinstance(sequence, Iterable) and not hasattr(sequence, "__getitem__"):
+    elif not iterable(sequence):
         why = "that has no tokens"
     else:
         return
@@ -495,7 +506,7 @@ cdef class Reading:
             raise TypeError("X is one text; sequence models take a list of sequences, each a list of tokens")
         if isinstance(sequences, Mapping):
             raise TypeError("X is a dict, which is one token; give a list of sequences, each a list of tokens")
-        if not isinstance(sequences, Iterable) and not hasattr(sequences, "__getitem__"):
+        if not iterable(sequences):
             raise TypeError(f"X must be a list of sequences, each a list of tokens, got {shown(sequences)}")
         for sequence in sequences:
             self.first = self.tokens

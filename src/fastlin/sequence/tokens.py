@@ -100,6 +100,10 @@ class Attributes:
         """The column of a name; −1 if it is unknown."""
         return self._table.column(name)
 
+    def forget(self, first: int) -> None:
+        """Unlearn all names but the first so many, such as those of a step that failed."""
+        self._table.forget(first)
+
     def learn(self, X: Any) -> Tokens:
         """The tokens of sequences; names that are new get new columns. After an error, none has."""
         return self._tokens(X, True)
