@@ -71,7 +71,7 @@ class Labels:
         else:
             outside = next((label for label in ordered if not -(2**63) <= label < 2**63), None)
             if outside is not None:
-                raise ValueError(f"y holds the label {outside}; integer labels have at most 64 bits")
+                raise ValueError(f"the label {outside} is too large: integer labels have at most 64 bits")
             classes = np.array(ordered, np.int64)
         self.classes_, self.places = classes, {label: code for code, label in enumerate(ordered)}
 
