@@ -104,6 +104,47 @@ def test_a_line_that_begins_with_a_hash():
     assert read("# #\nthe DT\n", comments=False) == [[("#", "#"), ("the", "DT")]]
 
 
+def test_labels_are_no_part_of_tokens_unless_they_are_asked_for():
+    (sentence,) = read_conll(io.BytesIO(b"a X B\nb Y I\n"), label=-1)
+    assert (list(sentence), sentence.labels) == ([("a", "X"), ("b", "Y")], ["B", "I"])
+    (sentence,) = read_conll(io.BytesIO(b"a X B\nb Y I\n"), [2, 0], label=2)
+    assert (list(sentence), sentence.labels) == ([("B", "a"), ("I", "b")], ["B", "I"])
+    one, two = read_conll(io.BytesIO(CONLLU.encode()), ["form"], label="upos")
+    assert (one.labels, two.labels) == (["VERB", "PRON", "ADP", "DET", "NOUN"], ["SYM", "PROPN"])
+    (sentence,) = read_conll(io.BytesIO(b"a\nb\n"), label=0)
+    assert (list(sentence), sentence.labels) == ([(), ()], ["a", "b"])
+    assert next(iter(read_conll(io.BytesIO(b"a X\n")))).labels is None
+    with pytest.raises(ReadError, match="line 2: a column is empty"):
+        read("a\tX\nb\t\n", [0], label=1)
+
+
+def test_lines_that_are_no_tokens_stay_in_a_tagged_sentence():
+    tags = iter(range(100))
+    found = "".join(
+        sentence.tagged([str(next(tags)) for _ in sentence], inside=True)
+        for sentence in read_conll(io.BytesIO(CONLLU.encode()), ["form"], label="xpos")
+    )
+    expected = CONLLU
+    for number, tag in enumerate(["V", "P", "S", "D", "N", "X", "N"]):
+        expected = expected.replace(f"\t{tag}\t_\t", f"\t{number}\t_\t", 1)
+    assert found == expected + "\n"
+
+
+def test_tags_stand_behind_the_other_columns():
+    (sentence,) = read_conll(io.BytesIO(b"# one\na  X\nb Y\n"))
+    assert sentence.tagged(["B", "I"], ["1", "2"]) == "# one\na X B 1\nb Y I 2\n\n"
+    (sentence,) = read_conll(io.BytesIO(b"a\tX\nb c\tY\n"))
+    assert sentence.tagged(["B", "I"]) == "a\tX\tB\nb c\tY\tI\n\n"
+    (sentence,) = read_conll(io.BytesIO(b"a\nb\n"))
+    assert sentence.tagged(["B", "I"]) == "a\tB\nb\tI\n\n"
+
+
+def test_blocks_are_what_is_whole():
+    found = list(read_conll(io.BytesIO(b"a X\n\n" * 10)).blocks(20))
+    assert 2 <= len(found) <= 10
+    assert [sentence for block in found for sentence in block] == [[("a", "X")]] * 10
+
+
 def test_nothing_is_no_sentence():
     assert read("") == read("\n\n \n") == read("# a comment\n\n# another\n") == []
 
@@ -217,10 +258,10 @@ class Endless(io.RawIOBase):
 def test_no_more_than_a_block_is_in_memory():
     tracemalloc.start()
     try:
-        assert sum(1 for _ in read_conll(Endless(20))) == 20_000
+        assert sum(1 for _ in read_conll(Endless(5))) == 5_000
         small = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        assert sum(1 for _ in read_conll(Endless(200))) == 200_000
+        assert sum(1 for _ in read_conll(Endless(50))) == 50_000
         assert tracemalloc.get_traced_memory()[1] < 1.5 * small
     finally:
         tracemalloc.stop()

@@ -1,5 +1,7 @@
 """Sentences in columns, a token a line and an empty line behind each sentence: read as they come, and written."""
 
+import itertools
+import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,7 +10,8 @@ from typing import Any, NamedTuple
 from fastlin.data import sources
 from fastlin.data.dump import created
 from fastlin.data.errors import Problems
-from fastlin.data.sources import File, Piece
+from fastlin.data.lines import explained
+from fastlin.data.sources import Piece
 from fastlin.validation import one_of
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -16,32 +19,71 @@ NO_WORD = re.compile(r"\d+(?:-\d+|\.\d+)")  # the ids of several tokens that are
 IS_ID = re.compile(r"\d+(?:[-.]\d+)?")
 GLOBAL = re.compile(r"#\s*global\.columns\s*=\s*(.*\S)")  # the names of columns, in CoNLL-U Plus
 DOCSTART = "-DOCSTART-"
-SEPARATORS = {"tab": "\t", "blanks": None}
-
-
-class Sentence(list[tuple[str, ...]]):
-    """A list of tokens, each a tuple of its columns; and the comments before it, and where it begins."""
-
-    def __init__(self, tokens: Iterable[tuple[str, ...]], comments: Sequence[str], path: str, line: int) -> None:
-        super().__init__(tokens)
-        self.comments = tuple(comments)
-        self.path = path
-        self.line = line
 
 
 class Form(NamedTuple):
     """What the lines of a file are like: found out from its first token."""
 
     split: Callable[[str], list[str]]
+    between: str  # columns that are written
     width: int
     numbered: bool  # whether the first column holds ids of CoNLL-U
     names: tuple[str, ...]  # of the columns, lower-cased; () if they have none
+    label: int  # the column of the labels, if there is one
+
+
+class Sentence(list[tuple[str, ...]]):
+    """A list of tokens, each a tuple of its columns, and what else there was.
+
+    Attributes
+    ----------
+    labels : list of str or None
+        Those of the tokens, if a column of labels was asked for.
+    lines : list of str
+        The sentence as it stood in the file, with comments and lines that are no tokens.
+    places : list of int
+        Which of the lines are the tokens.
+    form : Form or None
+        How the lines are split into columns.
+    path, line
+        The file, and the number of the first of the lines.
+    """
+
+    def __init__(self, tokens: Iterable[tuple[str, ...]] = (), path: str = "", line: int = 0) -> None:
+        super().__init__(tokens)
+        self.labels: list[str] | None = None
+        self.lines: list[str] = []
+        self.places: list[int] = []
+        self.form: Form | None = None
+        self.path = path
+        self.line = line
+
+    @property
+    def comments(self) -> tuple[str, ...]:
+        """The lines that are comments."""
+        tokens = set(self.places)
+        return tuple(line for place, line in enumerate(self.lines) if line[0] == "#" and place not in tokens)
+
+    def tagged(self, *columns: Sequence[str], inside: bool = False) -> str:
+        """The lines with more columns behind the others, and an empty line at the end.
+
+        `inside`: the first goes where the labels are, in place of them.
+        """
+        form, lines = self.form, self.lines.copy()
+        assert form is not None
+        for place, *added in zip(self.places, *columns, strict=True):
+            fields = form.split(lines[place])
+            if inside:
+                fields[form.label] = added.pop(0)
+            lines[place] = form.between.join([*fields, *added])
+        return "".join(f"{line}\n" for line in [*lines, ""])
 
 
 def read_conll(
     source: Any,
     columns: Sequence[int | str] | None = None,
     *,
+    label: int | str | None = None,
     separator: str | None = None,
     comments: bool | None = None,
     encoding: str = "utf-8",
@@ -62,6 +104,8 @@ def read_conll(
         Which columns a token is made of: numbers from 0 on, from −1 on back from the last; or names, as in CoNLL-U:
         id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, or those of a line "# global.columns = …". All
         columns if not given.
+    label : int or str, optional
+        The column of the labels, which is no part of tokens unless `columns` say so.
     separator : {"tab", "blanks"}, optional
         What stands between columns: one tab, or any number of blanks and tabs. If not given, tabs if the first token
         has one.
@@ -76,126 +120,118 @@ def read_conll(
     Returns
     -------
     ConllReader
-        To iterate over: a list of tuples for each sentence.
+        To iterate over: for each sentence a `Sentence`, a list of tuples. `blocks()` gives lists of sentences, those
+        that are whole with each block of a file.
 
     Examples
     --------
     >>> import io
-    >>> from fastlin.sequence.conll import read_conll
+    >>> from fastlin.sequence import read_conll
     >>> file = io.BytesIO(b"He PRP B-NP\\nsays VBZ B-VP\\n\\nYes UH O\\n")
-    >>> for sentence in read_conll(file, [0, -1]):
-    ...     print(sentence)
-    [('He', 'B-NP'), ('says', 'B-VP')]
-    [('Yes', 'O')]
+    >>> for sentence in read_conll(file, label=-1):
+    ...     print(sentence, sentence.labels)
+    [('He', 'PRP'), ('says', 'VBZ')] ['B-NP', 'B-VP']
+    [('Yes', 'UH')] ['O']
     """
-    return ConllReader(source, columns, separator, comments, (encoding, errors), on_error)
+    chosen = Chosen(
+        None if columns is None else _checked(columns),
+        None if label is None else _checked([label])[0],
+        None if separator is None else one_of("separator", separator, ["tab", "blanks"]),
+        comments,
+    )
+    return ConllReader(source, chosen, (encoding, errors), on_error)
+
+
+class Chosen(NamedTuple):
+    """What a user says of files."""
+
+    columns: list[int | str] | None
+    label: int | str | None
+    separator: str | None
+    comments: bool | None
 
 
 class ConllReader:
     """What `read_conll` returns: an iterable of sentences, and `skipped`, the malformed lines the last time."""
 
-    def __init__(
-        self,
-        source: Any,
-        columns: Any,
-        separator: str | None,
-        comments: bool | None,
-        decoding: tuple[str, str],
-        on_error: str,
-    ) -> None:
+    def __init__(self, source: Any, chosen: Chosen, decoding: tuple[str, str], on_error: str) -> None:
         self._files = sources.files(source)
-        self._columns = None if columns is None else _checked(columns)
-        self._separator = None if separator is None else one_of("separator", separator, SEPARATORS)
-        self._comments = comments
-        self._decoding = decoding
+        self._chosen, self._decoding = chosen, decoding
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"
         self.skipped = Problems(self._strict)
 
     def __iter__(self) -> Iterator[Sentence]:
+        return itertools.chain.from_iterable(self.blocks())
+
+    def blocks(self, size: int = sources.BLOCK) -> Iterator[list[Sentence]]:
+        """The sentences that are whole with each block of about so many bytes."""
         self.skipped = Problems(self._strict)
         for file in self._files:
-            yield from self._sentences(file, self.skipped)
+            reading = _File(file.name, self._chosen, self.skipped)
+            for piece in sources.pieces(file, size):
+                found = [reading.add(number, line) for number, line in enumerate(self._lines(piece), piece.line)]
+                if whole := [sentence for sentence in found if sentence]:
+                    yield whole
+            if last := reading.end():
+                yield [last]
 
-    def _sentences(self, file: File, problems: Problems) -> Iterator[Sentence]:
-        """The sentences of a file, each as soon as its last line has been read."""
-        reading = _File(self._columns, self._separator, self._comments, problems)
-        number = 0
-        for piece in sources.pieces(file):
-            number = piece.line
-            for line in self._lines(piece, problems):
-                found = reading.add(piece.path, number, line)
-                if found is not None:
-                    yield found
-                number += 1
-        found = reading.end()
-        if found is not None:
-            yield found
-
-    def _lines(self, piece: Piece, problems: Problems) -> Iterator[str | None]:
+    def _lines(self, piece: Piece) -> Iterable[str | None]:
         """The lines of a piece as text; None for one that is none."""
-        encoding, errors = self._decoding
-        lines = piece.text.splitlines()
         try:
-            text = piece.text.decode(encoding, errors)
+            text = piece.text.decode(*self._decoding)
         except UnicodeDecodeError:
-            for number, line in enumerate(lines, piece.line):
-                try:
-                    yield line.decode(encoding, errors)
-                except UnicodeDecodeError as error:
-                    what = f"the byte {line[error.start]:#04x} is not {error.encoding}"
-                    problems.add(piece.path, number, f"{what}; errors='replace' reads it nonetheless", error)
-                    yield None
-            return
+            return self._decoded(piece)
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        yield from text.removesuffix("\n").split("\n")
+        return text.removesuffix("\n").split("\n")
+
+    def _decoded(self, piece: Piece) -> Iterator[str | None]:
+        for number, line in enumerate(piece.text.splitlines(), piece.line):
+            try:
+                yield line.decode(*self._decoding)
+            except UnicodeDecodeError as error:
+                self.skipped.add(piece.path, number, explained(error), error)
+                yield None
 
 
 class _File:
     """The lines of one file, and the sentence that they are making up."""
 
-    def __init__(self, columns: Any, separator: str | None, comments: bool | None, problems: Problems) -> None:
-        self._columns, self._separator, self._are_comments = columns, separator, comments
-        self._problems = problems
+    def __init__(self, path: str, chosen: Chosen, problems: Problems) -> None:
+        self._path, self._chosen, self._problems = path, chosen, problems
         self._form: Form | None = None
         self._names: tuple[str, ...] = ()
-        self._choose: Callable[[list[str]], tuple[str, ...]] = tuple
-        self._begin("", 0)
+        self._pick: Callable[[list[str]], tuple[str, ...]] = tuple
+        self._begin()
 
-    def _begin(self, path: str, line: int) -> None:
-        self._tokens: list[tuple[str, ...]] = []
-        self._comments: list[str] = []
-        self._good = True
-        self._path, self._line = path, line
+    def _begin(self) -> None:
+        self._sentence, self._good = Sentence(path=self._path), True
 
-    def add(self, path: str, number: int, line: str | None) -> Sentence | None:
+    def add(self, number: int, line: str | None) -> Sentence | None:
         """Take the next line; the sentence that it ends, if it does and there is one."""
-        if not (self._tokens or self._comments):
-            self._path, self._line = path, number
+        sentence = self._sentence
         if line is None:
             self._good = False
-        elif _is_boundary(line):
+            return None
+        if _is_boundary(line):
             return self.end()
-        elif line[0] == "#" and self._is_comment(line):
-            self._comments.append(line)
-            if named := GLOBAL.match(line):
-                self._names = tuple(named[1].lower().split())
-        else:
+        if not sentence.lines:
+            sentence.line = number
+        if line[0] != "#" or not self._is_comment(line):
             self._token(line, number)
+        elif named := GLOBAL.match(line):
+            self._names = tuple(named[1].lower().split())
+        sentence.lines.append(line)
         return None
 
     def end(self) -> Sentence | None:
         """The sentence so far, if it has tokens and they are all well."""
-        found = None
-        if self._tokens and self._good:
-            found = Sentence(self._tokens, self._comments, self._path, self._line)
-        self._begin(self._path, self._line)
-        return found
+        sentence, good = self._sentence, self._good
+        self._begin()
+        return sentence if sentence and good else None
 
     def _token(self, line: str, number: int) -> None:
-        form = self._form
-        if form is None:
-            form = self._learn(line)
+        sentence, form = self._sentence, self._form or self._learn(line)
         fields = form.split(line)
         if len(fields) != form.width:
             many = f"{len(fields)} column{'s' * (len(fields) != 1)}"
@@ -203,11 +239,17 @@ class _File:
             return
         if form.numbered and NO_WORD.fullmatch(fields[0]):
             return
-        token = self._choose(fields)
-        if "" in token:
+        token = self._pick(fields)
+        label = fields[form.label]
+        if "" in token or not label:
             self._refuse(number, "a column is empty")
             return
-        self._tokens.append(token)
+        if sentence.form is None:
+            sentence.form, sentence.labels = form, None if self._chosen.label is None else []
+        if sentence.labels is not None:
+            sentence.labels.append(label)
+        sentence.append(token)
+        sentence.places.append(len(sentence.lines))
 
     def _refuse(self, number: int, what: str) -> None:
         self._good = False
@@ -215,17 +257,22 @@ class _File:
 
     def _learn(self, line: str) -> Form:
         """What the first token says of all others."""
-        by_tab = self._separator == "tab" or (self._separator is None and "\t" in line)
+        chosen = self._chosen
+        by_tab = chosen.separator == "tab" or (chosen.separator is None and "\t" in line)
         split = _by_tab if by_tab else _by_blanks
         fields = split(line)
-        numbered = by_tab and len(fields) == len(CONLLU) and IS_ID.fullmatch(fields[0]) is not None
-        names = self._names or (CONLLU if len(fields) == len(CONLLU) else ())
-        numbered = numbered or (bool(self._names) and names[0] == "id")
-        self._form = Form(split, len(fields), numbered, names)
-        if self._columns is not None:
-            places = [self._place(column, self._form) for column in self._columns]
-            self._choose = lambda fields: tuple([fields[place] for place in places])
-        return self._form
+        width = len(fields)
+        names = self._names or (CONLLU if width == len(CONLLU) else ())
+        numbered = by_tab and names[:1] == ("id",) and IS_ID.fullmatch(fields[0]) is not None
+        form = Form(split, "\t" if by_tab or width == 1 else " ", width, numbered, names, 0)
+        if chosen.label is not None:
+            form = form._replace(label=self._place(chosen.label, form))
+        if chosen.columns is not None:
+            self._pick = _picking([self._place(column, form) for column in chosen.columns])
+        elif chosen.label is not None:
+            self._pick = _picking([column for column in range(width) if column != form.label])
+        self._form = form
+        return form
 
     def _place(self, column: int | str, form: Form) -> int:
         """The number of a column."""
@@ -241,11 +288,18 @@ class _File:
         return column % form.width
 
     def _is_comment(self, line: str) -> bool:
-        if self._are_comments is not None:
-            return self._are_comments
+        if self._chosen.comments is not None:
+            return self._chosen.comments
         if self._form is None:  # nothing is known of tokens yet, but that a tab stands between columns, if there is one
             return "\t" not in line or line.startswith("# ")
         return self._form.numbered or len(self._form.split(line)) != self._form.width
+
+
+def _picking(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
+    """What takes some of a line's columns."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return lambda fields: tuple([fields[place] for place in places])
 
 
 def _is_boundary(line: str) -> bool:
