@@ -29,6 +29,7 @@ IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a seque
 class ChainDensity(SequenceModel, ABC):
     """p(x, y) = p(y₁) Π_t p(y_t | history) p(stop | history) Π_t p(x_t | y_t), by a chain and by emissions."""
 
+    stop: bool
     random_state: Any
     _floored = False  # whether nothing is impossible
 
@@ -196,8 +197,10 @@ class ChainDensity(SequenceModel, ABC):
         self._check_fitted()
         n = whole_number("n_samples", n_samples, 1)
         asked = None if lengths is None else _lengths(lengths, n)
+        if asked is None and not self.stop:
+            raise ValueError("the model does not stop: give lengths")
         generator = validation.as_generator(self.random_state if random_state is None else random_state)
-        paths = _walks(self._probabilities(), n, asked, generator)
+        paths = walks(self._probabilities(), n, asked, generator)
         sizes = [len(path) for path in paths]
         codes = np.concatenate(paths).astype(np.int64)
         counts, of_labels = self._sums()
@@ -257,7 +260,7 @@ def _lengths(lengths: Any, n: int) -> NDArray[np.int64]:
     return np.broadcast_to(array.astype(np.int64), n)
 
 
-def _walks(
+def walks(
     chain: Transitions, n: int, lengths: NDArray[np.int64] | None, generator: np.random.Generator
 ) -> list[NDArray[np.int64]]:
     """Paths of labels: all walk a step at a time."""
