@@ -17,7 +17,7 @@ from setuptools.errors import CompileError
 
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
-ONCE = ("engine/cpu", "sequence/attributes", "text/entries")  # no kernels: one build does
+ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
 KERNELS = (
     "ascent",
     "beam",
@@ -41,6 +41,8 @@ KERNELS = (
     "rows",
     "scaling",
     "svmlight",
+    "tagger",
+    "templates",
     "vectors",
     "weighting",
 )

@@ -21,6 +21,8 @@ from fastlin.engine import reader as reader
 from fastlin.engine import rows as rows
 from fastlin.engine import scaling as scaling
 from fastlin.engine import svmlight as svmlight
+from fastlin.engine import tagger as tagger
+from fastlin.engine import templates as templates
 from fastlin.engine import vectors as vectors
 from fastlin.engine import weighting as weighting
 
