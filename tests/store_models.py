@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline, make_union
 
 import fastlin
 from fastlin import select
+from fastlin.sequence import MEMM
 from fastlin.store import layout
 
 rng = np.random.default_rng(0)
@@ -21,6 +22,8 @@ X = rng.poisson(0.6, (90, 12)).astype(float)
 CODES = rng.integers(0, 4, 90)
 TEXTS = [f"a good dog, no {'bad' if i % 3 else 'fine'} cat number {i % 7} of {i % 11} Straße" for i in range(40)]
 ANSWERS = ["bad" if i % 3 else "good" for i in range(40)]
+SENTENCES = [[["the"], ["dog", "new"], {"w": "ran", "length": 3}], [["a"], ["cat"]], []] * 5
+TAGS = [["D", "N", "V"], ["D", "N"], []] * 5
 DICTS = [{"word": f"w{i % 5}", "length": i, "flag": True} for i in range(20)]
 LABELS = {
     "integers": CODES - 1,
@@ -77,6 +80,8 @@ CLUSTERS = {
     "k-means": fastlin.KMeans(3, random_state=0),
     "k-means, soft": fastlin.KMeans(3, metric="spherical", temperature=0.1, init=X[:3]),
 }
+
+TAGGERS = [MEMM(edges="all", tag_dictionary="w:"), MEMM(order=2, tag_dictionary={"dog": "N"})]
 
 VECTORISERS = {
     "count": fastlin.CountVectorizer(),

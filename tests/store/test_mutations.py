@@ -13,13 +13,15 @@ import pytest
 import fastlin
 from fastlin import store
 from fastlin.store import layout
-from store_models import CODES, DICTS, SOME, TEXTS, X, fitted, forge, of_texts
+from store_models import CODES, DICTS, SENTENCES, SOME, TAGGERS, TAGS, TEXTS, X, fitted, forge, of_texts
 
 USES = (
     lambda model, rows: model.predict(rows),
     lambda model, rows: model.transform(rows),
     lambda model, rows: model.get_feature_names_out(),
     lambda model, rows: model.partial_fit(rows, CODES),
+    lambda model, rows: model.predict_marginals(rows),
+    lambda model, rows: model.predict_nbest(rows, 2),
 )
 QUICK, SLOW = 300, 10_000
 ODD = [
@@ -51,6 +53,7 @@ def models():
     yield fitted(fastlin.Conjunctions(n_features=32, groups=[[0, 1], [2, 3]]), X)
     yield fitted(fastlin.CountVectorizer(ngram_range=(1, 3), stop_words=["no"]), TEXTS)
     yield fitted(fastlin.DictVectorizer(), DICTS)
+    yield from (fitted(model, SENTENCES, TAGS) for model in TAGGERS)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +90,7 @@ def refused_or_used(path):
         except store.ModelFileError:
             return False
         rows = DICTS if hasattr(model, "feature_names_") else X
-        for given in (rows, TEXTS):
+        for given in (rows, TEXTS, SENTENCES):
             for use in USES:
                 with contextlib.suppress(Exception):  # nobody made this model: any error will do, but no crash
                     use(copy.copy(model), given)

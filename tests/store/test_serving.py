@@ -89,6 +89,16 @@ def test_float16_neither_overflows_nor_loses_small_weights():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_the_weights_of_a_csr_have_one_scale(path, dtype):
+    model = fitted(LEARNERS["observed"], X, CODES).sparsify()
+    fastlin.save(model, path, dtype=dtype)
+    coef = fastlin.load(path).coef_
+    np.testing.assert_array_equal(coef.indices, model.coef_.indices)
+    largest = abs(model.coef_).max()
+    np.testing.assert_allclose(coef.data, model.coef_.data, atol=ERRORS[dtype] * largest * 1.01)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_weights_too_large_for_a_type_are_refused(dtype):
     with pytest.raises(ValueError, match=r"holds weights up to 1e\+30"):
         Packing(dtype).pack(np.array([[1e31]]))

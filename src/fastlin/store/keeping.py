@@ -42,6 +42,7 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
+    "fastlin.sequence.files": {"fastlin.sequence": ("MEMM",)},
     "fastlin.store.peers": {
         "sklearn.decomposition": ("TruncatedSVD",),
         "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),

@@ -169,7 +169,7 @@ def _blocks(values: NDArray[Any]) -> Iterator[tuple[int, int]]:
 
 def _float16_scale(values: NDArray[Any]) -> NDArray[np.float32]:
     most = np.abs(values).max(axis=0, initial=0).astype(np.float64)
-    return np.exp2(np.clip(np.frexp(most)[1] - 15, -126, 126)).astype(np.float32)
+    return np.asarray(np.exp2(np.clip(np.frexp(most)[1] - 15, -126, 126)), np.float32)  # one scale, too, is an array
 
 
 def _int8_scale(most: NDArray[Any]) -> NDArray[np.float32]:

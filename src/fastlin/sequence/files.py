@@ -1,0 +1,107 @@
+"""What a model file holds of each model of sequences."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin.linear.files import give_report, take_report
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.dictionary import TagDictionary
+from fastlin.sequence.labels import Labels
+from fastlin.sequence.memm import MEMM
+from fastlin.sequence.tokens import Attributes
+from fastlin.store.exports import proved_labels
+from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.weights import Packing, unpack
+from fastlin.validation import LIMITS
+
+
+def take_shared(model: SequenceModel, packing: Packing) -> State:
+    """What every model of sequences has: labels, the names of its columns, the report of its fit."""
+    model._check_fitted()
+    names = None if model._attributes is None else model._attributes.names
+    return take_report(model, packing) | {"classes": model.classes_, "names": names, "templates": model.features_}
+
+
+def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
+    """The same, proved to fit so many columns of weights."""
+    give_report(model, state)
+    classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
+    if not np.array_equal(Labels(classes).classes_, classes):
+        raise ValueError("labels that are neither strings nor integers")
+    if names is not None and (type(names) is not list or len(names) != n_columns):
+        raise ValueError("names that do not fit the columns")
+    if templates is not None and (names is not None or not hasattr(templates, "tokens")):
+        raise ValueError("templates that make no tokens")
+    model.classes_, model.n_features_in_, model.features_ = classes, n_columns, templates
+    model._attributes = None if names is None else Attributes(names)
+
+
+def proved_weights(state: Any, verify: bool, width: int) -> Any:
+    """Weights of so many columns for each feature, an array or a CSR."""
+    weights = unpack(state, verify)
+    if weights.dtype not in LIMITS or weights.shape[1] != width:
+        raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
+    return weights
+
+
+def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """A small array of finite numbers."""
+    table = state.pop(name)
+    if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != shape:
+        raise ValueError(f"{name} that do not fit the labels")
+    if not np.isfinite(table).all():
+        raise ValueError(f"{name} that are no numbers")
+    return table.copy()
+
+
+# Maximum-entropy Markov models
+
+
+def _take_memm(model: MEMM, packing: Packing) -> State:
+    state = take_shared(model, packing) | {"coef": packing.pack(np.asarray(model.coef_).T)}
+    state |= {"start": np.asarray(model.start_, np.float64), "transitions": np.asarray(model.transitions_, np.float64)}
+    if model.edge_coef_ is not None:
+        state["edges"] = packing.pack(sp.csr_array(model.edge_coef_))
+    if model._dictionary is not None:
+        state |= {"words": model._dictionary.columns, "labels_of_words": model._dictionary.masks}
+    return state
+
+
+def _give_memm(model: MEMM, state: State, verify: bool) -> None:
+    K, order = len(state["classes"]), model.order
+    if order not in (1, 2):
+        raise ValueError(f"a model of order {order!r:.60}")
+    coef = proved_weights(state.pop("coef"), verify, K)
+    if sp.issparse(coef):
+        raise ValueError("weights that are no array")
+    give_shared(model, state, len(coef))
+    model.coef_, model.start_ = coef.T, proved_table(state, "start", (K,))
+    model.transitions_ = proved_table(state, "transitions", (K, K) if order == 1 else (K + 1, K, K))
+    model.edge_coef_ = model._dictionary = None
+    if "edges" in state:
+        edges = proved_weights(state.pop("edges"), verify, K * K)
+        if not sp.issparse(edges) or edges.shape[0] != len(coef) or order == 2:
+            raise ValueError("weights of edges that do not fit the labels and features")
+        model.edge_coef_ = edges
+    if "words" in state:
+        model._dictionary = _proved_dictionary(state.pop("words"), state.pop("labels_of_words"), coef.shape)
+    only(state)
+
+
+def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagDictionary:
+    """The labels of some of the columns."""
+    if columns.dtype != np.int64 or columns.ndim != 1 or masks.dtype != np.bool_:
+        raise ValueError("words without labels")
+    if masks.shape != (len(columns), shape[1]) or (columns[1:] <= columns[:-1]).any():
+        raise ValueError("words that do not fit their labels")
+    if len(columns) and not 0 <= columns[0] <= columns[-1] < shape[0]:
+        raise ValueError("words beside the columns")
+    return TagDictionary(columns.copy(), masks.copy())
+
+
+KEEPERS = {
+    "fastlin.sequence.MEMM": Keeper(_take_memm, _give_memm),
+}
