@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastlin.sequence import metrics as metrics
+    from fastlin.sequence.crf import CRF as CRF
     from fastlin.sequence.conll import read_conll as read_conll
     from fastlin.sequence.conll import write_conll as write_conll
     from fastlin.sequence.constraints import AllBut as AllBut
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from fastlin.sequence.tokens import Attributes as Attributes
 
 __all__ = [
+    "CRF",
     "HMM",
     "MEMM",
     "AllBut",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CRF": "fastlin.sequence.crf",
     "HMM": "fastlin.sequence.hmm",
     "MEMM": "fastlin.sequence.memm",
     "AllBut": "fastlin.sequence.constraints",

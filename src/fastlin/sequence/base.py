@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from fastlin import run, validation
-from fastlin.engine import passes
+from fastlin.engine import pairs, passes
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.labels import Labels
@@ -329,3 +329,15 @@ def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -
     nothing, spare = np.zeros(K), np.empty(K, weights.dtype)
     passes.forward(rows.indptr, rows.indices[block], rows.values[block], start, stop, weights, nothing, spare, scores)
     return scores
+
+
+def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArray[np.float64]:
+    """The same with a CSR of weights [V, K]."""
+    rows, K = tokens.rows, weights.shape[1]
+    found, block = np.empty((stop - start, K)), slice(rows.indptr[start], rows.indptr[stop])
+    starts, labels = weights.indptr.astype(np.int64, copy=False), weights.indices.astype(np.int32, copy=False)
+    pairs.forward(
+        rows.indptr, rows.indices[block], rows.values[block], start, stop, starts, labels, weights.data, np.zeros(K),
+        found,
+    )  # fmt: skip
+    return found

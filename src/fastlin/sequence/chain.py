@@ -76,7 +76,7 @@ class Chain:
         given = self._given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
-            kernels.best(*self._padded, *given, starts, first, last, labels, values)
+            kernels.best(*self.padded, *given, starts, first, last, labels, values)
 
         self._run(work, starts, n_jobs)
         _refuse_impossible(values)
@@ -114,7 +114,7 @@ class Chain:
                 room = _as_many(n, self.n_labels, stop - start)
                 paths, values = np.empty((room, stop - start), np.int32), np.empty(room)
                 own = [array[start:stop] if len(array) else array for array in whole]
-                made = kernels.several(*self._padded, *own, paths, values)
+                made = kernels.several(*self.padded, *own, paths, values)
                 found[place] = [(path.copy(), float(value)) for path, value in zip(paths[:made], values, strict=False)]
 
         self._run(work, starts, n_jobs)
@@ -130,7 +130,7 @@ class Chain:
         given = self._given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
-            kernels.values(*self._padded, *given, starts, first, last, labels, values)
+            kernels.values(*self.padded, *given, starts, first, last, labels, values)
 
         self._run(work, starts, n_jobs)
         return values
@@ -142,11 +142,11 @@ class Chain:
     ) -> Expected:
         p, log_z = np.empty(scores.shape), np.empty(len(starts) - 1)
         given = self._given(scores, edges, offsets)
-        size, P = len(self._padded[1]), len(self._padded[0])
+        size, P = len(self.padded[1]), len(self.padded[0])
 
         def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
             counts = np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
-            kernels.marginals(*self._padded, *given, starts, first, last, p, log_z, *counts)
+            kernels.marginals(*self.padded, *given, starts, first, last, p, log_z, *counts)
             return counts
 
         found = self._run(work, starts, n_jobs)
@@ -156,12 +156,16 @@ class Chain:
             first += part[0]
             counts += part[1]
             ends += part[2]
-        K, rows = self.n_labels, size // P
-        transitions = counts.reshape(rows, P, P)[:, :K, :K] if counting else np.empty(0)
-        if self.order == 1 and counting:
-            transitions = transitions[0]
-        last = ends.reshape(rows, P)[:, :K]
+        K = self.n_labels
+        last = ends.reshape(-1, P)[:, :K]
+        transitions = self.unpad(counts) if counting else np.empty(0)
         return Expected(p, log_z, first[:K], transitions, last[0] if self.order == 1 else last)
+
+    def unpad(self, counts: Floats) -> Floats:
+        """Counts [size, P] of a kernel in the shape of the transitions."""
+        K, P = self.n_labels, counts.shape[1]
+        every = counts.reshape(-1, P, P)[:, :K, :K]
+        return every[0] if self.order == 1 else every
 
     def _given(self, scores: Floats, edges: Any, offsets: Any) -> tuple[Floats, Floats, Floats]:
         """Scores, edges and offsets as the kernels take them."""
@@ -177,10 +181,10 @@ class Chain:
 
     def cuts(self, starts: NDArray[np.int64]) -> list[tuple[int, int]]:
         """The sequences in blocks of bounded work."""
-        return list(run.cuts(starts, self._padded[1].size))
+        return list(run.cuts(starts, self.padded[1].size))
 
     @cached_property
-    def _padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
+    def padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
         """start [P], A [size, P], M [size, P], Mᵀ [P, P], end [size] and the shift of `engine/chain.pxd`."""
         K = self.n_labels
         P = -(-K // kernels.WIDTH) * kernels.WIDTH

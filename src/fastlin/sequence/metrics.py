@@ -270,10 +270,21 @@ def tag_report(y_true: Any, y_pred: Any) -> Report:
     >>> round(found.accuracy, 4), found.confusion[-1]
     (0.6667, ('NOUN', 'VERB', 1))
     """
-    tally = Tally(unit="tokens")
-    for own, other in _sentences(y_true, y_pred):
-        tally.add(own, other)
+    tally = TagTally()
+    tally.add(y_true, y_pred)
     return tally.report()
+
+
+class TagTally(Tally):
+    """The counts behind a report of tags, added up block by block."""
+
+    def __init__(self) -> None:
+        super().__init__(unit="tokens")
+
+    def add(self, y: Any, predicted: Any, probabilities: None = None) -> None:  # noqa: ARG002 - a tally of documents has them
+        """Count some sentences: their right tags, and those predicted."""
+        for own, other in _sentences(y, predicted):
+            super().add(own, other)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,212 @@
+"""The objective of a CRF (Lafferty, McCallum & Pereira 2001), and the work of its passes.
+
+    f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ       (an L1 term is the solver's business)
+
+θ has four parts: weights of (feature, label) pairs, of pairs of labels, for order 2 of triples of labels, and of edges,
+(feature, label before, label) triples. Observed ones only, or all.
+
+Forward goes sequence by sequence and leaves the residuals R, [n_tokens, K]; backward, Xᵀ R, is a gather over columns, so
+that each weight has one writer, and the bits do not depend on the number of threads.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.engine import memory, pairs, passes, tagger, vectors
+from fastlin.optim.design import Design
+from fastlin.optim.pieces import Pieces
+from fastlin.optim.problem import Prior
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.edges import Edges, Segment, squares_of
+from fastlin.sequence.tokens import Tokens
+from fastlin.sequence.weights import Hybrid
+
+Floats = NDArray[np.float64]
+NO_EDGES = np.empty((0, 0, 0))
+
+
+@dataclass(frozen=True)
+class Links:
+    """Which transitions have a weight: pairs (i, j) and triples (h, i, j) of labels, as places in [K, K] and [K, K, K]."""
+
+    n_labels: int
+    order: int
+    two: NDArray[np.int64]
+    three: NDArray[np.int64]
+    seen: Floats = field(repr=False)  # how often each was observed, the pairs first
+
+    @classmethod
+    def observed(
+        cls, codes: NDArray[np.int32], starts: NDArray[np.int64], K: int, order: int, cutoff: int | None
+    ) -> "Links":
+        """Those seen at least `cutoff` times; all, if that is None."""
+        inner = np.ones(len(codes), bool)  # tokens that are not the first of their sequence
+        inner[starts[:-1][np.diff(starts) > 0]] = False
+        third = inner.copy()
+        third[1:] &= inner[:-1]
+        labels = codes.astype(np.int64)
+        places = [labels[:-1] * K + labels[1:]]
+        places += [np.concatenate([[0], places[0][:-1]]) * K + labels[1:]] if order == 2 else []
+        counts = [
+            np.bincount(place[chosen[1:]], minlength=K**length)
+            for place, chosen, length in zip(places, (inner, third), (2, 3), strict=False)
+        ]
+        kept = [
+            np.arange(len(count)) if cutoff is None else np.flatnonzero(count >= max(cutoff, 1)) for count in counts
+        ]
+        seen = np.concatenate([count[place] for count, place in zip(counts, kept, strict=True)])
+        return cls(K, order, kept[0], kept[1] if order == 2 else np.empty(0, np.int64), seen.astype(np.float64))
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.two) + len(self.three)
+
+    def tables(self, theta: Floats) -> tuple[Floats, Floats | None]:
+        """The weights as [K, K] and, with order 2, [K, K, K]."""
+        K, n = self.n_labels, len(self.two)
+        two = np.zeros((K, K))
+        two.reshape(-1)[self.two] = theta[:n]
+        if self.order == 1:
+            return two, None
+        three = np.zeros((K, K, K))
+        three.reshape(-1)[self.three] = theta[n:]
+        return two, three
+
+    def counts(self, transitions: Floats) -> Floats:
+        """The counts of those that have a weight, from counts in the shape of a chain's transitions."""
+        if self.order == 1:
+            return transitions.reshape(-1)[self.two]
+        two = transitions.sum(axis=0).reshape(-1)[self.two]
+        return np.concatenate([two, transitions[:-1].reshape(-1)[self.three]])
+
+
+def chain_of(two: Floats, three: Floats | None) -> Chain:
+    """The chain of a CRF: no scores of starts and ends."""
+    K = len(two)
+    if three is None:
+        return Chain(np.zeros(K), two, np.zeros(K))
+    transitions = np.broadcast_to(two, (K + 1, K, K)).copy()
+    transitions[:-1] += three
+    return Chain(np.zeros(K), transitions, np.zeros((K + 1, K)))
+
+
+class Problem:
+    """f of a CRF."""
+
+    scored = False
+    inner_type = np.float32
+
+    def __init__(
+        self, design: Design, hybrid: Hybrid, links: Links, edges: Edges | None, tokens: Tokens,
+        codes: NDArray[np.int32], c1: float, c2: float, workers: run.Workers,
+    ) -> None:  # fmt: skip
+        self.design, self.hybrid, self.links, self.edges = design, hybrid, links, edges
+        self.starts, self.codes, self.c2, self.workers = tokens.starts, codes, c2, workers
+        parts = [hybrid.n_weights, links.n_weights, 0 if edges is None else edges.n_weights]
+        self.bounds = np.cumsum([0, *parts]).tolist()
+        self.size = self.n_weights = self.bounds[-1]
+        self.prior = Prior(np.full(1, 2 * c2), np.empty(0), c1)
+        self.pieces = Pieces(self.size, workers)
+        self.residual = memory.zeros((len(codes), hybrid.n_labels))
+        tabled = hybrid.n_tabled
+        self.column_cuts = [
+            (low + first, high + first)
+            for first, last, width in ((0, tabled, hybrid.n_labels), (tabled, design.n_features, 1))
+            for low, high in run.cuts(design.column_indptr[first : last + 1] - design.column_indptr[first], width)
+        ]
+        self.segments = [Segment(0, len(tokens), None)] if edges is None else edges.segments
+        self.passes = 0
+
+    def split(self, theta: Floats) -> list[Floats]:
+        """θ as weights of features, of transitions, of edges."""
+        return [theta[start:stop] for start, stop in pairwise(self.bounds)]
+
+    def distance(self, theta: Floats, steepest: Floats) -> float:
+        """‖∂f‖ / max(1, ‖θ‖)."""
+        norms = [np.sqrt(self.pieces.dot(vector, vector)) for vector in (steepest, theta)]
+        return float(norms[0] / max(1.0, norms[1]))
+
+    def diagonal(self) -> Floats:
+        """The diagonal of the Hessian at θ = 0, where all labels are equally likely."""
+        K, diagonal = self.hybrid.n_labels, np.full(self.size, 2 * self.c2)
+        of_features, of_links, of_edges = self.split(diagonal)
+        squares = [squares_of(self.design), None if self.edges is None else self.edges.squares()]
+        of_features += np.repeat(squares[0], np.diff(self.hybrid.starts)) * (1 / K - 1 / K**2)
+        n_pairs = len(self.codes) - np.count_nonzero(np.diff(self.starts))
+        lengths = np.where(np.arange(len(of_links)) < len(self.links.two), 2, 3)
+        of_links += n_pairs * (K ** -lengths.astype(float)) * (1 - K ** -lengths.astype(float))
+        if self.edges is not None:
+            of_edges += np.repeat(squares[1], np.diff(self.edges.starts)) * (K**-2 - K**-4)
+        return diagonal
+
+    def value(self, theta: Floats, gradient: Floats) -> float:
+        """f(θ), and its gradient."""
+        self.passes += 1
+        of_features, of_links, of_edges = self.split(theta)
+        slopes = self.split(gradient)
+        chain = chain_of(*self.links.tables(of_links))
+        table, few = self.hybrid.table(of_features), of_features[len(self.hybrid.places) :]
+        loss, counts = 0.0, np.zeros(chain.transitions.shape)
+        for segment in self.segments:
+            scores = NO_EDGES if self.edges is None else self.edges.scores(segment, of_edges, self.workers)
+            for part, found in self._forward(segment, chain, table, few, scores):
+                loss += part
+                counts += found
+            if self.edges is not None:
+                self.edges.gather(segment, scores, slopes[2], self.workers, more=segment.first > 0)
+        self._gather(slopes[0])
+        np.subtract(self.links.counts(counts), self.links.seen, out=slopes[1])
+        penalties = self.pieces.each(lambda part: self._penalise(theta[part], gradient[part]))
+        return loss + float(sum(penalties)) if np.isfinite(loss) else np.inf
+
+    def _penalise(self, theta: Floats, gradient: Floats) -> float:
+        gradient += 2 * self.c2 * theta
+        return self.c2 * vectors.dot(theta, theta)
+
+    def _forward(
+        self, segment: Segment, chain: Chain, table: Floats, few: Floats, edges: Floats
+    ) -> Iterator[tuple[float, Floats]]:
+        """The loss and the expected transitions of the sequences, whose residuals are left behind."""
+        design, hybrid = self.design, self.hybrid
+        starts, first_token = hybrid.few, int(self.starts[segment.first])
+
+        def work(first: int, last: int) -> tuple[float, Floats]:
+            first, last = first + segment.first, last + segment.first
+            tokens = slice(int(self.starts[first]), int(self.starts[last]))
+            indptr, indices, values = design.rows(tokens.start, tokens.stop)
+            counts = np.zeros(chain.padded[1].shape)
+            some = edges[tokens.start - first_token : tokens.stop - first_token]
+            loss = tagger.evaluate(
+                indptr, indices, values, self.starts, first, last, table, *starts, few, *chain.padded,
+                self.codes[tokens], self.residual[tokens], counts, some,
+            )  # fmt: skip
+            return loss, chain.unpad(counts)
+
+        sequences = self.starts[segment.first : segment.last + 1]
+        width = hybrid.n_labels ** (chain.order + 1)
+        tokens_and_entries = width * sequences + hybrid.n_labels * design.indptr[sequences]
+        yield from self.workers.map(work, run.cuts(tokens_and_entries - tokens_and_entries[0], 1))
+
+    def _gather(self, gradient: Floats) -> None:
+        """Xᵀ R of the weights of features."""
+        design, hybrid, K = self.design, self.hybrid, self.hybrid.n_labels
+        nothing = np.zeros(K)
+
+        def work(low: int, high: int) -> None:
+            indptr, rows, values = design.columns(low, high, design.column_values)
+            first, last = hybrid.starts[low], hybrid.starts[high]
+            if low >= hybrid.n_tabled:
+                pairs.backward(
+                    indptr, rows, values, low, high, hybrid.starts, hybrid.labels, self.residual, gradient[first:last]
+                )
+                return
+            sums = np.empty((high - low, K))
+            passes.forward(indptr, rows, values, low, high, self.residual, nothing, np.empty(K), sums)
+            np.take(sums.reshape(-1), hybrid.places[first:last] - low * K, out=gradient[first:last])
+
+        self.workers.map(work, self.column_cuts)
