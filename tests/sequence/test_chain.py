@@ -160,10 +160,12 @@ def test_a_sequence_without_a_path_is_named(case):
             case.ask(name)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_ties_go_to_the_lowest_label(order):
+@pytest.mark.parametrize("order, history", [(1, None), (1, "edges"), (1, "offsets"), (2, None), (2, "offsets")])
+def test_ties_go_to_the_lowest_label(order, history):
     end = (5,) if order == 1 else (6, 5)
-    case = Case(Chain(np.zeros(5), np.zeros((*end, 5)), np.zeros(end)), np.tile([0, 3.0, 1, 3, 3], (5, 1)), [1, 4, 0])
+    zeros = {None: {}, "edges": {"edges": np.zeros((5, 5, 5))}, "offsets": {"offsets": np.zeros((5, *end))}}[history]
+    scores = np.tile([0, 3.0, 1, 3, 3], (5, 1))
+    case = Case(Chain(np.zeros(5), np.zeros((*end, 5)), np.zeros(end)), scores, [1, 4, 0], **zeros)
     codes, values = case.ask("viterbi")
     assert codes.tolist() == [1] * 5
     assert values.tolist() == [3, 12, 0]
