@@ -6,12 +6,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.linear.files import give_report, take_report
+from fastlin.linear.counts import Counts
+from fastlin.linear.files import give_report, packed_counts, proved_counts, take_report
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.dictionary import TagDictionary
+from fastlin.sequence.emissions import NOTHING
+from fastlin.sequence.hmm import HMM
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.memm import MEMM
 from fastlin.sequence.tokens import Attributes
+from fastlin.sequence.transitions import Transitions
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
 from fastlin.store.weights import Packing, unpack
@@ -102,6 +106,37 @@ def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagD
     return TagDictionary(columns.copy(), masks.copy())
 
 
+# Hidden Markov models
+
+
+def _take_hmm(model: HMM, packing: Packing) -> State:
+    state = take_shared(model, packing) | take_report(model, packing, "bound_")
+    start, steps, ends = model._transitions.tables()
+    state |= {"start": start, "steps": steps, "ends": ends, "hidden": model._hidden, "words": model._words}
+    return state | packed_counts(model, model._counts, packing)
+
+
+def _give_hmm(model: HMM, state: State, verify: bool) -> None:
+    give_report(model, state, "bound_")
+    K, order = len(state["classes"]), model.order
+    if order not in (1, 2):
+        raise ValueError(f"a model of order {order!r:.60}")
+    features, labels = proved_counts(state, K, verify)
+    give_shared(model, state, len(features))
+    histories = (K,) if order == 1 else (K + 1, K)
+    shapes = {"start": (K,), "steps": (*histories, K), "ends": histories}
+    tables = [proved_table(state, name, shape) for name, shape in shapes.items()]
+    hidden, words = state.pop("hidden"), state.pop("words")
+    only(state)
+    if any((table < 0).any() for table in tables):
+        raise ValueError("counts below 0")
+    if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
+        raise ValueError("words without names")
+    model._hidden, model._words = hidden, words
+    model._installed(Counts(features, labels, NOTHING), Transitions(*tables))
+
+
 KEEPERS = {
+    "fastlin.sequence.HMM": Keeper(_take_hmm, _give_hmm),
     "fastlin.sequence.MEMM": Keeper(_take_memm, _give_memm),
 }
