@@ -123,7 +123,7 @@ class CRF:
         seen = sum((self.features(x != 0, path) for x, path in zip(X, y, strict=True)), np.zeros(self.n_parameters))
         self.kept = np.ones(self.n_parameters, bool) if weights == "dense" else seen > 0
         if cutoff > 1:
-            self.kept &= self.observed >= cutoff
+            self.kept &= seen >= cutoff  # tokens, whatever their values
         if self.edges:
             self.kept[self.ends[-2] :].reshape(shapes[-1])[..., np.setdiff1d(np.arange(self.V), self.edges)] = False
         self.designs = [self.design(x) for x in X]

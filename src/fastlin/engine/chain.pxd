@@ -16,7 +16,8 @@ done anew with logarithms. The loops skip a state only where the scores forbid i
 """
 
 from libc.math cimport INFINITY, exp, log1p
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from fastlin.engine.mathx cimport exponential, logarithm
@@ -51,6 +52,60 @@ cdef struct Room:        # of one thread, for a chain of up to so many tokens
     double* steps        # [T, P, P]  M ∘ exp of the edges, or NULL
     double* Q            # [size, P]  Σ_t α_t v_{t+1}ᵀ, to be multiplied by M
     bint logs            # whether α has logarithms
+
+
+# --- what kernels begin and end with ---------------------------------------------------------------------------------
+
+
+cdef inline Chain chain_of(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M,
+                           const double[:, ::1] MT, const double[::1] end, double shift, Py_ssize_t K):
+    cdef Py_ssize_t P = start.shape[0]
+    return Chain(K, P, A.shape[0] // P, A.shape[0], &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], shift)
+
+
+cdef inline Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t s, most = 0
+    for s in range(first, last):
+        most = max(most, starts[s + 1] - starts[s])
+    return most
+
+
+cdef inline double* reserve(Py_ssize_t n) except NULL:
+    cdef double* numbers = <double*>malloc(max(n, 1) * sizeof(double))
+    if not numbers:
+        raise MemoryError
+    return numbers
+
+
+cdef inline int open_room(Room* room, const Chain* chain, Py_ssize_t T, bint offsets, bint edges) except -1:
+    """Memory for the sums over the paths of chains of up to T tokens; to be closed even if this fails."""
+    cdef Py_ssize_t P = chain.P, size = chain.size
+    memset(room, 0, sizeof(Room))
+    room.p = reserve(T * P)
+    room.alpha = reserve(T * size)
+    room.V = reserve((T + 1) * size)
+    room.beta = reserve(2 * size)
+    room.z = reserve(T + 1)
+    room.factors = reserve(T * size) if offsets else NULL
+    room.steps = reserve(T * P * P) if edges else NULL
+    room.Q = reserve(size * P)
+    memset(room.Q, 0, size * P * sizeof(double))
+    return 0
+
+
+cdef inline void close_room(Room* room) noexcept:
+    """All but S, which is the caller's."""
+    free(room.p)
+    free(room.alpha)
+    free(room.V)
+    free(room.beta)
+    free(room.z)
+    free(room.factors)
+    free(room.steps)
+    free(room.Q)
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
 
 
 cdef inline Py_ssize_t onward(const Chain* chain, Py_ssize_t i) noexcept nogil:

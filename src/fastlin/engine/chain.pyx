@@ -7,32 +7,13 @@ scores [n, K], edges [n, K, K], offsets [n, rows, K], of which an array of lengt
 cimport cython
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 
-from fastlin.engine.chain cimport LANES, Chain, Room, infer, reach, value_of, viterbi
+from fastlin.engine.chain cimport (LANES, Chain, Room, chain_of, close_room, infer, longest, open_room, reach, reserve,
+                                    value_of, viterbi)
 from fastlin.engine.nbest cimport Partials, n_best
 
 WIDTH = LANES
-
-
-cdef Chain chain_of(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
-                    const double[::1] end, double shift, Py_ssize_t K):
-    cdef Py_ssize_t P = start.shape[0]
-    return Chain(K, P, A.shape[0] // P, A.shape[0], &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], shift)
-
-
-cdef Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    cdef Py_ssize_t s, most = 0
-    for s in range(first, last):
-        most = max(most, starts[s + 1] - starts[s])
-    return most
-
-
-cdef double* reserve(Py_ssize_t n) except NULL:
-    cdef double* numbers = <double*>malloc(max(n, 1) * sizeof(double))
-    if not numbers:
-        raise MemoryError
-    return numbers
 
 
 cdef void pad(const double* source, Py_ssize_t rows, Py_ssize_t K, Py_ssize_t P, double* target) noexcept nogil:
@@ -84,35 +65,6 @@ cdef class Sequences:
             self.offsets = self.padded
 
 
-@cython.final
-cdef class Rooms:
-    """Memory for the sums over the paths of one sequence."""
-
-    cdef Room room
-
-    def __cinit__(self, Py_ssize_t T, Py_ssize_t P, Py_ssize_t size, bint offsets, bint edges):
-        self.room.p = reserve(T * P)
-        self.room.alpha = reserve(T * size)
-        self.room.V = reserve((T + 1) * size)
-        self.room.beta = reserve(2 * size)
-        self.room.z = reserve(T + 1)
-        self.room.factors = reserve(T * size) if offsets else NULL
-        self.room.steps = reserve(T * P * P) if edges else NULL
-        self.room.Q = <double*>calloc(size * P, sizeof(double))
-        if not self.room.Q:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.room.p)
-        free(self.room.alpha)
-        free(self.room.V)
-        free(self.room.beta)
-        free(self.room.z)
-        free(self.room.factors)
-        free(self.room.steps)
-        free(self.room.Q)
-
-
 cdef void count_ends(const Chain* chain, Room* room, Py_ssize_t T, double[::1] starts, double[::1] ends) noexcept nogil:
     """Add the marginals of the first label and of the last state."""
     cdef Py_ssize_t j, c
@@ -142,32 +94,34 @@ def marginals(const double[::1] start, const double[:, ::1] A, const double[:, :
     cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_ = longest(starts, first, last)
     cdef Sequences sequences = Sequences(scores, edges, offsets)
     cdef Chain chain = chain_of(start, A, M, MT, end, shift, K)
-    cdef Rooms rooms = Rooms(longest_, chain.P, chain.size, offsets.shape[0] > 0, edges.shape[0] > 0)
+    cdef Room room
     cdef bint counting = counts.shape[0] > 0
     cdef double* counted = &counts[0, 0] if counting else NULL
     cdef double* pairs = NULL
     sequences.prepare(chain, longest_)
     try:
+        open_room(&room, &chain, longest_, offsets.shape[0] > 0, edges.shape[0] > 0)
         if counting and edges.shape[0] > 0:
             pairs = reserve(longest_ * K * K)
         with nogil:
             for s in range(first, last):
                 begin, T = starts[s], starts[s + 1] - starts[s]
                 sequences.take(begin, begin + T)
-                rooms.room.S = sequences.S
-                log_z[s] = infer(&chain, &rooms.room, T, sequences.edges, sequences.offsets, counted, pairs)
+                room.S = sequences.S
+                log_z[s] = infer(&chain, &room, T, sequences.edges, sequences.offsets, counted, pairs)
                 if log_z[s] == -INFINITY:
                     continue
                 for t in range(T):
                     for j in range(K):
-                        p[begin + t, j] = rooms.room.p[t * chain.P + j]
+                        p[begin + t, j] = room.p[t * chain.P + j]
                 if counting and T > 0:
-                    count_ends(&chain, &rooms.room, T, first_labels, last_states)
+                    count_ends(&chain, &room, T, first_labels, last_states)
             if counting:
                 for t in range(chain.size):
                     for j in range(chain.P):
-                        counts[t, j] += rooms.room.Q[t * chain.P + j] * M[t, j]
+                        counts[t, j] += room.Q[t * chain.P + j] * M[t, j]
     finally:
+        close_room(&room)
         free(pairs)
 
 

@@ -102,7 +102,10 @@ class Pairs:
         """The pairs seen in at least cutoff[j] rows."""
         if len(parts) == 1:
             (part,) = parts
-            return cls(parts.n_features, n_labels, *_pairs_of(part, n_labels, cutoff))
+            assert isinstance(part.inference, Labels)
+            return cls(
+                parts.n_features, n_labels, *observed_pairs(part.design, part.inference.codes, n_labels, cutoff)
+            )
         counts = sp.csr_array((parts.n_features, n_labels), dtype=np.int64)
         for part in parts:
             counts = counts + _counts_of(part, n_labels)
@@ -158,12 +161,12 @@ class Pairs:
         return np.repeat(np.arange(self.n_features), np.diff(self.starts))
 
 
-def _pairs_of(part: Part, n_labels: int, cutoff: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """`starts` and `labels` of the pairs seen in at least cutoff[j] rows of a part."""
-    design, inference = part.design, part.inference
-    assert isinstance(inference, Labels)
-    starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_labels, np.int64)
-    columns = design.column_indptr, design.column_rows, inference.codes, cutoff, seen, starts
+def observed_pairs(
+    design: Design, codes: NDArray[np.int32], n_codes: int, cutoff: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """For every feature the codes that at least `cutoff[j]` of its rows have: where they begin, and all of them."""
+    starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_codes, np.int64)
+    columns = design.column_indptr, design.column_rows, codes, cutoff, seen, starts
     pairs.observe(*columns, np.empty(0, np.int32))
     labels = np.empty(starts[-1], np.int32)
     pairs.observe(*columns, labels)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from fastlin.engine import memory, vectors
 from fastlin.optim import orthant
 from fastlin.optim.line import start
-from fastlin.optim.newton import inner_type
 from fastlin.optim.pieces import Pieces
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
@@ -120,7 +119,7 @@ def minimise(
     point = start(problem, theta, saved)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
-    pairs = Memory(1 / np.sqrt(diagonal), inner_type(problem), problem.pieces)
+    pairs = Memory(1 / np.sqrt(diagonal), problem.inner_type, problem.pieces)
     if saved is not None:
         pairs.restore(saved)
     progress.keep("lbfgs", problem, lambda: point.state() | pairs.state())

@@ -39,8 +39,7 @@ class Point:
 
     @property
     def gradient_norm(self) -> float:
-        """max |∂f|."""
-        return self.problem.pieces.largest(self.steepest)
+        return self.problem.distance(self.theta, self.steepest)
 
     @property
     def steepest(self) -> NDArray[np.float64]:
@@ -109,7 +108,7 @@ class Projected:
 
     @property
     def gradient_norm(self) -> float:
-        return self.problem.pieces.largest(self.steepest)
+        return self.problem.distance(self.theta, self.steepest)
 
     def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:  # noqa: ARG002
         """θ to the first of θ + d, θ + d/2, …, cut off at the borders of the orthant, that has enough less f."""
@@ -135,6 +134,61 @@ class Projected:
         self.steepest = orthant.pseudo_gradient(self.problem, self.theta, self.gradient)
 
 
+class Searched:
+    """θ with its value and gradient, where every trial is an evaluation.
+
+    f is convex, so the slope φ′ along a direction increases, and its zero is found by secants in a bracket.
+    """
+
+    def __init__(self, problem: Any, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
+        self.problem, self.theta = problem, theta
+        self.gradient = np.empty(problem.size)
+        if saved is not None:
+            saved.copy("theta", theta)
+        self.value = problem.value(theta, self.gradient)
+
+    def state(self) -> State:
+        return {"theta": self.theta}
+
+    @property
+    def gradient_norm(self) -> float:
+        return self.problem.distance(self.theta, self.gradient)
+
+    @property
+    def steepest(self) -> NDArray[np.float64]:
+        return self.gradient
+
+    def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:
+        """θ += αd with |φ′(α)| ≤ accuracy·|φ′(0)| and less f; False where rounding leaves no such α."""
+        pieces, base, value = self.problem.pieces, self.theta.copy(), self.value
+        slope = pieces.dot(self.gradient, direction)
+        if not slope < 0:
+            return False
+        low, of_low, high, of_high, step = 0.0, slope, np.inf, 0.0, first
+        for _ in range(MOST):
+            at = step
+            pieces.each(lambda part: np.add(base[part], at * direction[part], out=self.theta[part]))  # noqa: B023
+            self.value = self.problem.value(self.theta, self.gradient)
+            found = pieces.dot(self.gradient, direction)
+            falls = self.value <= value + SUFFICIENT * at * slope + ROUNDING * abs(value)
+            if falls and abs(found) <= accuracy * -slope:
+                return True
+            if np.isfinite(self.value) and found <= 0:
+                low, of_low = at, found
+            else:
+                high, of_high = at, found if np.isfinite(self.value) else np.inf
+            if high == np.inf:
+                step = 4 * at
+            else:
+                share = of_low / (of_low - of_high) if np.isfinite(of_high) else 0.5
+                step = low + min(max(share, 0.1), 0.9) * (high - low)
+        self.theta[:] = base
+        self.value = self.problem.value(self.theta, self.gradient)
+        return False
+
+
 def start(problem: Problem, theta: NDArray[np.float64], saved: Saved | None) -> Any:
     """The kind of point that the problem needs: θ, or where a fit stood."""
-    return Projected(problem, theta, saved) if problem.prior.l1 else Point(problem, theta, saved)
+    if problem.prior.l1:
+        return Projected(problem, theta, saved)
+    return Point(problem, theta, saved) if problem.scored else Searched(problem, theta, saved)

@@ -19,7 +19,6 @@ MOST = 250  # inner iterations
 TOLERANCE = 0.25  # of the residual, at first
 TIGHTEST = 0.01
 ACCURACY = 0.9  # of the line search
-EASY = 1e6  # up to which values, weights and precisions float32 holds their products
 
 
 def minimise(
@@ -29,7 +28,7 @@ def minimise(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Move θ to the minimum; with an L1 term, among the weights that are not zero or want to leave it."""
-    dtype, saved = inner_type(problem), progress.resume("newton")
+    dtype, saved = problem.inner_type, progress.resume("newton")
     point = start(problem, theta, saved)
     norm = point.gradient_norm
     first = norm if saved is None else saved.number("first")
@@ -45,14 +44,6 @@ def minimise(
         if not point.move(step, 1.0, ACCURACY) and not point.move(-point.steepest * inverse, 1.0, ACCURACY):
             break
         norm = point.gradient_norm
-
-
-def inner_type(problem: Problem) -> Any:
-    """The type of the inner iterations' vectors."""
-    lightest, heaviest = problem.parts.weights
-    largest = max(problem.parts.largest, heaviest, problem.precision.max(initial=1))
-    least = min(problem.parts.largest, lightest)
-    return np.float32 if least > 1 / EASY and largest < EASY else np.float64
 
 
 def preconditioner(problem: Problem, dtype: Any) -> NDArray[Any]:

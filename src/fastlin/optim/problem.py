@@ -20,6 +20,7 @@ from fastlin.optim.parts import OfRows, Part, Parts
 from fastlin.optim.pieces import Pieces
 
 Vector = NDArray[Any]
+EASY = 1e6  # up to which values, weights and precisions float32 holds their products
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Prior:
 class Problem:
     """f, and the work of its passes."""
 
+    scored = True  # a line search runs along the scores
+
     def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:
         self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers
         self.width = layout.width
@@ -47,6 +50,18 @@ class Problem:
         self.shares = parts.room(self.width, np.float32)
         self.passes = 0
         self._curvature, self._product = memory.zeros((0, self.width)), np.empty(0)
+
+    @property
+    def inner_type(self) -> Any:
+        """The type of the vectors that only shape a step."""
+        lightest, heaviest = self.parts.weights
+        largest = max(self.parts.largest, heaviest, self.precision.max(initial=1))
+        least = min(self.parts.largest, lightest)
+        return np.float32 if least > 1 / EASY and largest < EASY else np.float64
+
+    def distance(self, theta: Vector, steepest: Vector) -> float:  # noqa: ARG002 - other problems measure it by θ
+        """How far θ is from the optimum: max |∂f|."""
+        return self.pieces.largest(steepest)
 
     def value(self, theta: Vector, gradient: Vector) -> float:
         """f(θ), and its gradient into `gradient`."""
