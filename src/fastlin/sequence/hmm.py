@@ -115,6 +115,8 @@ class HMM(WordReader, ChainDensity, Climbing):
 
     _counts: Counts
     _transitions: Transitions
+    _vocabulary: Vocabulary
+    _smoothing: Smoothing
     _hidden: bool  # whether labels were, so that counts are expected ones
     _made_transitions: Transitions | None
     _made_emissions: Emissions | None
@@ -193,7 +195,7 @@ class HMM(WordReader, ChainDensity, Climbing):
         if not model._hidden:
             return self._become(model._install(known))
         numbers = np.flatnonzero(hidden)
-        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._beliefs(hidden=True), self.n_jobs)
+        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._to_climb(), self.n_jobs)
         report = reporter(model, lambda: model._install(em.counts()))
 
         def climb(start: Parameters) -> Climb:
@@ -262,18 +264,18 @@ class HMM(WordReader, ChainDensity, Climbing):
     def interpolation_(self) -> tuple[float, ...] | None:
         """λ."""
         self._check_fitted()
-        return self._transitions.weights(self._beliefs(self._hidden)[1])
+        return self._transitions.weights(self._smoothing)
 
     def _probabilities(self) -> Transitions:
         self._check_fitted()
         if self._made_transitions is None:
-            self._made_transitions = self._transitions.probabilities(self._beliefs(self._hidden)[1])
+            self._made_transitions = self._transitions.probabilities(self._smoothing)
         return self._made_transitions
 
     def _emissions(self) -> Emissions:
         self._check_fitted()
         if self._made_emissions is None:
-            vocabulary = self._beliefs(False)[0]
+            vocabulary = self._vocabulary
             if self._words and self._attributes is not None:
                 vocabulary = replace(vocabulary, words=self._attributes.names)
             self._made_emissions = Emissions(self._counts.features, vocabulary)
@@ -326,22 +328,24 @@ class HMM(WordReader, ChainDensity, Climbing):
             one_of("init", self.init, ["auto", "random", "labels"])
         self._check_climb()
 
-    def _beliefs(self, hidden: bool) -> tuple[Vocabulary, Smoothing]:
-        """What is believed before counting; where labels are hidden, what EM climbs with: words are those seen."""
-        unknown = "uniform" if hidden else self.unknown
+    def _beliefs(self) -> tuple[Vocabulary, Smoothing]:
+        """What the parameters say is believed before counting."""
         guessed = self._words and self.unknown in WAYS
         alpha = (0.0 if guessed else 0.01) if self.alpha is None else float(self.alpha)
-        words: list[str] | None = [] if self._words else None
         start = self.transition_alpha if self.start_alpha is None else self.start_alpha
         weights = self.interpolation
         if isinstance(weights, str) and weights == "auto":
-            weights = "deleted" if int(self.order) == 2 and not hidden else None
-        elif weights is not None and hidden:
+            weights = "deleted" if int(self.order) == 2 and not self._hidden else None
+        elif weights is not None and self._hidden:
             raise ValueError("interpolation must be None or 'auto' where labels are hidden: EM has no use for it")
-        smoothing = Smoothing(
-            float(start), float(self.transition_alpha), bool(self.stop), as_weights(weights, int(self.order))
-        )
-        return Vocabulary(alpha, words, unknown), smoothing
+        weights = as_weights(weights, int(self.order))
+        smoothing = Smoothing(float(start), float(self.transition_alpha), bool(self.stop), weights)
+        return Vocabulary(alpha, [] if self._words else None, self.unknown), smoothing
+
+    def _to_climb(self) -> tuple[Vocabulary, Smoothing]:
+        """The same for EM, to which all words are those that were seen."""
+        vocabulary, smoothing = self._beliefs()
+        return replace(vocabulary, unknown="uniform"), smoothing
 
     def _counted(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         counts = Counts.none(self.n_features_in_, len(self.classes_), NOTHING)
@@ -361,7 +365,7 @@ class HMM(WordReader, ChainDensity, Climbing):
                 raise ValueError("init='labels', but no sequence has all its labels")
             share = words / words.sum() if words.any() else np.full(V, 1.0 / V)
             sums = Sums(known.features + share[:, np.newaxis], known.labels, known.transitions)
-            vocabulary, smoothing = self._beliefs(hidden=True)
+            vocabulary, smoothing = self._to_climb()
             yield Parameters.of(
                 sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1)
             )
@@ -375,6 +379,7 @@ class HMM(WordReader, ChainDensity, Climbing):
 
     def _installed(self, counts: Counts, transitions: Transitions) -> Self:
         self._counts, self._transitions, self.n_features_in_ = counts, transitions, len(counts.features)
+        self._vocabulary, self._smoothing = self._beliefs()
         self._made_transitions = self._made_emissions = None
         return self
 
