@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from fastlin import run
 from fastlin.sequence.base import SequenceModel, dense_scores
 from fastlin.sequence.chain import Chain
+from fastlin.text.templates import Column, Templates
 from reference_chain import Paths
 from sequence_support import fit, items, problem, stacked
 from strategies import seeds
@@ -144,24 +145,13 @@ def test_names_are_columns():
 
 
 def test_templates_read_raw_tokens():
-    class Templates(sklearn.base.BaseEstimator):
-        """Words as they are."""
-
-        def tokens(self, X, learn):
-            if learn:
-                from fastlin.sequence.tokens import Attributes
-
-                self.attributes_ = Attributes()
-            return self.attributes_.learn(X) if learn else self.attributes_.read(X)
-
-        def get_feature_names_out(self):
-            return np.array(self.attributes_.names, object)
-
+    W = Column(0, "w")
     X, y = [["the", "dog"], ["dog"]], [["D", "N"], ["N"]]
-    model, plain = Given(features=Templates()).fit(X, y), Given().fit(X, y)
-    assert model.predict(X) == plain.predict(X)
-    assert model.attributes_ == plain.attributes_ == ["the", "dog"]
-    assert not hasattr(model.features, "attributes_")
+    model = Given(features=Templates([W[0]])).fit(X, y)
+    plain = Given().fit([[f"w[0]={word}" for word in x] for x in X], y)
+    assert model.predict(X) == plain.predict([[f"w[0]={word}" for word in x] for x in X])
+    assert model.attributes_ == plain.attributes_ == ["w[0]=the", "w[0]=dog"]
+    assert not hasattr(model.features, "n_features_")
     with pytest.raises(TypeError, match="lengths"):
         model.predict(X, lengths=[2, 1])
 

@@ -248,9 +248,14 @@ class SequenceModel(BaseEstimator, ABC):
         """Tokens to predict for."""
         self._check_fitted()
         if self.features_ is not None and not is_matrix(X):
-            refuse_lengths(lengths)
-            return self.features_.tokens(X, learn=False)
+            return self._templated(X, lengths, learn=False)
         return as_tokens(X, lengths, self._attributes, learn=False, n_columns=self.n_features_in_)
+
+    def _templated(self, X: Any, lengths: Any, *, learn: bool) -> Tokens:
+        """What the templates make of raw tokens."""
+        if lengths is not None:
+            raise TypeError("lengths belong to a matrix of tokens; sequences of tokens have lengths of their own")
+        return Tokens(*self.features_.tokens(X, learn=learn))
 
     def _codes(self, y: Any, tokens: Tokens) -> NDArray[np.int32]:
         """The codes of given labels; −1 for those unknown."""
@@ -265,9 +270,8 @@ class SequenceModel(BaseEstimator, ABC):
             raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
         self.features_ = self._attributes = None
         if self.features is not None and not is_matrix(X):
-            refuse_lengths(lengths)
             self.features_ = sklearn.clone(self.features)
-            tokens: Tokens = self.features_.tokens(X, learn=True)
+            tokens = self._templated(X, lengths, learn=True)
         else:
             self._attributes = None if is_matrix(X) else Attributes(self._first_names())
             tokens = as_tokens(X, lengths, self._attributes, learn=True)
@@ -303,12 +307,6 @@ class SequenceModel(BaseEstimator, ABC):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
-
-
-def refuse_lengths(lengths: Any) -> None:
-    """Sequences that templates read are lists, which have lengths of their own."""
-    if lengths is not None:
-        raise TypeError("lengths belong to a matrix of tokens; sequences of tokens have lengths of their own")
 
 
 def as_table(name: str, table: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
         raise ValueError("labels that are neither strings nor integers")
     if names is not None and (type(names) is not list or len(names) != n_columns):
         raise ValueError("names that do not fit the columns")
-    if templates is not None and (names is not None or not hasattr(templates, "tokens")):
+    if templates is not None and (names is not None or getattr(templates, "n_features_", None) != n_columns):
         raise ValueError("templates that make no tokens")
     model.classes_, model.n_features_in_, model.features_ = classes, n_columns, templates
     model._attributes = None if names is None else Attributes(names)

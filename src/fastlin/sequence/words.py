@@ -10,7 +10,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.sequence.base import SequenceModel, refuse_lengths
+from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
 
@@ -51,8 +51,7 @@ class WordReader(SequenceModel, ABC):
 
     def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
         if self.features_ is not None and not is_matrix(X):
-            refuse_lengths(lengths)
-            tokens: Tokens = self.features_.tokens(X, learn=True)
+            tokens = self._templated(X, lengths, learn=True)
         else:
             tokens = as_tokens(X, lengths, self._attributes, learn=True, n_columns=n_columns)
         if not len(tokens):
