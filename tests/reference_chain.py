@@ -121,9 +121,10 @@ class CRF:
         self.n_parameters = self.ends[-1]
         self.observed = sum((self.features(x, path) for x, path in zip(X, y, strict=True)), np.zeros(self.n_parameters))
         seen = sum((self.features(x != 0, path) for x, path in zip(X, y, strict=True)), np.zeros(self.n_parameters))
-        self.kept = np.ones(self.n_parameters, bool) if weights == "dense" else seen > 0
-        if cutoff > 1:
-            self.kept &= seen >= cutoff  # tokens, whatever their values
+        self.kept = seen >= cutoff  # tokens, whatever their values
+        if weights == "dense":
+            self.kept[:] = True
+            self.kept[: self.ends[1]] = np.tile((np.vstack(X) != 0).sum(axis=0) >= cutoff, n_labels)
         if self.edges:
             self.kept[self.ends[-2] :].reshape(shapes[-1])[..., np.setdiff1d(np.arange(self.V), self.edges)] = False
         self.designs = [self.design(x) for x in X]

@@ -81,6 +81,7 @@ PEER = {
 def test_the_optimum_is_that_of_crfsuite(case, tmp_path):
     ours, theirs = PEER[case]
     X, y = problem()
+    X = [x > 0 for x in X] if case == "cutoff" else X  # its values add up to its frequency
     twin = CRF(X, y, 3, c2=0.4, **ours)
     peer = train(X, y, tmp_path / "model", **{"c2": 0.4, "c1": 0, **theirs})
     coef, transitions = peer.tables(3, twin.V)
