@@ -339,3 +339,11 @@ def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArra
         found,
     )  # fmt: skip
     return found
+
+
+def edge_scores(tokens: Tokens, weights: Any, n_labels: int, start: int, stop: int) -> NDArray[np.float64]:
+    """Scores [stop − start, K, K] of transitions into tokens, with a CSR of weights [V, K · K]."""
+    K, V = n_labels, tokens.rows.n_columns
+    if weights.shape != (V, K * K):
+        raise ValueError(f"edge_coef_ of shape {weights.shape} does not fit {K} labels and {V} features")
+    return sparse_scores(tokens, weights, start, stop).reshape(-1, K, K)

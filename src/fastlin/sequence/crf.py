@@ -14,11 +14,10 @@ from fastlin.linear.reporting import reporter
 from fastlin.optim import lbfgs, orthant
 from fastlin.optim.progress import Progress
 from fastlin.sequence import stochastic
-from fastlin.sequence.base import Potentials, SequenceModel, as_table, dense_scores, sparse_scores
+from fastlin.sequence.base import Potentials, SequenceModel, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.columns import as_columns
 from fastlin.sequence.edges import Edges
-from fastlin.sequence.memm import edge_scores
 from fastlin.sequence.problem import Links, Problem, chain_of
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import Hybrid, lay_out

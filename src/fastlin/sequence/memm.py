@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.engine import local, pairs
+from fastlin.engine import local
 from fastlin.linear.base import Whole
 from fastlin.linear.logistic import WEIGHTS, LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.linear.reporting import reporter
 from fastlin.linear.sample import Sample
-from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, as_table, dense_scores
+from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, as_table, dense_scores, edge_scores
 from fastlin.sequence.beam import beam_paths
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.columns import as_columns
@@ -302,18 +302,3 @@ def log_sums(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """log Σ exp of each row, as a column."""
     top = scores.max(axis=1, keepdims=True, initial=-np.inf)
     return top + np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
-
-
-def edge_scores(tokens: Tokens, weights: Any, n_labels: int, start: int, stop: int) -> NDArray[np.float64]:
-    """Scores [stop − start, K, K] of transitions into tokens, with a CSR of weights [V, K · K]."""
-    rows, K = tokens.rows, n_labels
-    if weights.shape != (rows.n_columns, K * K):
-        raise ValueError(f"edge_coef_ of shape {weights.shape} does not fit {K} labels and {rows.n_columns} features")
-    found = np.empty((stop - start, K * K))
-    block = slice(rows.indptr[start], rows.indptr[stop])
-    indptr, labels = weights.indptr.astype(np.int64, copy=False), weights.indices.astype(np.int32, copy=False)
-    pairs.forward(
-        rows.indptr, rows.indices[block], rows.values[block], start, stop, indptr, labels, weights.data,
-        np.zeros(K * K), found,
-    )  # fmt: skip
-    return found.reshape(-1, K, K)
