@@ -49,10 +49,19 @@ def test_help_names_every_command_and_its_options(shell):
         assert "Exit codes: 0 done, 1 a check failed, 2 " in shown
     assert list(cli_options.COMMANDS) == list(COMMANDS)
     for command in COMMANDS:
-        shown = shell.right(command, "--help").out
+        shown = shell.right(*command.split(), "--help").out
         assert shown.startswith(f"usage: fastlin {command}")
         assert "--traceback" not in shown
     assert shell.right("--version").out == f"fastlin {fastlin.__version__}\n"
+
+
+@pytest.mark.parametrize("words, code", [("--help", 0), ("-h", 0), ("help", 0), ("", 2), ("--nosuch", 2)])
+def test_a_word_that_begins_commands_names_them(shell, words, code):
+    done = shell("tag", *words.split())
+    assert done.code == code
+    assert done.out.startswith("usage: fastlin tag COMMAND ...")
+    named = re.findall(r"^  (\w+ \w+) ", done.out, flags=re.MULTILINE)
+    assert named == [command for command in COMMANDS if command.startswith("tag ")]
 
 
 def test_without_a_command_the_help_is_the_answer(shell):
@@ -64,6 +73,8 @@ def test_without_a_command_the_help_is_the_answer(shell):
 MISTAKES = {
     "trian x.tsv": "there is no command 'trian', did you mean 'train'",
     "--hlep": "there is no option '--hlep', did you mean '--help'",
+    "tag trian x": "there is no command 'tag trian', did you mean 'tag train'",
+    "tag train x.tsv": "^fastlin tag train: the following arguments are required: -m/--model",
     "train": "the following arguments are required: FILE, -m/--model",
     "train x.tsv": "the following arguments are required: -m/--model",
     "train x.tsv -m m --modle m": "there is no option --modle, did you mean '--model'",

@@ -15,6 +15,7 @@ from fastlin import __version__
 from fastlin.cli.messages import UserError, close_output, did_you_mean, explained
 
 OK, MISTAKE, BUG, INTERRUPTED, BROKEN_PIPE = 0, 2, 3, 130, 141  # 1: a check that a command was asked for failed
+HELP = ("-h", "--help", "help")
 MISTAKES = (UserError, ValueError, TypeError, OSError, MemoryError, ImportError)
 
 COMMANDS = {
@@ -24,6 +25,9 @@ COMMANDS = {
     "inspect": "what a model holds, its strongest features, why a document got its label",
     "convert": "turn files of any kind into shards or other files",
     "tune": "choose C or alpha on documents that were held out",
+    "tag train": "learn to tag the tokens of sentences",
+    "tag predict": "tag them, a token a line",
+    "tag evaluate": "compare a tagger's tags with the right ones",
     "demo": "train every learner on the docstrings of this Python's standard library",
 }
 
@@ -40,10 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(sys, stream) is None:  # closed by whoever started this
             setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 - open for as long as the command
     words = sys.argv[1:] if arguments is None else list(arguments)
-    name = f"fastlin {words[0]}" if words and words[0] in COMMANDS else "fastlin"
     developer = "--traceback" in words
+    command, rest = command_of([word for word in words if word != "--traceback"])
+    name = f"fastlin {command}" if command in COMMANDS else "fastlin"
     try:
-        code = _run(name, [word for word in words if word != "--traceback"])
+        code = _run(name, command, rest)
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse has printed a help
         return int(leaving.code or OK)
@@ -67,11 +72,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(name: str, words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(_help())
-        return OK if words else MISTAKE
-    command, *rest = words
+def command_of(words: list[str]) -> tuple[str, list[str]]:
+    """The command, of one word or two, and what stands behind it."""
+    begins = any(command.startswith(f"{word} ") for command in COMMANDS for word in words[:1])
+    size = 2 if begins and any(not word.startswith("-") and word not in HELP for word in words[1:2]) else 1
+    return " ".join(words[:size]), words[size:]
+
+
+def _run(name: str, command: str, rest: list[str]) -> int:
+    inside = [one for one in COMMANDS if one.startswith(f"{command} ")]
+    if inside or command in ("", *HELP):
+        print(_help(f"{command} " if inside else "", inside or list(COMMANDS)))
+        return OK if command in HELP or (rest[:1] and rest[0] in HELP) else MISTAKE
     if command in ("-V", "--version"):
         print(f"fastlin {__version__}")
         return OK
@@ -92,20 +104,21 @@ def _run(name: str, words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = warn
-        return int(importlib.import_module(f"fastlin.cli.{command}").run(options))
+        room, _, action = command.partition(" ")
+        return int(getattr(importlib.import_module(f"fastlin.cli.{room}"), action or "run")(options))
 
 
-def _help() -> str:
-    commands = [f"  {command:<10}{text}" for command, text in COMMANDS.items()]
+def _help(group: str, names: list[str]) -> str:
+    commands = [f"  {name:<14}{COMMANDS[name]}" for name in names]
     return "\n".join(
         [
-            "usage: fastlin COMMAND ...",
+            f"usage: fastlin {group}COMMAND ...",
             "",
             "Linear models of text and other sparse data, from files and pipes.",
             "",
             *commands,
             "",
-            "fastlin COMMAND --help explains a command; fastlin --version says which fastlin this is.",
+            f"fastlin {group}COMMAND --help explains a command; fastlin --version says which fastlin this is.",
             "Exit codes: 0 done, 1 a check failed, 2 a mistake in the command or its input,",
             "3 an error of fastlin's own, 130 Ctrl-C.",
         ]

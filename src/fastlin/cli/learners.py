@@ -49,23 +49,28 @@ WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
 def learner(options: argparse.Namespace) -> Any:
     """The estimator that the options describe."""
     chosen = LEARNERS[options.learner]
-    estimator = getattr(fastlin, chosen.estimator)
-    known = inspect.signature(estimator).parameters
-    parameters = dict(chosen.parameters)
     named = {"C": options.C, "alpha": options.alpha, "max_iter": options.epochs, "loss": options.loss}
     named["average"] = options.average
+    return build(options, getattr(fastlin, chosen.estimator), chosen.parameters, named)
+
+
+def build(options: argparse.Namespace, estimator: Any, defaults: dict[str, Any], named: dict[str, Any]) -> Any:
+    """An estimator with the parameters that have options of their own, and those that --set names."""
+    known = inspect.signature(estimator).parameters
+    parameters = dict(defaults)
     for name, value in named.items():
         if value is not None:
             if name not in known:
                 option = {"max_iter": "--epochs"}.get(name, f"--{name}")
-                raise UserError(f"{option}: {options.learner} ({chosen.estimator}) has no parameter {name}")
+                raise UserError(f"{option}: {options.learner} ({estimator.__name__}) has no parameter {name}")
             parameters[name] = value
-    fitting = {"random_state": options.seed, "n_jobs": options.jobs, "dtype": options.dtype}
+    fitting = {"random_state": options.seed, "n_jobs": options.jobs}
+    fitting |= {"dtype": options.dtype} if "dtype" in options else {}
     parameters |= {name: value for name, value in fitting.items() if name in known}
     for name, text in options.set:
         if name not in known:
             raise UserError(
-                f"--set {name}: {chosen.estimator} has no such parameter{did_you_mean(name, known)}; it has "
+                f"--set {name}: {estimator.__name__} has no such parameter{did_you_mean(name, known)}; it has "
                 + ", ".join(known)
             )
         parameters[name] = literal(text)

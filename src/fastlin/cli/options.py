@@ -20,6 +20,14 @@ LEARNERS = {
     "ftrl": "FTRL-Proximal with L1, for sparse models: --alpha, --loss, --epochs",
 }
 ALIASES = {"maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm"}
+TAGGERS = {
+    "crf": "conditional random field to the optimum: --c1, --c2",
+    "perceptron": "averaged structured perceptron: --epochs",
+    "memm": "maximum-entropy Markov model: --C",
+    "hmm": "hidden Markov model of words: --alpha",
+}
+PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
+SCHEMES = ("bio", "iob1", "iobes", "bilou")
 FORMATS = ("tsv", "csv", "jsonl", "lines", "svmlight", "vw", "parquet", "arrow")
 ANALYZERS = ("word", "char", "char_wb")
 
@@ -131,6 +139,16 @@ def assignment(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def column(text: str) -> int | str:
+    """The number or the name of a column."""
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+def columns(text: str) -> list[int | str]:
+    """Numbers or names with commas between them."""
+    return [column(part) for part in text.split(",")]
+
+
 def common(parser: Parser) -> None:
     """What every command knows."""
     group = parser.add_argument_group("talking")
@@ -158,6 +176,11 @@ def reading(parser: Parser, labelled: bool = True) -> None:
         action=argparse.BooleanOptionalAction,
         help="whether the first line of tsv and csv names the columns",
     )
+    decoding(group)
+
+
+def decoding(group: argparse._ArgumentGroup) -> None:
+    """From bytes to texts, and what is done about malformed lines."""
     group.add_argument("--encoding", type=encoding, metavar="NAME", help="of texts (default utf-8)")
     group.add_argument(
         "--errors",
@@ -229,12 +252,7 @@ def learning(parser: Parser, path: bool = False) -> None:
     group.add_argument(
         "--average", action=argparse.BooleanOptionalAction, help="the mean of all weights met on the way"
     )
-    group.add_argument(
-        "--set", type=assignment, action="append", default=[], metavar="NAME=VALUE",
-        help="any parameter of the learner's class, as in Python",
-    )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the rows (default 0)")
-    group.add_argument("--jobs", type=int, metavar="N", help="threads; the model is the same. -1: one a processor")
+    fitting(group)
     group.add_argument(
         "--dtype",
         type=choice(("float32", "float64")),
@@ -242,6 +260,16 @@ def learning(parser: Parser, path: bool = False) -> None:
         metavar="TYPE",
         help="float32 or float64: of values and weights",
     )
+
+
+def fitting(group: argparse._ArgumentGroup) -> None:
+    """What all who learn take."""
+    group.add_argument(
+        "--set", type=assignment, action="append", default=[], metavar="NAME=VALUE",
+        help="any parameter of the learner's class, as in Python",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the rows (default 0)")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads; the model is the same. -1: one a processor")
 
 
 def saving(parser: Parser, required: bool) -> None:
@@ -350,6 +378,68 @@ def demo(parser: Parser) -> None:
     """No options of its own."""
 
 
+def in_columns(parser: Parser, label: str) -> None:
+    """How sentences are read."""
+    group = parser.add_argument_group(
+        "reading; a COLUMN is a number from 0 (from the last: -1), or a name of CoNLL-U's"
+    )
+    group.add_argument(
+        "--columns", type=columns, metavar="COLUMN,…", help="what features see (default: all but the label)"
+    )
+    group.add_argument("--label", type=column, metavar="COLUMN", help=label)
+    group.add_argument(
+        "--separator", type=choice(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
+    )
+    group.add_argument(
+        "--comments", action=argparse.BooleanOptionalAction, help="whether a line that begins with # is one"
+    )
+    decoding(group)
+
+
+def tag_train(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
+    parser.add_argument("--dev", metavar="FILE", help="labelled sentences to report on")
+    saving(parser, required=True)
+    group = parser.add_argument_group("learner")
+    group.add_argument("--learner", type=choice(tuple(TAGGERS)), default="crf", metavar="NAME", help="see below")
+    group.add_argument(
+        "--features", metavar="NAME", help=f"{', '.join(PRESETS)}; none; or a file of templates, as of CRF++"
+    )
+    group.add_argument("--order", type=int, metavar="N", help="1 or 2: how many tags before a token it depends on")
+    group.add_argument(
+        "--constraints", type=choice(SCHEMES), metavar="NAME", help=f"{', '.join(SCHEMES)}: no tags but in their order"
+    )
+    group.add_argument("--c1", type=number, metavar="X", help="how strong the L1 prior of crf is")
+    group.add_argument("--c2", type=number, metavar="X", help="how strong its Gaussian prior is")
+    group.add_argument("--C", type=number, metavar="X", help="how much errors cost: the prior's variance of memm")
+    group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of words of hmm")
+    group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, or iterations, at most")
+    fitting(group)
+    in_columns(parser, "where the right tag is (default: the last)")
+
+
+def tag_predict(parser: Parser) -> None:
+    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="sentences; - is standard input")
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
+    group = parser.add_argument_group("what is printed")
+    group.add_argument("--proba", action="store_true", help="a column of the probabilities of the tags")
+    group.add_argument("--nbest", type=int, default=1, metavar="N", help="a column for each of the N best paths")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads")
+    group.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
+    in_columns(parser, "where the tag goes, in place of what is there (default: behind the last)")
+
+
+def tag_evaluate(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
+    parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="list N sentences that went wrong")
+    parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
+    parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the F1 of spans is below X")
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads")
+    in_columns(parser, "where the right tag is (default: the last)")
+
+
+TAGGER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in TAGGERS.items())])
 TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in LEARNERS.items())])
 COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
     "train": (
@@ -376,6 +466,22 @@ COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
     "tune": (
         tune,
         ("FILE... --dev FILE [options]", "Try values of C or alpha; keep the one that does best on --dev.", TABLE),
+    ),
+    "tag train": (
+        tag_train,
+        (
+            "FILE... -m MODEL [options]",
+            "Learn to tag from sentences in columns: a token a line, an empty line behind each sentence.",
+            TAGGER_TABLE,
+        ),
+    ),
+    "tag predict": (
+        tag_predict,
+        ("[FILE...] -m MODEL [options]", "Print sentences with a tag behind every token, as soon as they are known."),
+    ),
+    "tag evaluate": (
+        tag_evaluate,
+        ("FILE... -m MODEL [options]", "Precision, recall and F1 of spans as conlleval prints them, or those of tags."),
     ),
     "demo": (demo, ("", "Train every learner on the docstrings of this Python's standard library.")),
 }

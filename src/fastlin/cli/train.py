@@ -5,11 +5,12 @@ import inspect
 import json
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from fastlin.cli import learners, models
 from fastlin.cli.messages import UserError
-from fastlin.cli.preparing import Prepared, prepare
+from fastlin.cli.preparing import prepare
 from fastlin.cli.progress import Progress, watch
 
 
@@ -20,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     learner = learners.learner(options)
     told = checkpoints(options, learner)
     data = prepare(options, progress)
-    fit(learner, data, progress, **told)
+    fit(learner, lambda: data.fit(learner, **told), progress)
     facts = models.save(models.pipeline([*data.steps, ("learner", learner)]), options, progress)
     facts |= {"documents": data.X.shape[0], "labels": len(learner.classes_), "features": data.X.shape[1]}
     facts["seconds"] = time.perf_counter() - started
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def fit(learner: Any, data: Prepared, progress: Progress, **options: Any) -> None:
+def fit(learner: Any, learn: Callable[[], Any], progress: Progress) -> None:
     """Train, and leave no trace of the progress in the learner."""
     before = learner.get_params(deep=False)
     epochs = before["max_iter"] if before.get("tol", 0) is None else None  # None: it ends when it has converged
@@ -36,7 +37,7 @@ def fit(learner: Any, data: Prepared, progress: Progress, **options: Any) -> Non
         if progress.shown:
             watch(learner, stage)
         try:
-            data.fit(learner, **options)
+            learn()
         finally:
             learner.set_params(**before)
 

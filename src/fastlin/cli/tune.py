@@ -32,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     best: Any = None
     for value in values:
         started = time.perf_counter()
-        fit(learner.set_params(**{name: value}), data, progress)
+        learner.set_params(**{name: value})
+        fit(learner, lambda: data.fit(learner), progress)
         seconds = time.perf_counter() - started
         model = models.pipeline([*data.steps, ("learner", learner)])
         rows.append({name: value, "seconds": seconds, **judge(model, options, progress)})

@@ -1,0 +1,188 @@
+"""`fastlin tag`: taggers of sentences in columns, a token a line."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import fastlin
+from fastlin.cli import models, taggers
+from fastlin.cli.messages import UserError
+from fastlin.cli.progress import Progress
+from fastlin.cli.sentences import Sentences, labels_of, tokens_of
+from fastlin.cli.train import fit
+from fastlin.inspect import Report
+from fastlin.sequence.conll import Sentence
+from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
+
+MISSING = "_"  # where there are fewer paths than were asked for
+
+
+def train(options: argparse.Namespace) -> int:
+    """Labelled sentences in, a model file out."""
+    started, progress = time.perf_counter(), Progress(options)
+    models.check_target(options.model, options)
+    models.check_dev(options)
+    model = taggers.tagger(options)
+    with Sentences(options.files, options) as source, progress.stage(f"reading {source.name}", source.bytes) as stage:
+        sentences = [sentence for block in source.blocks(stage) for sentence in block]
+    model.set_params(features=taggers.features(options, len(sentences[0][0])))
+    X, y = tokens_of(sentences, model), labels_of(sentences)
+    fit(model, lambda: model.fit(X, y), progress)
+    facts = _save(model, options, progress)
+    facts |= {"sentences": len(y), "tokens": sum(map(len, y)), "labels": len(model.classes_)}
+    facts |= {"features": model.n_features_in_, "seconds": time.perf_counter() - started}
+    _tell(facts, options)
+    return 0
+
+
+def predict(options: argparse.Namespace) -> int:
+    """Sentences in; the same with a tag behind every token out."""
+    if options.nbest < 1:
+        raise UserError(f"--nbest takes a number of paths, got {options.nbest}")
+    if options.nbest > 1 and options.proba:
+        raise UserError("--proba is of the tags of one path; --nbest prints the probabilities of paths")
+    model = models.load(options.model, options.jobs, not options.no_verify, kinds=("tagger",))
+    write = _as_json if options.json else _as_text
+    progress = Progress(options)
+    with (
+        Sentences(options.files, options, labelled=False) as source,
+        progress.stage(f"reading {source.name}", source.bytes) as stage,
+    ):
+        for block in source.blocks(stage):
+            found = _tagged(model, block, options)
+            sys.stdout.write(
+                "".join(write(sentence, *one, options) for sentence, one in zip(block, found, strict=True))
+            )
+            sys.stdout.flush()  # whoever reads the pipe waits for these lines
+    return 0
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """How a tagger does on labelled sentences."""
+    model = models.load(options.model, options.jobs, kinds=("tagger",))
+    judged = _judge(model, options.files, options, Progress(options), options.mistakes)
+    print(json.dumps(judged.as_dict()) if options.json else judged)
+    for name, found, least in (
+        ("accuracy", judged.spans.accuracy, options.min_accuracy),
+        ("F1 of spans", judged.spans.f1, options.min_f1),
+    ):
+        if least is not None and found < least:
+            print(f"fastlin tag evaluate: the {name} is below {least:g}", file=sys.stderr)
+            return 1
+    return 0
+
+
+# --- tags, and what stands beside them
+
+
+def _tagged(model: Any, block: list[Sentence], options: argparse.Namespace) -> Iterator[tuple[list[list[Any]], Any]]:
+    """Of each sentence the tags of its best paths, and what is known of them: of tokens or of paths, or None."""
+    X = tokens_of(block, model)
+    if options.nbest > 1:
+        for paths in model.predict_nbest(X, options.nbest):
+            yield [tags for tags, _ in paths], [value for _, value in paths]
+        return
+    tags = model.predict(X)
+    if not options.proba:
+        yield from (([one], None) for one in tags)
+        return
+    places = {label: place for place, label in enumerate(model.classes_.tolist())}
+    for one, p in zip(tags, model.predict_marginals(X), strict=True):
+        yield [one], [float(row[places[tag]]) for row, tag in zip(p, one, strict=True)]
+
+
+def _as_text(sentence: Sentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace) -> str:
+    columns = [list(map(str, tags)) for tags in paths]
+    if options.nbest == 1:
+        columns += [] if figures is None else [[f"{value:.6g}" for value in figures]]
+        return sentence.tagged(*columns, inside=options.label is not None)
+    columns += [[MISSING] * len(sentence)] * (options.nbest - len(columns))
+    head = " ".join(f"{value:.6g}" for value in figures)
+    return f"# log_proba = {head}\n{sentence.tagged(*columns, inside=options.label is not None)}"
+
+
+def _as_json(sentence: Sentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace) -> str:
+    record: dict[str, Any] = {"words": [token[0] for token in sentence], "tags": paths[0]}
+    if options.nbest > 1:
+        record["paths"] = [{"tags": tags, "log_proba": value} for tags, value in zip(paths, figures, strict=True)]
+    elif figures is not None:
+        record["probabilities"] = figures
+    return f"{json.dumps(record, ensure_ascii=False)}\n"
+
+
+# --- figures
+
+
+class Judged:
+    """What there is to say of a tagger: the figures of spans, if tags have any, or else those of tags; mistakes."""
+
+    def __init__(self, spans: SpanReport, tags: Report, mistakes: Errors | None) -> None:
+        self.spans, self.tags, self.mistakes = spans, tags, mistakes
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it in plain types."""
+        return {**self.spans.as_dict(), "tags": self.tags.as_dict()}
+
+    def __str__(self) -> str:
+        first = self.spans if self.spans.types else self.tags
+        return "\n\n".join(map(str, [first] if self.mistakes is None else [first, self.mistakes]))
+
+
+def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: Progress, shown: int) -> Judged:
+    """The figures of a tagger on labelled files, of which a block at a time is in memory; mistakes need all of it."""
+    spans, tags = SpanTally(), TagTally()
+    kept: list[tuple[Any, list[str], list[str]]] = []
+    with Sentences(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
+        for block in source.blocks(stage):
+            right = labels_of(block)
+            found = [list(map(str, one)) for one in model.predict(tokens_of(block, model))]
+            spans.add(right, found)
+            tags.add(right, found)
+            if shown:
+                kept += zip(block, right, found, strict=True)
+    mistakes = _listed(kept, shown) if shown else None
+    return Judged(spans.report(), tags.report(), mistakes)
+
+
+def _listed(kept: list[tuple[Any, list[str], list[str]]], n: int) -> Errors:
+    """The sentences that went wrong."""
+    sentences, right, found = (list(part) for part in zip(*kept, strict=True))
+    return errors(sentences, right, found, n)
+
+
+def _save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
+    """Save a tagger and say what the file holds; with --dev, how it does, before and after quantisation."""
+    facts: dict[str, Any] = {}
+    if options.dev:
+        facts |= _on_dev(model, options, progress)
+    facts = {"model": options.model, **facts}
+    facts |= fastlin.save(model, options.model, dtype=options.quantise, prune=options.prune)
+    if options.dev and (options.quantise is not None or options.prune):
+        saved = _on_dev(models.load(options.model, kinds=("tagger",)), options, progress)
+        facts |= {f"{name}_saved": value for name, value in saved.items()}
+    return facts
+
+
+def _on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, float]:
+    found = _judge(model, [options.dev], options, progress, 0).spans
+    return {"dev_accuracy": found.accuracy, **({"dev_f1": found.f1} if found.types else {})}
+
+
+def _tell(facts: dict[str, Any], options: argparse.Namespace) -> None:
+    """The summary of a training."""
+    if options.json:
+        print(json.dumps(facts))
+    elif not options.quiet:
+        print(
+            f"{options.model}: {options.learner} of {facts['labels']:,} labels and {facts['features']:,} features from "
+            f"{facts['sentences']:,} sentences of {facts['tokens']:,} tokens, {facts['bytes'] / 1e6:.1f} MB, "
+            f"{facts['seconds']:.1f} s"
+        )
+        for saved in ("", "_saved"):
+            if f"dev_accuracy{saved}" in facts:
+                f1 = f", F1 of spans {facts[f'dev_f1{saved}']:.4f}" if f"dev_f1{saved}" in facts else ""
+                where = "as saved" if saved else f"on {options.dev}"
+                print(f"{where}: accuracy {facts[f'dev_accuracy{saved}']:.4f}{f1}")
