@@ -305,7 +305,7 @@ def as_template(value: Any, name: str) -> Template:
         said = f": {error}" if isinstance(value, tuple) else ""
         raise TypeError(f"{name} must be a template such as W[-1] & W[0], got {value!r:.80}{said}") from error
     if not fits:
-        raise ValueError(f"{name} has a text that does not fit its strings: {value!r:.80}")
+        raise ValueError(f"{name} has a text that does not fit its strings: {tuple(value)!r:.200}")
     return template
 
 
