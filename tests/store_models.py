@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline, make_union
 
 import fastlin
 from fastlin import select
-from fastlin.sequence import MEMM
+from fastlin.sequence import CRF, MEMM
 from fastlin.store import layout
 
 rng = np.random.default_rng(0)
@@ -81,7 +81,12 @@ CLUSTERS = {
     "k-means, soft": fastlin.KMeans(3, metric="spherical", temperature=0.1, init=X[:3]),
 }
 
-TAGGERS = [MEMM(edges="all", tag_dictionary="w:"), MEMM(order=2, tag_dictionary={"dog": "N"})]
+TAGGERS = [
+    CRF(edges="all"),
+    CRF(order=2, weights="dense"),
+    MEMM(edges="all", tag_dictionary="w:"),
+    MEMM(order=2, tag_dictionary={"dog": "N"}),
+]
 
 VECTORISERS = {
     "count": fastlin.CountVectorizer(),

@@ -5,7 +5,7 @@ import pytest
 
 import fastlin
 from fastlin import store
-from fastlin.sequence import MEMM
+from fastlin.sequence import CRF, MEMM
 from sequence_support import items, problem, stacked
 
 X, Y = problem(30, longest=6)
@@ -13,6 +13,9 @@ SENTENCES = [items(x) for x in X]
 TAGS = [[("ADJ", "NOUN", "ß")[code] for code in codes] for codes in Y]
 PAIRS = {(a, b) for a in ("ADJ", "NOUN", "ß") for b in ("ADJ", "NOUN", "ß")} - {("ADJ", "ADJ")}
 MODELS = {
+    "CRF": CRF(),
+    "CRF, order 2": CRF(order=2, weights="dense"),
+    "CRF, edges": CRF(edges=["f1", "f2"], c1=0.1),
     "MEMM": MEMM(),
     "MEMM, order 2": MEMM(order=2, weights="dense", decoder="beam"),
     "MEMM, edges": MEMM(edges=["f1", "f2"], decoder="greedy"),

@@ -248,7 +248,12 @@ class SequenceModel(BaseEstimator, ABC):
         """Tokens to predict for."""
         self._check_fitted()
         if self.features_ is not None and not is_matrix(X):
-            return self._templated(X, lengths, learn=False)
+            tokens = self._templated(X, lengths, learn=False)
+            if tokens.rows.n_columns != self.n_features_in_:  # the templates have learnt more since
+                raise ValueError(
+                    f"features_ makes {tokens.rows.n_columns} features, but the model has {self.n_features_in_}"
+                )
+            return tokens
         return as_tokens(X, lengths, self._attributes, learn=False, n_columns=self.n_features_in_)
 
     def _templated(self, X: Any, lengths: Any, *, learn: bool) -> Tokens:

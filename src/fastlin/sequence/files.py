@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fastlin.linear.counts import Counts
 from fastlin.linear.files import give_report, packed_counts, proved_counts, take_report
 from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.crf import CRF
 from fastlin.sequence.dictionary import TagDictionary
 from fastlin.sequence.emissions import NOTHING
 from fastlin.sequence.hmm import HMM
@@ -43,12 +44,27 @@ def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
     model._attributes = None if names is None else Attributes(names)
 
 
-def proved_weights(state: Any, verify: bool, width: int) -> Any:
-    """Weights of so many columns for each feature, an array or a CSR."""
-    weights = unpack(state, verify)
-    if weights.dtype not in LIMITS or weights.shape[1] != width:
-        raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
-    return weights
+def take_weights(model: Any, packing: Packing) -> State:
+    """Weights of features, and of edges if there are any."""
+    coef, edges = model.coef_, model.edge_coef_
+    state = {"coef": packing.pack(coef if sp.issparse(coef) else np.asarray(coef).T)}
+    return state if edges is None else state | {"edges": packing.pack(sp.csr_array(edges))}
+
+
+def give_weights(model: Any, state: State, verify: bool) -> None:
+    """The same, and what models of sequences share."""
+    K = len(state["classes"])
+    weights = unpack(state.pop("coef"), verify)
+    coef = weights if sp.issparse(weights) else weights.T
+    if coef.dtype not in LIMITS or coef.shape[0] != K:
+        raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
+    give_shared(model, state, coef.shape[1])
+    edges = unpack(state.pop("edges"), verify) if "edges" in state else None
+    if edges is not None and (not sp.issparse(edges) or edges.dtype not in LIMITS or model.order != 1):
+        raise ValueError("weights of edges of no form that there is")
+    if edges is not None and edges.shape != (coef.shape[1], K * K):
+        raise ValueError(f"weights of edges of shape {edges.shape}")
+    model.coef_, model.edge_coef_ = coef, edges
 
 
 def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -65,38 +81,28 @@ def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.
 
 
 def _take_memm(model: MEMM, packing: Packing) -> State:
-    state = take_shared(model, packing) | {"coef": packing.pack(np.asarray(model.coef_).T)}
+    state = take_shared(model, packing) | take_weights(model, packing)
     state |= {"start": np.asarray(model.start_, np.float64), "transitions": np.asarray(model.transitions_, np.float64)}
-    if model.edge_coef_ is not None:
-        state["edges"] = packing.pack(sp.csr_array(model.edge_coef_))
     if model._dictionary is not None:
         state |= {"words": model._dictionary.columns, "labels_of_words": model._dictionary.masks}
     return state
 
 
 def _give_memm(model: MEMM, state: State, verify: bool) -> None:
-    K, order = len(state["classes"]), model.order
-    if order not in (1, 2):
-        raise ValueError(f"a model of order {order!r:.60}")
-    coef = proved_weights(state.pop("coef"), verify, K)
-    if sp.issparse(coef):
-        raise ValueError("weights that are no array")
-    give_shared(model, state, len(coef))
-    model.coef_, model.start_ = coef.T, proved_table(state, "start", (K,))
-    model.transitions_ = proved_table(state, "transitions", (K, K) if order == 1 else (K + 1, K, K))
-    model.edge_coef_ = model._dictionary = None
-    if "edges" in state:
-        edges = proved_weights(state.pop("edges"), verify, K * K)
-        if not sp.issparse(edges) or edges.shape[0] != len(coef) or order == 2:
-            raise ValueError("weights of edges that do not fit the labels and features")
-        model.edge_coef_ = edges
+    give_weights(model, state, verify)
+    K, V = model.coef_.shape
+    if model.order not in (1, 2) or sp.issparse(model.coef_):
+        raise ValueError("no weights of a MEMM")
+    model.start_ = proved_table(state, "start", (K,))
+    model.transitions_ = proved_table(state, "transitions", (K, K) if model.order == 1 else (K + 1, K, K))
+    model._dictionary = None
     if "words" in state:
-        model._dictionary = _proved_dictionary(state.pop("words"), state.pop("labels_of_words"), coef.shape)
+        model._dictionary = _proved_dictionary(state.pop("words"), state.pop("labels_of_words"), (V, K))
     only(state)
 
 
 def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagDictionary:
-    """The labels of some of the columns."""
+    """The labels of some of the columns, of so many, [V, K]."""
     if columns.dtype != np.int64 or columns.ndim != 1 or masks.dtype != np.bool_:
         raise ValueError("words without labels")
     if masks.shape != (len(columns), shape[1]) or (columns[1:] <= columns[:-1]).any():
@@ -136,7 +142,29 @@ def _give_hmm(model: HMM, state: State, verify: bool) -> None:
     model._installed(Counts(features, labels, NOTHING), Transitions(*tables))
 
 
+# Conditional random fields
+
+
+def _take_crf(model: CRF, packing: Packing) -> State:
+    state = take_shared(model, packing) | take_weights(model, packing)
+    state["transitions"] = np.asarray(model.transitions_, np.float64)
+    if model.second_order_ is not None:
+        state["second_order"] = np.asarray(model.second_order_, np.float64)
+    return state
+
+
+def _give_crf(model: CRF, state: State, verify: bool) -> None:
+    give_weights(model, state, verify)
+    K, second = len(model.classes_), "second_order" in state
+    model.transitions_ = proved_table(state, "transitions", (K, K))
+    model.second_order_ = proved_table(state, "second_order", (K, K, K)) if second else None
+    if model.order != (2 if second else 1):
+        raise ValueError("transitions of another order")
+    only(state)
+
+
 KEEPERS = {
+    "fastlin.sequence.CRF": Keeper(_take_crf, _give_crf),
     "fastlin.sequence.HMM": Keeper(_take_hmm, _give_hmm),
     "fastlin.sequence.MEMM": Keeper(_take_memm, _give_memm),
 }

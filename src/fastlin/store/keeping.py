@@ -42,7 +42,7 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
-    "fastlin.sequence.files": {"fastlin.sequence": ("HMM", "MEMM")},
+    "fastlin.sequence.files": {"fastlin.sequence": ("CRF", "HMM", "MEMM")},
     "fastlin.store.peers": {
         "sklearn.decomposition": ("TruncatedSVD",),
         "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
