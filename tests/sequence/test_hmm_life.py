@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import fastlin
 from fastlin.sequence import HMM
+from fastlin.text.templates import Column, Templates
 
 X = [["the", "dog", "barks"], ["a", "Cat", "sleeps"], [], ["the", "cat", "barks", "well"]]
 Y = [["D", "N", "V"], ["D", "N", "V"], [], ["D", "N", "V", "A"]]
@@ -79,6 +80,22 @@ def test_parameters_of_smoothing_hold_until_more_is_learnt():
     model = HMM().fit(X, Y).set_params(transition_alpha=3.0, unknown="uniform")
     same(model, HMM().fit(X, Y))
     same(model.partial_fit(X, Y), HMM(transition_alpha=3.0, unknown="uniform").fit([*X, *X], [*Y, *Y]))
+
+
+def test_templates_grow_too():
+    raw = [[(word, "x") for word in words] for words in X]
+    more = [[(word, "y") for word in words] for words in NEW[0]]
+    W = Column(0, "w")
+    features = Templates([W[0], W[0].suffix(2), W[-1]])
+    model = HMM(features=features).fit(raw, Y)
+    with pytest.raises(ValueError, match="sequence 0 has 3 tokens in X, but 1 labels"):
+        model.partial_fit(more, [["P"]])
+    same_columns = HMM(features=features).fit([*raw, *more], [*Y, *NEW[1]])
+    model.partial_fit(more, NEW[1])
+    np.testing.assert_array_equal(model.emissionprob_, same_columns.emissionprob_)
+    assert model.attributes_ == same_columns.attributes_
+    assert model.predict(raw) == Y
+    assert np.isfinite(model.score_samples([[("never", "z")]])).all()
 
 
 def test_sequences_may_come_from_generators():
@@ -195,6 +212,8 @@ def test_what_interrupts_a_batch_comes_after_it(monkeypatch):
         ({"unknown": "sufix"}, "unknown must be one of .*; did you mean 'suffix'", ValueError),
         ({"stop": "yes"}, "stop must be one of True, False", ValueError),
         ({"n_components": 2}, "n_components=2, but y has 4 labels", ValueError),
+        ({"features": 3}, "features must be None or Templates", TypeError),
+        ({"constraints": "bia"}, "constraints must be one of", ValueError),
         ({"callback": 3}, "callback must be callable", TypeError),
         ({"n_jobs": 0}, "n_jobs must be", ValueError),
     ],

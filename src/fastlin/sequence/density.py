@@ -1,7 +1,7 @@
 """What a hidden Markov model says of sequences, once it is known: their probabilities, and sequences of its own."""
 
 import copy
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -140,7 +140,7 @@ class ChainDensity(SequenceModel, ABC):
             scores = dense_scores(tokens, log_phi, start, stop)
             if isinstance(tokens, Words):
                 some = slice(*np.searchsorted(tokens.unknown, [start, stop]).tolist())
-                found = emissions.of_unknown(tokens.words[some])
+                found = tokens.logs[tokens.kinds[some]]
                 scores[tokens.unknown[some] - start] = np.maximum(found, IMPOSSIBLE) if floored else found
             return Potentials(scores)
 
@@ -224,15 +224,17 @@ class ChainDensity(SequenceModel, ABC):
 
     # What a subclass says
 
+    @abstractmethod
     def _probabilities(self) -> Transitions:
-        raise NotImplementedError
+        """p of transitions."""
 
+    @abstractmethod
     def _emissions(self) -> Emissions:
-        raise NotImplementedError
+        """log φ."""
 
+    @abstractmethod
     def _sums(self) -> tuple[float, float]:
         """How many features were counted, and how many tokens."""
-        raise NotImplementedError
 
     # Parts
 

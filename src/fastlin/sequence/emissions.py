@@ -70,7 +70,5 @@ class Emissions:
         """log φ of words that were never seen, [n, K]."""
         if self.guess is None:
             return np.tile(self.log_unknown, (len(words), 1))
-        distinct = {word: place for place, word in enumerate(dict.fromkeys(words))}
         with np.errstate(divide="ignore"):
-            logs = np.log(self.guess(distinct)) + (self._log_once - self._log_totals)
-        return logs[[distinct[word] for word in words]]
+            return np.log(self.guess(words)) + (self._log_once - self._log_totals)

@@ -14,6 +14,7 @@ from fastlin.linear.counts import Counts
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
 from fastlin.sequence.baumwelch import BaumWelch, Parameters, Sums, check_parameters
+from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.density import ChainDensity
 from fastlin.sequence.emissions import NOTHING, Emissions, Vocabulary
 from fastlin.sequence.labels import Labels
@@ -21,7 +22,7 @@ from fastlin.sequence.partly import as_partly_labelled
 from fastlin.sequence.tokens import Attributes, Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions, as_weights
 from fastlin.sequence.unknown import WAYS
-from fastlin.sequence.words import WordReader, listed, some_of
+from fastlin.sequence.words import WordReader, listed, shape_of, some_of
 from fastlin.validation import one_of, real_number, whole_number
 
 
@@ -185,6 +186,7 @@ class HMM(WordReader, ChainDensity, Climbing):
         model._check_parameters()
         model._forget()
         tokens, codes = model._learnt(X, y, lengths)
+        Constraints.resolve(self.constraints, model.classes_)
         n_features, n_labels = model.n_features_in_, len(model.classes_)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
@@ -225,18 +227,21 @@ class HMM(WordReader, ChainDensity, Climbing):
             model._read_anew(X)
         elif self.order != self._transitions.order:
             raise ValueError(f"order={self.order}, but the model has {self._transitions.order}: fit it anew")
-        width = 0 if first else self.n_features_in_
-        labels = Labels()
-        try:
-            tokens = model._nonnegative(model._tokens_to_learn(X, lengths, None if first else width))
-            if not (first or tokens.n_tokens):
+        labels, codes = Labels(), None
+        if (shape := shape_of(X, lengths)) is not None:  # labels first, since templates do not forget what they learn
+            if not (first or shape.n_tokens):
                 return self
-            codes = labels.learn(y, tokens)
+            codes = labels.learn(y, shape)
             classes = labels.classes_ if first else union(self.classes_, labels.classes_)
+            Constraints.resolve(self.constraints, classes)
+        width = None if first else self.n_features_in_
+        try:
+            tokens = model._nonnegative(model._tokens_to_learn(X, lengths, width))
         except BaseException:
-            if not first and self._attributes is not None and len(self._attributes) > width:
+            if width is not None and self._attributes is not None and len(self._attributes) > width:
                 self._attributes = Attributes(self._attributes.names[:width])
             raise
+        assert codes is not None, "what has no shape has no tokens"
         codes = places(classes, labels.classes_)[codes]
         K, V = len(classes), tokens.rows.n_columns
         words = model._all_words(X) and (first or self._words)
@@ -315,6 +320,8 @@ class HMM(WordReader, ChainDensity, Climbing):
         """Check what does not depend on the data."""
         if self.order not in (1, 2) or isinstance(self.order, bool):
             raise ValueError(f"order must be 1 or 2, got {self.order!r}")
+        if self.features is not None and not hasattr(self.features, "tokens"):
+            raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
         for name in ("alpha", "transition_alpha", "start_alpha"):
             if getattr(self, name) is not None or name == "transition_alpha":
                 real_number(name, getattr(self, name), at_least=0, at_most=1e100)

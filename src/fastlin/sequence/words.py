@@ -1,6 +1,6 @@
 """Tokens that a hidden Markov model counts, and the words among them that it has never seen."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.emissions import Emissions
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
+from fastlin.validation import Rows
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,18 @@ class Words(Tokens):
     """Tokens of which some are words that were never seen."""
 
     unknown: NDArray[np.int64]  # their places
-    words: list[str]
+    kinds: NDArray[np.int64]  # which word each is
+    logs: NDArray[np.float64]  # log φ of each word, [n, K]
 
 
 class WordReader(SequenceModel, ABC):
     """A model of sequences that learns features as they come, and knows words that it does not know."""
 
     _words: bool  # whether all tokens so far were words
+
+    @abstractmethod
+    def _emissions(self) -> Emissions:
+        """log φ."""
 
     def _tokens(self, X: Any, lengths: Any) -> Tokens:
         """Tokens to predict for, and the words among them that were never seen."""
@@ -38,11 +45,11 @@ class WordReader(SequenceModel, ABC):
         of_sequences = np.searchsorted(tokens.starts, places, side="right") - 1
         within = (places - tokens.starts[of_sequences]).tolist()
         found = [X[sequence][place] for sequence, place in zip(of_sequences.tolist(), within, strict=True)]
-        if set(map(type, found)) <= {str}:
-            return Words(tokens.rows, tokens.starts, tokens.binary, places, found)
-        there = np.array([isinstance(word, str) for word in found], bool)
-        words = [str.__str__(word) for word in found if isinstance(word, str)]
-        return Words(tokens.rows, tokens.starts, tokens.binary, places[there], words)
+        there = [isinstance(word, str) for word in found]
+        kinds: dict[str, int] = {}
+        each = [kinds.setdefault(word, len(kinds)) for word in found if isinstance(word, str)]
+        logs = self._emissions().of_unknown(list(kinds))
+        return Words(tokens.rows, tokens.starts, tokens.binary, places[there], np.array(each, np.int64), logs)
 
     def _read_anew(self, X: Any) -> None:
         templates = self.features is not None and not is_matrix(X)
@@ -77,6 +84,16 @@ def some_of(tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]) 
     places_of = np.flatnonzero(np.repeat(which, lengths))
     starts = np.append(0, np.cumsum(lengths[which]))
     return Tokens(tokens.rows.take(places_of), starts, tokens.binary), codes[places_of]
+
+
+def shape_of(X: Any, lengths: Any) -> Tokens | None:
+    """Where the sequences of X start, without a look at their tokens; None, if X holds no sequences."""
+    nothing = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), 0, False, False, 0.0)
+    if is_matrix(X):
+        return None if lengths is None else Tokens(nothing, validation.as_lengths(lengths, X.shape[0]), True)
+    if not isinstance(X, list) or not X or not all(isinstance(sequence, list | tuple) for sequence in X):
+        return None
+    return Tokens(nothing, np.cumsum([0, *map(len, X)]), True)
 
 
 def listed(X: Any) -> Any:
