@@ -170,6 +170,7 @@ def test_malformed_lines_are_named_or_their_sentences_left_out():
     ]
     with pytest.raises(ReadError, match="line 2: a column is empty"):
         read("a\tX\tY\nb\t\tY\n")
+    assert read("\tX\tY\n", [1]) == [[("X",)]]
     assert read("a\tX\tY\nb\t\tY\n", [0, 2]) == [[("a", "Y"), ("b", "Y")]]
 
 

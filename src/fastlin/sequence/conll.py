@@ -29,7 +29,7 @@ class Form(NamedTuple):
     width: int
     numbered: bool  # whether the first column holds ids of CoNLL-U
     names: tuple[str, ...]  # of the columns, lower-cased; () if they have none
-    label: int  # the column of the labels, if there is one
+    label: int | None  # the column of the labels, if there is one
 
 
 class Sentence(list[tuple[str, ...]]):
@@ -70,10 +70,10 @@ class Sentence(list[tuple[str, ...]]):
         `inside`: the first goes where the labels are, in place of them.
         """
         form, lines = self.form, self.lines.copy()
-        assert form is not None
+        assert form is not None  # there are tokens
         for place, *added in zip(self.places, *columns, strict=True):
             fields = form.split(lines[place])
-            if inside:
+            if inside and form.label is not None:
                 fields[form.label] = added.pop(0)
             lines[place] = form.between.join([*fields, *added])
         return "".join(f"{line}\n" for line in [*lines, ""])
@@ -240,13 +240,13 @@ class _File:
         if form.numbered and NO_WORD.fullmatch(fields[0]):
             return
         token = self._pick(fields)
-        label = fields[form.label]
-        if "" in token or not label:
+        label = None if form.label is None else fields[form.label]
+        if "" in token or label == "":
             self._refuse(number, "a column is empty")
             return
         if sentence.form is None:
-            sentence.form, sentence.labels = form, None if self._chosen.label is None else []
-        if sentence.labels is not None:
+            sentence.form, sentence.labels = form, None if label is None else []
+        if label is not None and sentence.labels is not None:
             sentence.labels.append(label)
         sentence.append(token)
         sentence.places.append(len(sentence.lines))
@@ -264,7 +264,7 @@ class _File:
         width = len(fields)
         names = self._names or (CONLLU if width == len(CONLLU) else ())
         numbered = by_tab and names[:1] == ("id",) and IS_ID.fullmatch(fields[0]) is not None
-        form = Form(split, "\t" if by_tab or width == 1 else " ", width, numbered, names, 0)
+        form = Form(split, "\t" if by_tab or width == 1 else " ", width, numbered, names, None)
         if chosen.label is not None:
             form = form._replace(label=self._place(chosen.label, form))
         if chosen.columns is not None:
