@@ -8,6 +8,7 @@ import pytest
 from fastlin import Perceptron
 from fastlin.inspect import TransitionWeights, explain, summary, top_features, transitions
 from fastlin.sequence import HMM, MEMM
+from fastlin.text.templates import Column, Templates
 
 X = [["the", "dog", "barks"], ["a", "dog", "ran"], ["the", "cat", "ran"], ["cats", "ran"]]
 Y = [["D", "N", "V"], ["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
@@ -109,6 +110,15 @@ def test_models_without_transitions_are_refused():
 def test_sequences_are_not_explained_label_by_label(model):
     with pytest.raises(TypeError, match="the labels of a sequence depend on each other"):
         explain(model, ["the", "dog"])
+
+
+def test_templates_are_a_part_of_their_own():
+    templates = Templates([Column(0, "w")[place] for place in range(-9, 10)])
+    first, second = summary(MEMM(features=templates).fit(X, Y)).parts
+    assert str(first).startswith("Templates(templates=[w[-9], w[-8], ")
+    assert str(first).endswith("…)")
+    assert len(str(first)) <= 104
+    assert str(second) == "MEMM()"
 
 
 def test_a_hidden_markov_model_has_probabilities():

@@ -9,6 +9,7 @@ import numpy as np
 from fastlin.inspect.weights import Weights, learner_of, transformers_of
 
 SHOWN = 12  # labels
+LONGEST = 80  # characters of a parameter's value
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,16 @@ class Part:
     parameters: dict[str, Any]
 
     def __str__(self) -> str:
-        shown = (f"{name}={_shown(value)}" for name, value in self.parameters.items())
+        shown = (f"{name}={_cut(_shown(value))}" for name, value in self.parameters.items())
         return f"{self.name}({', '.join(shown)})"
 
 
 def _shown(value: Any) -> str:
-    return value.__name__ if isinstance(value, type) else repr(value)
+    return value.__name__ if isinstance(value, type) else " ".join(repr(value).split())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,9 @@ def summary(model: Any) -> Summary:
     weights, learner = Weights(model), learner_of(model)
     held = weights.array
     values = held.data if hasattr(held, "toarray") else np.asarray(held)
+    templates = [step for step in (getattr(learner, "features_", None),) if step is not None]
     return Summary(
-        tuple(Part(type(step).__name__, _changed(step)) for step in (*transformers_of(model), learner)),
+        tuple(Part(type(step).__name__, _changed(step)) for step in (*transformers_of(model), *templates, learner)),
         tuple(weights.classes),
         weights.n_features,
         int(np.prod(held.shape)),
@@ -104,4 +110,6 @@ def _changed(step: Any) -> dict[str, Any]:
     """The parameters that differ from their defaults."""
     defaults = {name: one.default for name, one in inspect.signature(type(step)).parameters.items()}
     chosen = step.get_params(deep=False)
+    if getattr(step, "features_", None) is not None:
+        del chosen["features"]  # a part of its own
     return {name: value for name, value in chosen.items() if repr(value) != repr(defaults.get(name))}
