@@ -118,6 +118,21 @@ def test_templates_in_a_file(shell, place, tmp_path):
     assert "U01:DT/NN" in names
 
 
+def test_gazetteers(shell, place, tmp_path):
+    (tmp_path / "pets.txt").write_text("cat\n\n  dog\nold dog\n")
+    (tmp_path / "more.txt").write_text("house\n")
+    files = [f"pet={tmp_path / 'pets.txt'}", f"pet={tmp_path / 'more.txt'}", f"own={tmp_path / 'more.txt'}"]
+    options = [word for file in files for word in ("--gazetteer", file)]
+    words = ["-m", tmp_path / "m", "--features", "ner", "--quiet", *options]
+    shell.right("tag", "train", place / "train.tsv", *words)
+    templates = fastlin.load(tmp_path / "m").features
+    assert {name: set(entries) for name, entries in templates.gazetteers.items()} == {
+        "pet": {"cat", "dog", "old dog", "house"},
+        "own": {"house"},
+    }
+    assert shell.right("tag", "evaluate", place / "dev.tsv", "-m", tmp_path / "m", "--min-f1", "0.9").code == 0
+
+
 def test_words_themselves_are_features(shell, place, tmp_path):
     shell.right("tag", "train", place / "train.tsv", "-m", tmp_path / "m", "--features", "none", "--quiet")
     model = fastlin.load(tmp_path / "m")
@@ -277,6 +292,8 @@ def test_inspect_shows_transitions_and_features(shell, place, learner):
     [
         ("train {0}/train.tsv -m m --learner crff", "'crff' is none of .*did you mean 'crf'"),
         ("train {0}/train.tsv -m m --features chunk", "'chunk' is neither a file nor one of .*did you mean 'chunking'"),
+        ("train {0}/train.tsv -m m --gazetteer a=b", "--gazetteer is for --features ner"),
+        ("train {0}/train.tsv -m m --features ner --gazetteer a=b", "--gazetteer: there is no file 'b'"),
         ("train {0}/train.tsv -m m --constraints iob", "'iob' is none of bio, iob1, iobes, bilou"),
         ("train {0}/train.tsv -m m --C 1", r"--C: crf \(CRF\) has no parameter C"),
         ("train {0}/train.tsv -m m --learner hmm --c2 1", r"--c2: hmm \(HMM\) has no parameter c2"),

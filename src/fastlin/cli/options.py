@@ -405,6 +405,10 @@ def tag_train(parser: Parser) -> None:
     group.add_argument(
         "--features", metavar="NAME", help=f"{', '.join(PRESETS)}; none; or a file of templates, as of CRF++"
     )
+    group.add_argument(
+        "--gazetteer", type=assignment, action="append", default=[], metavar="NAME=FILE",
+        help="a file of names, one a line, for ner to look for; may be given again",
+    )  # fmt: skip
     group.add_argument("--order", type=int, metavar="N", help="1 or 2: how many tags before a token it depends on")
     group.add_argument(
         "--constraints", type=choice(SCHEMES), metavar="NAME", help=f"{', '.join(SCHEMES)}: no tags but in their order"

@@ -35,6 +35,11 @@ def check_features(options: argparse.Namespace) -> None:
     if name not in (None, "none", *PRESETS) and not os.path.isfile(name):
         known = ", ".join(PRESETS)
         raise UserError(f"--features: {name!r} is neither a file nor one of {known}{did_you_mean(name, PRESETS)}")
+    if options.gazetteer and name != "ner":
+        raise UserError("--gazetteer is for --features ner")
+    for _, path in options.gazetteer:
+        if not os.path.isfile(path):
+            raise UserError(f"--gazetteer: there is no file {path!r}")
 
 
 def features(options: argparse.Namespace, n_columns: int) -> Any:
@@ -46,8 +51,17 @@ def features(options: argparse.Namespace, n_columns: int) -> Any:
     if name == "none":
         return None
     if name == "ner":
-        return ner(pos=1 if n_columns > 1 else None)
+        return ner(gazetteers=gazetteers(options) or None, pos=1 if n_columns > 1 else None)
     if name in PRESETS:
         return templates.PRESETS[name]()
     with open(name, encoding="utf-8") as file:
         return Templates(crfpp(file.read()), padding=PADDING)
+
+
+def gazetteers(options: argparse.Namespace) -> dict[str, list[str]]:
+    """The names in the files of `--gazetteer`, one a line; those of files with the same name add up."""
+    found: dict[str, list[str]] = {}
+    for name, path in options.gazetteer:
+        with open(path, encoding="utf-8") as file:
+            found.setdefault(name, []).extend(line.strip() for line in file if not line.isspace())
+    return found
