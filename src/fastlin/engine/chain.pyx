@@ -9,8 +9,9 @@ from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from fastlin.engine.chain cimport (LANES, Chain, Room, chain_of, close_room, infer, longest, open_room, reach, reserve,
-                                    value_of, viterbi)
+from fastlin.engine.chain cimport (
+    LANES, Chain, Room, chain_of, close_room, infer, longest, open_room, reach, reserve, value_of, viterbi
+)
 from fastlin.engine.nbest cimport Partials, n_best
 
 WIDTH = LANES
@@ -41,10 +42,10 @@ cdef class Sequences:
     def __cinit__(self, const double[:, ::1] scores, const double[:, :, ::1] edges, const double[:, :, ::1] offsets):
         self.scores, self.all_edges, self.all_offsets = scores, edges, offsets
 
-    cdef int prepare(self, Chain chain, Py_ssize_t longest) except -1:
+    cdef int prepare(self, Chain chain, Py_ssize_t most) except -1:
         self.chain = chain
-        self.S = reserve(longest * chain.P)
-        self.padded = reserve(longest * chain.size if self.all_offsets.shape[0] else 1)
+        self.S = reserve(most * chain.P)
+        self.padded = reserve(most * chain.size if self.all_offsets.shape[0] else 1)
         return 0
 
     def __dealloc__(self):

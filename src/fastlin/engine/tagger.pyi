@@ -16,6 +16,7 @@ def evaluate(
     last: int,
     table: NDArray[Any],
     starts: Starts,
+    single: int,
     labels: Labels,
     theta: Floats,
     start: Floats,

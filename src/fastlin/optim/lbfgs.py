@@ -132,7 +132,8 @@ def minimise(
         direction = pairs.direction(point.steepest)
         if problem.prior.l1:
             orthant.align(problem, direction, point.steepest)
-        if point.move(direction, 1.0, ACCURACY):
+        first = 1.0 if pairs.held or problem.scored else 1 / np.sqrt(problem.pieces.dot(direction, direction))
+        if point.move(direction, first, ACCURACY):
             pairs.add(theta, point.gradient, before, slopes)
         elif pairs.held:
             pairs.clear()

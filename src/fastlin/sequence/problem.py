@@ -132,17 +132,20 @@ class Problem:
         return float(norms[0] / max(1.0, norms[1]))
 
     def diagonal(self) -> Floats:
-        """The diagonal of the Hessian at θ = 0, where all labels are equally likely."""
+        """The metric of L-BFGS: the root of the diagonal of the Hessian at θ = 0, where all labels are equally likely.
+
+        On CoNLL-2000 it takes 109 evaluations to 1e-4 of the optimum with it, 134 without a metric, and 205 with the
+        diagonal itself: where the model is sure, curvatures are far from those at 0.
+        """
         K, diagonal = self.hybrid.n_labels, np.full(self.size, 2 * self.c2)
         of_features, of_links, of_edges = self.split(diagonal)
-        squares = [squares_of(self.design), None if self.edges is None else self.edges.squares()]
-        of_features += np.repeat(squares[0], np.diff(self.hybrid.starts)) * (1 / K - 1 / K**2)
+        of_features += np.repeat(squares_of(self.design), np.diff(self.hybrid.starts)) * (1 / K - 1 / K**2)
         n_pairs = len(self.codes) - np.count_nonzero(np.diff(self.starts))
-        lengths = np.where(np.arange(len(of_links)) < len(self.links.two), 2, 3)
-        of_links += n_pairs * (K ** -lengths.astype(float)) * (1 - K ** -lengths.astype(float))
+        likely = float(K) ** -np.where(np.arange(len(of_links)) < len(self.links.two), 2, 3)
+        of_links += n_pairs * likely * (1 - likely)
         if self.edges is not None:
-            of_edges += np.repeat(squares[1], np.diff(self.edges.starts)) * (K**-2 - K**-4)
-        return diagonal
+            of_edges += np.repeat(self.edges.squares(), np.diff(self.edges.starts)) * (K**-2 - K**-4)
+        return np.sqrt(diagonal)
 
     def value(self, theta: Floats, gradient: Floats) -> float:
         """f(θ), and its gradient."""

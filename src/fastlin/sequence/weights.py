@@ -23,11 +23,12 @@ class Hybrid:
     """Weights of (feature, label) pairs: starts[j] is the first of feature j, and labels has the label of each.
 
     Features are numbered as by a design, and the first `n_tabled` have rows of the table; `places` says where in it
-    their weights are.
+    their weights are. Those from `single` on have one label each.
     """
 
     n_labels: int
     n_tabled: int
+    single: int
     starts: NDArray[np.int64]
     labels: NDArray[np.int32]
     places: NDArray[np.int64]
@@ -43,9 +44,9 @@ class Hybrid:
         return table
 
     @property
-    def few(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where the weights of every feature begin, and the labels of those behind the table."""
-        return self.starts, self.labels[len(self.places) :]
+    def few(self) -> tuple[NDArray[np.int64], int, NDArray[np.int32]]:
+        """Where the weights of every feature begin, which have one, and the labels of those behind the table."""
+        return self.starts, self.single, self.labels[len(self.places) :]
 
 
 def lay_out(
@@ -59,15 +60,15 @@ def lay_out(
         n = len(kept)
         labels = np.tile(np.arange(n_labels, dtype=np.int32), n)
         starts = np.arange(n + 1, dtype=np.int64) * n_labels
-        return design, Hybrid(n_labels, n, starts, labels, np.arange(n * n_labels))
+        return design, Hybrid(n_labels, n, n, starts, labels, np.arange(n * n_labels))
     starts, labels = observed_pairs(design, codes, n_labels, cutoff[design.features])
     sizes = np.diff(starts)
-    order = np.concatenate([np.flatnonzero(sizes > FEW), np.flatnonzero((sizes > 0) & (sizes <= FEW))])
-    n_tabled = int(np.count_nonzero(sizes > FEW))
+    kinds = [np.flatnonzero(chosen) for chosen in (sizes > FEW, (sizes > 1) & (sizes <= FEW), sizes == 1)]
+    order, n_tabled = np.concatenate(kinds), len(kinds[0])
     ordered = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
     sources = np.arange(ordered[-1]) + np.repeat(starts[order] - ordered[:-1], sizes[order])
     labels = labels[sources]
     of_table = int(ordered[n_tabled])
     rows = np.repeat(np.arange(n_tabled), sizes[order[:n_tabled]])
     places = rows * n_labels + labels[:of_table]
-    return design.restricted(order), Hybrid(n_labels, n_tabled, ordered, labels, places)
+    return design.restricted(order), Hybrid(n_labels, n_tabled, n_tabled + len(kinds[1]), ordered, labels, places)
