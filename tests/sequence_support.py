@@ -5,7 +5,10 @@ from scipy import sparse
 
 
 def problem(n_sequences=12, n_features=4, n_labels=3, seed=0, longest=4, shortest=1):
-    """Counts [T, V] that say something about their labels, which are drawn by a chain; every label occurs."""
+    """Counts [T, V] that say something about their labels, which are drawn by a chain; every label occurs.
+
+    Of every four features, two are seen with all labels, one with two, and one with one.
+    """
     rng = np.random.default_rng(seed)
     moves = rng.dirichlet(np.ones(n_labels), size=n_labels) + 0.1
     moves /= moves.sum(axis=1, keepdims=True)
@@ -15,8 +18,10 @@ def problem(n_sequences=12, n_features=4, n_labels=3, seed=0, longest=4, shortes
         while len(codes) < longest and (len(codes) < shortest or rng.random() > 1 / longest):
             codes.append(int(rng.choice(n_labels, p=moves[codes[-1]])))
         y.append(np.array(codes))
-    topics = np.arange(n_features) % n_labels
-    return [rng.poisson(0.4 + 0.8 * (topics == codes[:, None])).astype(float) for codes in y], y
+    places = np.arange(n_features)
+    distance = (np.arange(n_labels)[:, None] - places) % n_labels
+    rates = np.where(distance < np.array([n_labels, n_labels, 2, 1])[places % 4], 0.4 + 0.8 * (distance == 0), 0)
+    return [rng.poisson(rates[codes]).astype(float) for codes in y], y
 
 
 def stacked(X):
