@@ -13,6 +13,7 @@ import pytest
 import fastlin
 from fastlin import store
 from fastlin.store import layout
+from fastlin.text import templates
 from store_models import CODES, DICTS, SENTENCES, SOME, TAGGERS, TAGS, TEXTS, X, fitted, forge, of_texts
 
 USES = (
@@ -23,6 +24,7 @@ USES = (
     lambda model, rows: model.predict_marginals(rows),
     lambda model, rows: model.predict_nbest(rows, 2),
 )
+RAW = [[("a", "D"), ("new", "A"), ("dog", "N")], [("Rex", "P"), ("ran", "V")], []] * 5
 QUICK, SLOW = 300, 10_000
 ODD = [
     None, True, False, 0, 1, -1, 2, 2**31, -(2**63), 2**63, 10**30, -0.5, 1e300, "", "x", "fastlin.Perceptron", [], {},
@@ -54,6 +56,8 @@ def models():
     yield fitted(fastlin.CountVectorizer(ngram_range=(1, 3), stop_words=["no"]), TEXTS)
     yield fitted(fastlin.DictVectorizer(), DICTS)
     yield from (fitted(model, SENTENCES, TAGS) for model in TAGGERS)
+    yield fitted(templates.ner(gazetteers={"x": ["new dog", "Rex"]}, pos=1), RAW)
+    yield fitted(templates.ratnaparkhi96(), RAW)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +94,7 @@ def refused_or_used(path):
         except store.ModelFileError:
             return False
         rows = DICTS if hasattr(model, "feature_names_") else X
-        for given in (rows, TEXTS, SENTENCES):
+        for given in (rows, TEXTS, SENTENCES, RAW):
             for use in USES:
                 with contextlib.suppress(Exception):  # nobody made this model: any error will do, but no crash
                     use(copy.copy(model), given)

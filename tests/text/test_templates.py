@@ -2,24 +2,40 @@
 
 import collections
 import copy
+import doctest
 import os
 import pickle
 import signal
 import threading
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_templates import Naive, word_of
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import fastlin
 from fastlin.sequence.tokens import Attributes
-from fastlin.text import program
+from fastlin.text import known
 from fastlin.text.language import FLAGS
-from fastlin.text.templates import BOS, EOS, PRESETS, Column, Part, Template, Templates
-from fastlin.text.templates import chunking, crfpp, ner, pos, ratnaparkhi96
+from fastlin.text.templates import (
+    BOS,
+    EOS,
+    PRESETS,
+    Column,
+    Part,
+    Template,
+    Templates,
+    chunking,
+    crfpp,
+    ner,
+    pos,
+    ratnaparkhi96,
+)
+from reference_templates import Naive, word_of
 
 W, P = Column(0, "w"), Column(1, "pos")
 UNUSUAL = ["", "İI", "Σας", "ǅ", "日本", "\ud800x", "\U00010400\U00010428", "x²½", "_B-1", "a\0", "-", "A-1", "…", " "]
@@ -165,7 +181,7 @@ def test_blocks_do_not_show(X):
     expected = Templates(**chosen.get_params()).fit(X)
     found = Templates(**chosen.get_params())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program, "BLOCK", 1)
+        patch.setattr(known, "BLOCK", 1)
         found.fit(X)
     assert rows_of(found, X) == rows_of(expected, X)
     assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
@@ -244,7 +260,10 @@ def test_crfpps_templates():
     """
     X = [[("He", "PRP"), ("reckons", "VBZ")]]
     assert Templates(crfpp(text), padding="_B").strings(X) == [
-        [["U00:_B-2", "U01:_B-1/He", "*02:he/VBZ/end", "U"], ["U00:_B-1", "U01:He/reckons", "*02:reckons/_B+1/end", "U"]]
+        [
+            ["U00:_B-2", "U01:_B-1/He", "*02:he/VBZ/end", "U"],
+            ["U00:_B-1", "U01:He/reckons", "*02:reckons/_B+1/end", "U"],
+        ]
     ]
 
 
@@ -267,7 +286,7 @@ def test_templates_of_one_text_are_one_bag():
     assert model.get_feature_names_out().tolist() == ["U:a", "U:b", "U:c"]
     assert X.toarray().tolist() == [[2, 1, 0], [1, 2, 1]]
     assert lengths.tolist() == [2]
-    rows, starts, binary = model.tokens([[("a", "b"), ("b", "c")]])
+    rows, _, binary = model.tokens([[("a", "b"), ("b", "c")]])
     assert not binary
     assert rows.largest == 2
     model = Templates(crfpp("U:%x[-1,0]/%x[0,1]\nU:%x[0,1]/%x[0,0]"))
@@ -283,7 +302,9 @@ def test_features_whose_texts_are_alike_by_chance_are_two():
 
 
 def test_entries_of_gazetteers_are_found_longest_first_and_do_not_overlap():
-    model = Templates([W[0].within("city")], gazetteers={"city": {"New York", "York Times", "New York City Hall", "York"}})
+    model = Templates(
+        [W[0].within("city")], gazetteers={"city": {"New York", "York Times", "New York City Hall", "York"}}
+    )
     found = model.strings([["New", "York", "Times", "New", "York", "City", "York"], ["York"]])
     marks = [[strings[0][-1] if strings else "" for strings in sequence] for sequence in found]
     assert marks == [["B", "I", "", "B", "I", "", "B"], ["B"]]
@@ -293,7 +314,9 @@ def test_entries_of_gazetteers_are_found_longest_first_and_do_not_overlap():
 
 def test_templates_read_as_they_are_written():
     made = [W[0], (W[-1] & P[0].lower).when(W[0].rare(5)), W[0].lower.suffix(3).unless(BOS), *crfpp("U1:%x[0,0]!")]
-    assert repr(made) == "[w[0], (w[-1] & pos[0].lower).when(w[0].rare(5)), w[0].lower.suffix(3).unless(__BOS__), U1:%x!]"
+    assert (
+        repr(made) == "[w[0], (w[-1] & pos[0].lower).when(w[0].rare(5)), w[0].lower.suffix(3).unless(__BOS__), U1:%x!]"
+    )
     assert repr(Column(2)[1]) == "x2[1]"
     assert (W[0] & W[1]).when(BOS) & P[0] == Template((W[0], W[1], P[0]), ((BOS, True),))
 
@@ -367,6 +390,11 @@ class Name(str):
     __slots__ = ()
 
 
+class Pair(NamedTuple):
+    word: str
+    pos: object
+
+
 @pytest.mark.parametrize(
     ("X", "error", "said"),
     [
@@ -396,7 +424,7 @@ def test_errors_name_sequence_and_token_and_leave_everything_as_it_was(X, error,
 def test_missing_columns_are_named():
     with pytest.raises(ValueError, match="sequence 0, token 1: 'b' is a word alone, and the templates read column 1"):
         chunking().fit([[("a", "X"), "b"]])
-    with pytest.raises(ValueError, match="sequence 0, token 0: .* has 1 columns, and the templates read column 1"):
+    with pytest.raises(ValueError, match=r"sequence 0, token 0: .* has 1 columns, and the templates read column 1"):
         chunking().fit([[("a",)]])
 
 
@@ -406,7 +434,7 @@ def test_any_strings_and_iterables_will_do():
     assert pos().strings([[Name(word) for word in sequence] for sequence in plain]) == expected
     assert pos().strings([np.array(plain[0], object), ()]) == expected
     assert pos().strings(iter([(word for word in plain[0]), ()])) == expected
-    assert pos().strings([[collections.namedtuple("T", "w pos")(word, 3) for word in plain[0]], []]) == expected
+    assert pos().strings([[Pair(word, 3) for word in plain[0]], []]) == expected
 
 
 def test_nothing_to_learn_from_and_nothing_to_read():
@@ -452,6 +480,88 @@ def test_one_template_and_two_hundred_have_rows_in_order():
         assert {names[column] for column in row} == set(strings)
 
 
+def test_the_page_of_templates_runs():
+    page = Path(__file__).parent.parent.parent / "docs" / "templates.md"
+    tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert tried.attempted > 20
+    assert tried.failed == 0
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [*PRESETS.values(), lambda: ner(gazetteers=GAZETTEERS, pos=1), lambda: bags()])
+@pytest.mark.parametrize("mmap", [True, False])
+def test_files_hold_all_that_was_learnt(make, mmap, tmp_path):
+    X = [[(f"W{i * j % 90}é", f"P{i * j % 7}") for i in range(1, 12)] for j in range(20)]
+    model = make().fit(X)
+    fastlin.save(model, tmp_path / "model.fastlin")
+    loaded = fastlin.load(tmp_path / "model.fastlin", mmap=mmap)
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    Y = [[("W1é", "P1"), ("new", "P9")], *X]
+    assert rows_of(loaded, Y) == rows_of(model, Y)
+    assert loaded.strings(Y) == model.strings(Y)
+    assert rows_of(loaded.partial_fit(Y), Y) == rows_of(model.partial_fit(Y), Y)
+    fastlin.save(loaded, tmp_path / "again.fastlin")
+    assert rows_of(fastlin.load(tmp_path / "again.fastlin"), Y) == rows_of(model, Y)
+
+
+def bags():
+    return Templates(crfpp("U:%x[-1,0]/%x[0,1]\nU:%x[0,1]/%x[0,0]\n*:%x[0,0]"), padding="_B")
+
+
+def test_files_hold_what_has_not_been_fitted_and_nothing_that_does_not_fit(tmp_path):
+    path = tmp_path / "model.fastlin"
+    fastlin.save(chunking(), path)
+    assert fastlin.load(path).fit([[("a", "X")]]).n_features_ == 4
+    model = chunking().fit([[("a", "X")]])
+    model.set_params(padding="_B")
+    with pytest.raises(ValueError, match="changed since it was fitted"):
+        fastlin.save(model, path)
+
+
+def state_of():
+    model = Templates([W[0], W[-1] & W[0].suffix(1), W[0].unless(W[0].rare(2))], padding="_B")
+    return model, model.fit([["a", "b", "a", "cb"]])._known.state()
+
+
+def without_markers(state):
+    state["words"][0] = [word for word in state["words"][0] if not word.startswith("_B")]
+
+
+WRONG = {
+    "words twice": lambda state: state["words"][0].__setitem__(-1, "a"),
+    "no words": lambda state: state["words"].clear(),
+    "numbers": lambda state: state["words"][0].__setitem__(-1, 3),
+    "no markers": without_markers,
+    "strings that no word has": lambda state: state["strings"][1].pop(),
+    "strings twice": lambda state: state["strings"][1].__setitem__(-1, state["strings"][1][0]),
+    "pairs of what there is not": lambda state: state["pairs"][0].__setitem__(0, state["pairs"][0][0] + 90),
+    "negative pairs": lambda state: state["pairs"][0].__setitem__(1, -state["pairs"][0][1] - 1),
+    "pairs twice": lambda state: state["pairs"].__setitem__(0, [side[[0, 0, 1]] for side in state["pairs"][0]]),
+    "pairs of two lengths": lambda state: state["pairs"][0].__setitem__(0, state["pairs"][0][0][:-1]),
+    "wide pairs": lambda state: state["pairs"].__setitem__(0, [side.astype(np.int64) for side in state["pairs"][0]]),
+    "families there are not": lambda state: state["columns"].__setitem__(0, state["columns"][0] + 3),
+    "numbers there are not": lambda state: state["columns"].__setitem__(1, state["columns"][1] + 90),
+    "negative numbers": lambda state: state["columns"].__setitem__(1, -1 - state["columns"][1]),
+    "columns twice": lambda state: state.__setitem__("columns", [part[[0, 0]] for part in state["columns"]]),
+    "columns of two lengths": lambda state: state["columns"].__setitem__(1, state["columns"][1][1:]),
+    "wide columns": lambda state: state["columns"].__setitem__(1, state["columns"][1].astype(np.int64)),
+    "counts below zero": lambda state: state["counts"].__setitem__(0, -1 - state["counts"][0]),
+    "counts of other words": lambda state: state["counts"].__setitem__(0, state["counts"][0][1:]),
+    "counts that are none": lambda state: state["counts"].__setitem__(0, state["counts"][0] / 2),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_states_that_no_templates_have_are_refused(name):
+    model, state = state_of()
+    known.Known.restored(model._program(), copy.deepcopy(state))
+    WRONG[name](state)
+    with pytest.raises((ValueError, TypeError)):
+        known.Known.restored(model._program(), state)
+
+
 # --- as an estimator -------------------------------------------------------------------------------------------------
 
 
@@ -484,14 +594,14 @@ def test_an_interrupt_leaves_what_was_learnt(monkeypatch):
     X = [[("a", "X"), ("b", "Y")], [("c", "Z")]]
     model = chunking().fit(X)
     before, names = rows_of(model, X), model.get_feature_names_out().tolist()
-    run = program.Learned._pair_up
+    run = known.Known._pair_up
 
     def interrupted(self, pair, *arguments):
         run(self, pair, *arguments)
         if pair == self.program.pairs[-1]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(program.Learned, "_pair_up", interrupted)
+    monkeypatch.setattr(known.Known, "_pair_up", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit([[("d", "X"), ("e", "V"), ("b", "Y")]])
     monkeypatch.undo()
@@ -500,6 +610,28 @@ def test_an_interrupt_leaves_what_was_learnt(monkeypatch):
     model.partial_fit([[("d", "X"), ("e", "V"), ("b", "Y")]])
     fresh = chunking().fit(X).partial_fit([[("d", "X"), ("e", "V"), ("b", "Y")]])
     assert model.get_feature_names_out().tolist() == fresh.get_feature_names_out().tolist()
+
+
+def test_threads_read_while_one_learns():
+    X = [[(f"w{i * j % 501}", f"p{i % 7}") for i in range(50)] for j in range(1, 40)]
+    model, expected = chunking().fit(X[:2]), chunking().fit(X[:2])
+    names = expected.get_feature_names_out().tolist()
+    found = []
+
+    def read():
+        found.extend(model.tokens(X[:2])[0].indices for _ in range(20))
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for sequence in X[2:]:
+        model.partial_fit([sequence])
+    for thread in threads:
+        thread.join()
+    assert model.get_feature_names_out().tolist()[: len(names)] == names
+    indices = expected.tokens(X[:2])[0].indices
+    assert len(found) == 40
+    assert all(np.array_equal(np.intersect1d(one, indices), np.unique(indices)) for one in found)
 
 
 def test_ctrl_c_ends_a_walk_without_end():

@@ -40,6 +40,7 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
             "Conjunctions", "CountVectorizer", "DictVectorizer", "DocumentFeatures", "Elementwise", "FeatureHasher",
             "HashingVectorizer", "LogCountRatio", "TfidfTransformer", "TfidfVectorizer",
         ),
+        "fastlin.text.templates": ("Templates",),
     },
     "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
     "fastlin.sequence.files": {"fastlin.sequence": ("CRF", "HMM", "MEMM")},

@@ -9,6 +9,7 @@ from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, attributes, only
 from fastlin.store.weights import Packing
 from fastlin.text.hashing import Kept
+from fastlin.text.known import Known
 from fastlin.text.learned import Learned, checked_vocabulary
 from fastlin.text.products import Hashing, Tree
 from fastlin.text.tfidf import TfidfTransformer
@@ -209,6 +210,23 @@ def _give_dicts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
         model.vocabulary_, model.feature_names_ = vocabulary, sorted(vocabulary, key=vocabulary.__getitem__)
 
 
+# Templates
+
+
+def _take_templates(model: Any, _: Packing) -> State:
+    if not hasattr(model, "_known"):
+        return {}
+    if model._known.program != model._program():
+        raise ValueError("the parameters of Templates have changed since it was fitted: fit it again")
+    return model._known.state()
+
+
+def _give_templates(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001 - everything is numbered again
+    if state:
+        only(state, "words", "strings", "pairs", "columns", "counts")
+        model._known = Known.restored(model._program(), state)
+
+
 # Conjunctions
 
 
@@ -294,4 +312,5 @@ KEEPERS = {
     "fastlin.LogCountRatio": Keeper(_RATIO.take, _give_ratio),
     "fastlin.TfidfTransformer": Keeper(_take_tfidf, _give_tfidf),
     "fastlin.TfidfVectorizer": Keeper(_take_tfidf_vectorizer, _give_tfidf_vectorizer),
+    "fastlin.text.templates.Templates": Keeper(_take_templates, _give_templates),
 }

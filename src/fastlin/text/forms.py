@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,7 @@ class Forms:
     @functools.cached_property
     def _strings(self) -> list[str]:
         arena, offsets = self._words[0].tobytes(), self._words[1].tolist()
-        return [
-            arena[start:stop].decode("utf-8", "surrogatepass")
-            for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
-        ]
+        return [arena[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)]
 
     @functools.cached_property
     def _lower(self) -> Bytes:

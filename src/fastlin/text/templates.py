@@ -1,6 +1,7 @@
 """Features of tokens from raw tokens, by templates that are compiled once; and templates that are known to do well."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin.engine import templates as kernel
 from fastlin.text.forms import as_gazetteers
+from fastlin.text.known import Known, Reading
 from fastlin.text.language import BOS, EOS, Column, Part, Template, as_template, crfpp
 from fastlin.text.matrices import csr
-from fastlin.text.program import Learned, Program, Reading
+from fastlin.text.program import Program
 from fastlin.validation import Rows
 
 __all__ = [
@@ -73,7 +75,7 @@ class Templates(BaseEstimator):
     ['w[0].lower=time', 'w[0].suffix(2)=me', 'w[0].lower=flies', 'w[-1]|w[0]=Time|flies']
     """
 
-    _learned: Learned
+    _known: Known
 
     def __init__(self, templates: Any, *, padding: str | None = None, gazetteers: Any = None) -> None:
         self.templates = templates
@@ -128,7 +130,7 @@ class Templates(BaseEstimator):
         array of shape (n_sequences,)
         """
         check_is_fitted(self)
-        return self._matrix(self._learned.read(X, False))
+        return self._matrix(self._known.read(X, False))
 
     def tokens(self, X: Any, *, learn: bool = False) -> tuple[Rows, NDArray[np.int64], bool]:
         """What models of sequences ask for: the rows, where each sequence starts, and whether all values are 1.
@@ -142,16 +144,16 @@ class Templates(BaseEstimator):
         """
         if not learn:
             check_is_fitted(self)
-            reading = self._learned.read(X, False)
+            reading = self._known.read(X, False)
         elif self.__sklearn_is_fitted__():
-            reading = _not_empty(self._learned.read(X, True))
+            reading = _not_empty(self._known.read(X, True))
         else:
             reading = self._fit(X)
         values, binary = reading.values, reading.values is None
         if values is None:
             values = np.ones(len(reading.indices), np.float32)
         largest = float(values.max(initial=0))
-        rows = Rows(reading.indptr, reading.indices, values, len(self._learned), False, False, largest)
+        rows = Rows(reading.indptr, reading.indices, values, len(self._known), False, False, largest)
         return rows, reading.starts, binary or largest <= 1
 
     def strings(self, X: Any) -> list[list[list[str]]]:
@@ -163,14 +165,13 @@ class Templates(BaseEstimator):
         ----------
         X : list of sequences of tokens
         """
-        fitted = self._learned if self.__sklearn_is_fitted__() else None
-        learned = Learned(self._program() if fitted is None else fitted.program)
-        reading = learned.read(X, True, kernel.AS_THEY_COME, fitted)
-        names = np.array([*learned.names(), ""], object)[reading.indices].tolist()
+        fitted = self._known if self.__sklearn_is_fitted__() else None
+        known = Known(self._program() if fitted is None else fitted.program)
+        reading = known.read(X, True, kernel.AS_THEY_COME, fitted)
+        names = np.array(known.names(), object)[reading.indices].tolist()
         ends = reading.indptr.tolist()
-        rows = [names[start:stop] for start, stop in zip(ends[:-1], ends[1:], strict=True)]
-        starts = reading.starts.tolist()
-        return [rows[start:stop] for start, stop in zip(starts[:-1], starts[1:], strict=True)]
+        rows = [names[start:stop] for start, stop in pairwise(ends)]
+        return [rows[start:stop] for start, stop in pairwise(reading.starts.tolist())]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
         """The texts of the features, in the order of their columns: that in which tokens brought them.
@@ -186,16 +187,16 @@ class Templates(BaseEstimator):
         array of str objects
         """
         check_is_fitted(self)
-        return np.array(self._learned.names(), object)
+        return np.array(self._known.names(), object)
 
     @property
     def n_features_(self) -> int:
         """How many features were learnt."""
         check_is_fitted(self)
-        return len(self._learned)
+        return len(self._known)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learned")
+        return hasattr(self, "_known")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,14 +217,14 @@ class Templates(BaseEstimator):
         return Program(templates, self.padding, as_gazetteers(self.gazetteers))
 
     def _fit(self, X: Any) -> Reading:
-        learned = Learned(self._program())
-        reading = _not_empty(learned.read(X, True))
-        self._learned = learned
+        known = Known(self._program())
+        reading = _not_empty(known.read(X, True))
+        self._known = known
         return reading
 
     def _matrix(self, reading: Reading) -> tuple[Any, NDArray[np.int64]]:
         values = np.ones(len(reading.indices)) if reading.values is None else reading.values
-        shape = len(reading.indptr) - 1, len(self._learned)
+        shape = len(reading.indptr) - 1, len(self._known)
         return csr(values, reading.indices, reading.indptr, shape), np.diff(reading.starts)
 
 
