@@ -6,6 +6,7 @@ from fastlin.engine import check as check
 from fastlin.engine import columns as columns
 from fastlin.engine import conjunctions as conjunctions
 from fastlin.engine import cpu as cpu
+from fastlin.engine import descent as descent
 from fastlin.engine import documents as documents
 from fastlin.engine import dual as dual
 from fastlin.engine import expectation as expectation
@@ -20,6 +21,7 @@ from fastlin.engine import passes as passes
 from fastlin.engine import reader as reader
 from fastlin.engine import rows as rows
 from fastlin.engine import scaling as scaling
+from fastlin.engine import structured as structured
 from fastlin.engine import svmlight as svmlight
 from fastlin.engine import tagger as tagger
 from fastlin.engine import templates as templates

@@ -114,10 +114,22 @@ cdef inline Py_ssize_t onward(const Chain* chain, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double top_of(const double* x, Py_ssize_t n) noexcept nogil:
-    cdef double top = -INFINITY
-    cdef Py_ssize_t j
-    for j in range(n):
+    """max x; in lanes, or each comparison would wait for the one before."""
+    cdef double lanes[LANES]
+    cdef double top
+    cdef Py_ssize_t j = 0, lane
+    for lane in range(LANES):
+        lanes[lane] = -INFINITY
+    while j + LANES <= n:
+        for lane in range(LANES):
+            lanes[lane] = x[j + lane] if x[j + lane] > lanes[lane] else lanes[lane]
+        j += LANES
+    for lane in range(4):
+        lanes[lane] = lanes[lane + 4] if lanes[lane + 4] > lanes[lane] else lanes[lane]
+    top = max(max(lanes[0], lanes[1]), max(lanes[2], lanes[3]))
+    while j < n:
         top = x[j] if x[j] > top else top
+        j += 1
     return top
 
 

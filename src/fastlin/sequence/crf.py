@@ -188,7 +188,8 @@ class CRF(SequenceModel):
             if self.solver == "lbfgs":
                 lbfgs.minimise(problem, theta, progress, generator)
             else:
-                stochastic.minimise(problem, theta, progress, generator, model)
+                options = self.solver, self.batch_size, self.eta0
+                stochastic.minimise(problem, theta, progress, generator, *options)
             model._record(problem, theta, progress)
         model._install(problem, theta)
         self._become(model)

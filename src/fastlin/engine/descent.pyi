@@ -1,0 +1,48 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Starts = NDArray[np.int64]
+Labels = NDArray[np.int32]
+
+def descend(
+    indptr: Starts,
+    indices: Labels,
+    values: NDArray[Any],
+    sequences: Starts,
+    y: Labels,
+    order: Starts,
+    batch: int,
+    starts: Starts,
+    D: int,
+    single: int,
+    labels: Labels,
+    K: int,
+    rows: int,
+    w: Floats,
+    linked: Floats,
+    scale: Floats,
+    squares: Floats,
+    sums: Floats,
+    settled: Starts,
+    t: int,
+    adagrad: bool,
+    eta0: float,
+    l1: float,
+    l2: float,
+) -> float: ...
+def settle(
+    starts: Starts,
+    D: int,
+    labels: Labels,
+    K: int,
+    w: Floats,
+    squares: Floats,
+    settled: Starts,
+    t: int,
+    eta0: float,
+    l1: float,
+    l2: float,
+) -> None: ...
