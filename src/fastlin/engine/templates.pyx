@@ -13,7 +13,7 @@ from cpython cimport array
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from fastlin.engine.characters cimport width
 from fastlin.engine.tables cimport PADDING, Lexicon, free_lexicon, make_lexicon, pairs, reserve, strings
@@ -231,30 +231,30 @@ cdef class Rows:
     cdef inline void end(self, int32_t* row, Py_ssize_t m) noexcept nogil:
         """Append a row of m columns, as its order wants it."""
         cdef int32_t* indices = self.indices + self.n
-        cdef Py_ssize_t i, k
+        cdef double* values
+        cdef Py_ssize_t i, k, kept = m
         cdef int32_t column
         if self.order == different:
             sort_different(row, m, indices)
-            self.n += m
-            return
-        if self.order == as_they_come:
+        elif self.order == as_they_come:
             memcpy(indices, row, m * sizeof(int32_t))
-            self.n += m
-            return
-        for i in range(1, m):
-            column = row[i]
-            k = i
-            while k and row[k - 1] > column:
-                row[k] = row[k - 1]
-                k -= 1
-            row[k] = column
-        for i in range(m):
-            if i and row[i] == row[i - 1]:
-                self.values[self.n - 1] += 1.0
-            else:
-                self.indices[self.n] = row[i]
-                self.values[self.n] = 1.0
-                self.n += 1
+        else:
+            values = self.values + self.n
+            kept = 0
+            for i in range(m):
+                column = row[i]
+                k = kept
+                while k and indices[k - 1] > column:
+                    k -= 1
+                if k and indices[k - 1] == column:
+                    values[k - 1] += 1.0
+                    continue
+                memmove(indices + k + 1, indices + k, (kept - k) * sizeof(int32_t))
+                memmove(values + k + 1, values + k, (kept - k) * sizeof(double))
+                indices[k] = column
+                values[k] = 1.0
+                kept += 1
+        self.n = self.n + kept
 
     def arrays(self):
         """(indices, values; None: all are 1)"""
@@ -326,7 +326,7 @@ cdef class Columns:
         self.family[self.n] = family
         self.number[self.n] = number
         self.columns[family][number] = <int32_t>self.n
-        self.n += 1
+        self.n = self.n + 1
         return <int32_t>(self.n - 1)
 
     def emit(self, const int32_t[:, ::1] streams, const int32_t[:, ::1] templates, const int32_t[:, ::1] conditions,

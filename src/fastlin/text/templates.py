@@ -238,7 +238,7 @@ def _not_empty(reading: Reading) -> Reading:
 
 
 def chunking(*, word: int = 0, pos: int = 1) -> Templates:
-    """The template of CRFsuite for the chunks of CoNLL-2000, also that of CRF++ but for the names.
+    """The template of CRFsuite for the chunks of CoNLL-2000; that of CRF++ but for names and markers beyond the ends.
 
     Words and parts of speech from two before to two behind, pairs of neighbouring words about the token, pairs and
     triples of neighbouring parts of speech, and the ends of the sentence: up to 19 features for a token, named as in
