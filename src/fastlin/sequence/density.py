@@ -148,7 +148,7 @@ class ChainDensity(SequenceModel, ABC):
 
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """A sequence without a path that is possible is looked at again, as if nothing were impossible."""
-        allowed = None if allowed is None else list(allowed)
+        allowed = list(allowed) if isinstance(allowed, Iterator) else allowed
         found = super()._infer(tokens, allowed, lambda block: list(self._tried(block, tokens, allowed, infer)))
         return [result for results in found for result in results]
 
