@@ -16,7 +16,7 @@ CASES = {
     "dense": ({"weights": "dense"}, {"feature.possible_states": 1, "feature.possible_transitions": 1}),
     "cutoff": ({"cutoff": 4}, {"feature.minfreq": 4}),
     "L1": ({"c1": 0.7}, {"c1": 0.7}),
-    "L1 only": ({"c1": 0.5, "c2": 0.0, "tol": 1e-6}, {"c1": 0.5, "c2": 0.0}),
+    "L1 only": ({"c1": 0.5, "c2": 0.0}, {"c1": 0.5, "c2": 0.0}),
 }
 
 
@@ -31,7 +31,7 @@ def pair(request, tmp_path_factory):
     """(X, y, our model, CRFsuite's) of the same parameters."""
     ours, theirs = CASES[request.param]
     X, y = data(request.param)
-    model = fit(CRF(**{"c2": 1.0, "tol": 1e-8, "max_iter": 5000, **ours}), X, y)
+    model = fit(CRF(**{"c2": 1.0, "tol": 1e-7, "max_iter": 5000, **ours}), X, y)
     peer = train(X, y, tmp_path_factory.mktemp("crfsuite") / "model", **{"c1": 0, "c2": 1.0, **theirs})
     return X, y, model, peer
 

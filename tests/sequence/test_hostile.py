@@ -16,7 +16,7 @@ from sequence_support import items, problem, stacked
 MODELS = {
     "CRF": lambda **o: CRF(**o),
     "CRF, order 2": lambda **o: CRF(order=2, weights="dense", **o),
-    "CRF, sgd": lambda **o: CRF(solver="sgd", max_iter=3, random_state=0, **o),
+    "CRF, sgd": lambda **o: CRF(solver="sgd", tol=1.0, random_state=0, **o),
     "HMM": lambda **o: HMM(**o),
     "HMM, order 2": lambda **o: HMM(order=2, **o),
     "MEMM": lambda **o: MEMM(**o),
