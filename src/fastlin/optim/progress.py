@@ -57,6 +57,11 @@ class Progress:
         self.stopped = bool(self.report and self.report(record))
         return self.finished
 
+    def follow(self, first: "Progress") -> None:
+        """Go on where another solver has ended."""
+        self.history, self.iterations, self.stopped = first.history, first.iterations, first.stopped
+        self._started = first._started
+
     @property
     def finished(self) -> bool:
         """Whether to stop: also where rounding leaves nothing to gain."""

@@ -60,7 +60,12 @@ class Edges:
 
     def squares(self) -> Floats:
         """Σ x² of every column."""
-        return squares_of(self._whole)
+        design = self._whole
+        squares, some = np.zeros(design.n_features), np.diff(design.column_indptr) > 0
+        if some.any():
+            values = design.column_values.astype(np.float64)
+            squares[some] = np.add.reduceat(np.square(values), design.column_indptr[:-1][some])
+        return squares
 
     def scores(self, segment: Segment, theta: Floats, workers: run.Workers) -> Floats:
         """[n_tokens, K, K] of a segment."""
@@ -85,14 +90,6 @@ class Edges:
             pairs.backward(*given, low, high, self.starts, self.labels, flat, gradient[span], more)
 
         workers.map(work, run.cuts(design.column_indptr + np.arange(design.n_features + 1), self.n_labels))
-
-
-def squares_of(design: Design) -> Floats:
-    """Σ x² of every column."""
-    squares, values = np.zeros(design.n_features), design.column_values.astype(np.float64)
-    some = np.diff(design.column_indptr) > 0
-    squares[some] = np.add.reduceat(np.square(values), design.column_indptr[:-1][some]) if some.any() else 0.0
-    return squares
 
 
 def _without(rows: Rows, empty: NDArray[np.int64]) -> Rows:
