@@ -159,11 +159,12 @@ class CRF:
 
     def expected(self, theta):
         """Expected counts of the features, where `observed` are those that were seen."""
-        counts = np.zeros(self.n_parameters)
-        for design in self.designs:
-            scores = design @ theta
-            counts += np.exp(scores - log_sum(scores)) @ design
-        return counts
+        return sum(self.slope(theta, s) for s in range(len(self.X))) + self.observed
+
+    def slope(self, theta, s):
+        """Expected less observed counts of one sequence."""
+        scores = self.designs[s] @ theta
+        return np.exp(scores - log_sum(scores)) @ self.designs[s] - self.features(self.X[s], self.y[s])
 
     def gradient(self, theta):
         """Of the part without c1, for the parameters that there are."""
@@ -188,3 +189,24 @@ class CRF:
         bounds = [(0, None)] * (2 * n)
         found = optimize.minimize(both, np.zeros(2 * n), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         return theta_of(found.x)
+
+
+def descend(twin, orders, batch_size, solver, eta0):
+    """A CRF's weights after stochastic steps over its sequences in these orders; a step is one of every weight."""
+    n = len(twin.X)
+    l1, l2, t = twin.c1 / n, 2 * twin.c2 / n, 0
+    theta, squares = np.zeros(twin.n_parameters), np.zeros(twin.n_parameters)
+    for order in orders:
+        for start in range(0, n, batch_size):
+            batch = order[start : start + batch_size]
+            g = sum(twin.slope(theta, s) for s in batch) / len(batch) * twin.kept
+            if solver == "sgd":
+                eta = eta0 / (1 + eta0 * l2 * t)
+                theta = (1 - eta * l2) * theta - eta * g
+            else:
+                squares += g * g
+                h = 1e-10 + np.sqrt(squares)
+                theta = h * theta - eta0 * g
+                theta = np.sign(theta) * np.maximum(0, np.abs(theta) - eta0 * l1) / (h + eta0 * l2)
+            t += 1
+    return theta

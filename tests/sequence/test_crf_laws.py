@@ -179,14 +179,33 @@ def test_threads_change_no_bit(order, options):
         np.testing.assert_array_equal(p, q)
 
 
-@pytest.mark.parametrize("solver", ["sgd", "adagrad"])
-@pytest.mark.parametrize("weights", ["observed", "dense"])
-def test_mini_batches_come_near_the_optimum(solver, weights):
+@pytest.mark.filterwarnings("ignore:The fit did not converge")
+@pytest.mark.parametrize("solver, c1", [("sgd", 0.0), ("adagrad", 0.0), ("adagrad", 1.0)])
+@pytest.mark.parametrize("options", [{}, {"weights": "dense"}, {"cutoff": 4}, {"order": 2}])
+@pytest.mark.parametrize("batch_size", [1, 5, 12])
+def test_lazy_steps_are_eager_steps(solver, c1, options, batch_size):
+    """What is owed to a weight whose feature is not seen is paid in the end."""
+    X, y = problem()
+    options = {"c1": c1, "c2": 0.3, **options}
+    steps = {"batch_size": batch_size, "eta0": 0.4, "max_iter": 3, "tol": 0.0, "random_state": 0}
+    model = fit(CRF(solver=solver, **steps, **options), X, y)
+    rng = np.random.default_rng(0)
+    orders = [rng.permutation(len(X)) for _ in range(3)]
+    expected = reference_chain.descend(reference_chain.CRF(X, y, 3, **options), orders, batch_size, solver, 0.4)
+    np.testing.assert_allclose(theta_of(model), expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(theta_of(model) == 0, expected == 0)
+
+
+@pytest.mark.filterwarnings("ignore:The fit did not converge")
+@pytest.mark.parametrize("solver, c1", [("sgd", 0.0), ("adagrad", 0.0), ("adagrad", 1.0)])
+@pytest.mark.parametrize("options", [{}, {"weights": "dense", "batch_size": 4}, {"order": 2}])
+def test_stochastic_steps_come_near_the_optimum(solver, c1, options):
     X, y = larger()
-    best = fit(CRF(**EXACT, weights=weights), X, y).objective_
-    model = fit(CRF(solver=solver, weights=weights, max_iter=60, random_state=0), X, y)
-    assert best * (1 - 1e-9) <= model.objective_ <= best * 1.01
-    again = fit(CRF(solver=solver, weights=weights, max_iter=60, random_state=0, n_jobs=2), X, y)
+    best = fit(CRF(**EXACT, c1=c1, **{**options, "batch_size": 1}), X, y).objective_
+    model, again = (
+        fit(CRF(solver=solver, c1=c1, max_iter=60, random_state=0, n_jobs=n_jobs, **options), X, y) for n_jobs in (1, 2)
+    )
+    assert best * (1 - 1e-9) <= model.objective_ <= best * 1.02
     np.testing.assert_array_equal(theta_of(model), theta_of(again))
 
 
