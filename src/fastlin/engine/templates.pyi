@@ -7,9 +7,11 @@ AS_THEY_COME: int
 DIFFERENT: int
 REPEATED: int
 
-class Strings:
+class Numbered:
     def __new__(cls, seed: int) -> Self: ...
     def __len__(self) -> int: ...
+
+class Strings(Numbered):
     def number(
         self, arena: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int32], learn: bool
     ) -> NDArray[np.int32]: ...
@@ -34,9 +36,7 @@ def spans(
     numbers: NDArray[np.int32], starts: NDArray[np.int64], tree: Pairs, ends: NDArray[np.uint8]
 ) -> NDArray[np.int32]: ...
 
-class Pairs:
-    def __new__(cls, seed: int) -> Self: ...
-    def __len__(self) -> int: ...
+class Pairs(Numbered):
     def number(
         self, left: NDArray[np.int32], right: NDArray[np.int32], learn: bool, numbers: NDArray[np.int32]
     ) -> None: ...

@@ -30,11 +30,8 @@ cdef enum:
     BESIDE = 16         # places behind a row that may be overwritten
 
 
-# --- strings ---------------------------------------------------------------------------------------------------------
-
-
-cdef class Strings:
-    """Strings, numbered in the order in which they come."""
+cdef class Numbered:
+    """What is numbered in the order in which it comes."""
 
     cdef Lexicon lexicon
 
@@ -47,6 +44,13 @@ cdef class Strings:
 
     def __len__(self):
         return self.lexicon.n
+
+
+# --- strings ---------------------------------------------------------------------------------------------------------
+
+
+cdef class Strings(Numbered):
+    """Strings and their numbers."""
 
     def number(self, const uint8_t[::1] arena, const int64_t[::1] start, const int32_t[::1] length, bint learn):
         """The numbers of slices of a text, behind which 8 bytes may be read; −1: unknown, and not to be learnt."""
@@ -164,20 +168,8 @@ def spans(const int32_t[::1] numbers, const int64_t[::1] starts, Pairs tree, con
     return marks
 
 
-cdef class Pairs:
-    """Pairs of numbers, numbered in the order in which they come."""
-
-    cdef Lexicon lexicon
-
-    def __cinit__(self, uint64_t seed):
-        if not make_lexicon(&self.lexicon, seed):
-            raise MemoryError
-
-    def __dealloc__(self):
-        free_lexicon(&self.lexicon)
-
-    def __len__(self):
-        return self.lexicon.n
+cdef class Pairs(Numbered):
+    """Pairs of numbers and theirs."""
 
     def number(self, const int32_t[::1] left, const int32_t[::1] right, bint learn, int32_t[::1] numbers):
         """The numbers of pairs; −1: one of the two is, or the pair is unknown and not to be learnt."""
