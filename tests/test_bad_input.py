@@ -245,10 +245,12 @@ def test_a_validation_set_that_cannot_be_is_refused(name):
 @online
 def test_initial_weights_that_cannot_be_are_refused(name):
     X, y = text_like()
-    model = make(name)
+    model, broken = make(name), sparse.csr_array(np.ones((3, 30)))
+    broken.indices[-1] = 1 << 30
     for arguments in (
         {"coef_init": np.zeros((3, 29))},
         {"coef_init": np.full((3, 30), np.nan)},
+        {"coef_init": broken},
         {"intercept_init": np.zeros(4)},
         {"intercept_init": [0, np.inf, 0]},
     ):

@@ -386,6 +386,15 @@ def test_a_function_may_choose_the_start():
     assert_same_bits(model, KMeans(3, init=X[:3].toarray()).fit(X))
 
 
+def test_sparse_centres_are_proved():
+    X, _ = text_like()
+    start = sparse.csr_array(X[:3])
+    start.indices[-1] = 1 << 30
+    for init in (start, lambda *_, **__: start):
+        with pytest.raises(ValueError, match="init holds index 1073741824 in row 2"):
+            KMeans(3, init=init).fit(X)
+
+
 def test_an_array_is_one_start():
     X, _ = text_like()
     with pytest.warns(RuntimeWarning, match="init is an array: one fit from it, not n_init=3"):

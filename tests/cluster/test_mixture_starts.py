@@ -64,6 +64,15 @@ def test_starts_that_are_none(init, match):
         mixture(3, init=init).fit(X)
 
 
+def test_a_sparse_start_is_proved():
+    X, _, _ = planted()
+    words = sp.csr_array(np.ones((3, 40)))
+    same_bits(mixture(3, init=words).fit(X), mixture(3, init=words.toarray()).fit(X))
+    words.indices[-1] = 1 << 30
+    with pytest.raises(ValueError, match="init holds index 1073741824 in row 2"):
+        mixture(3, init=words).fit(X)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_best_start_is_kept(way):
     X, _, _ = planted(words=4, n_components=6)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -288,7 +287,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         if isinstance(init, str):
             one_of("init", init, INITS)
         elif not callable(init):
-            init = validation.as_finite(init.toarray() if sp.issparse(init) else init, "init", 2)
+            init = validation.as_finite(init, "init", 2)
         if isinstance(self.n_init, str):
             one_of("n_init", self.n_init, ("auto",))
             n_init = RUNS if callable(init) or (isinstance(init, str) and init == "random") else 1

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
@@ -70,7 +69,7 @@ def _scattered(points: Points, n_clusters: int, generator: np.random.Generator) 
 
 def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64]:
     """Centres [K, V] of a user's."""
-    centres = validation.as_finite(init.toarray() if sp.issparse(init) else init, "init", 2)
+    centres = validation.as_finite(init, "init", 2)
     if len(centres) != n_clusters:
         message = f"The shape of the initial centers {centres.shape} does not match the number of clusters {n_clusters}"
         raise ValueError(f"init: {message}.")

@@ -182,7 +182,7 @@ def checked(init: Any, n_rows: int, n_components: int, n_features: int) -> tuple
     if init is None or isinstance(init, str):
         return one_of("init", init, WAYS), np.empty(0)
     try:
-        array = init.toarray() if sp.issparse(init) else np.asarray(init)
+        array = validation.as_finite(init, "init", 2) if sp.issparse(init) else np.asarray(init)
     except ValueError as error:
         raise ValueError(f"init must be one of {', '.join(map(repr, WAYS))} or an array: {error}") from error
     if array.shape == (n_rows,) and array.dtype.kind in "iu":

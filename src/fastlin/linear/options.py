@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
@@ -83,7 +82,6 @@ def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
 def initial_coef(coef: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
     """Weights that a user gives, in the shape of `coef_`, for the engine's `weights` [V, K]."""
     n_features, n_columns = weights.shape
-    coef = coef.toarray() if sp.issparse(coef) else coef
     coef = validation.as_finite(coef, "coef_init", ndim=np.ndim(coef))
     if coef.shape != (n_columns, n_features) and not (n_columns == 1 and coef.shape == (n_features,)):
         raise ValueError(f"coef_init must have shape {(n_columns, n_features)}, got {coef.shape}")

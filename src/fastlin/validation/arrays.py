@@ -4,7 +4,10 @@ import numbers
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from fastlin.validation.rows import as_rows
 
 
 def as_weights(
@@ -33,7 +36,9 @@ def as_vector(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def as_finite(values: Any, name: str, ndim: int) -> NDArray[np.float64]:
-    """A contiguous finite float64 array of so many dimensions."""
+    """A contiguous finite float64 array of so many dimensions; a sparse matrix is proved before scipy fills one."""
+    if sp.issparse(values) and ndim == 2:
+        values = as_rows(values, dtype=np.dtype(np.float64), name=name).matrix().toarray()
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":
