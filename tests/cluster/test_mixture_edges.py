@@ -72,6 +72,13 @@ def test_a_perplexity_beyond_the_numbers_is_infinite():
     assert model.perplexity([[0.0, 0, 1]]) == np.inf
 
 
+def test_perplexity_adds_words_up_in_float64():
+    rows = np.array([[3e38, 3e38, 1], [1, 0, 0]], np.float32)
+    model = fitted(rows)
+    assert model.perplexity(rows) == pytest.approx(model.perplexity(rows.astype(float)))
+    assert model.perplexity(rows) > 1.9  # the sum of a row is no number of float32
+
+
 def test_a_tol_of_zero_ends_where_nothing_rises():
     model = mixture(1, tol=0, max_iter=1000).fit(np.array([[5.0, 1, 0], [1, 4, 0], [4, 2, 0]]))
     assert model.converged_

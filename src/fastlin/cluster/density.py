@@ -133,7 +133,7 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
         """Σ w Σ_j x_j."""
         weights = self._weights_of(X, sample_weight)
         of_parts = (
-            weights[start : start + len(part)] @ part.matrix().sum(axis=1, dtype=np.float64)
+            np.repeat(weights[start : start + len(part)], np.diff(part.indptr)) @ part.values[: part.nnz]
             for start, part in self._parts(self._checked_rows(X))
         )
         return float(sum(of_parts))
