@@ -50,12 +50,15 @@ def test_missing_labels_of_every_kind():
         "a column of categories": column.astype("category"),
         "empty": names,
         "-1": np.where(names == "", "-1", names),
+        "a mask": np.ma.masked_array(np.where(names == "", "a", names), names == ""),
     }
     for kind, labels in strings.items():
         found = iterated(5).fit(X, labels)
         np.testing.assert_array_equal(found.feature_log_prob_, model.feature_log_prob_, err_msg=kind)
         assert found.classes_.tolist() == ["a", "b", "c"], kind
         assert found.predict(X[0]).tolist() in (["a"], ["b"], ["c"])
+    octets = [name.encode() or -1 for name in names.tolist()]  # of whose −1 numpy makes b"-1"
+    assert iterated(5).fit(X, octets).classes_.tolist() == [b"a", b"b", b"c"]
     for labels in (names, strings["-1"]):
         np.testing.assert_array_equal(iterated(5).fit(Corpus(X, labels)).feature_log_prob_, model.feature_log_prob_)
 
@@ -297,7 +300,14 @@ def test_a_score_is_of_rows_that_have_labels():
     model = SemiSupervisedNB().fit(X12, Y12)
     assert model.score(X12, Y12) == model.score(Corpus(X12, Y12)) > 0.5
     some = np.where(partly(Y12) < 0, np.nan, Y12)
-    for rows in ((X12, partly(Y12)), (X12, [*Y12[1:].tolist(), None]), (X12, some), (Corpus(X12, partly(Y12)),)):
+    masked = np.ma.masked_array(Y12, partly(Y12) < 0)
+    for rows in (
+        (X12, partly(Y12)),
+        (X12, [*Y12[1:].tolist(), None]),
+        (X12, some),
+        (X12, masked),
+        (Corpus(X12, partly(Y12)),),
+    ):
         with pytest.raises(ValueError, match="every row of X needs a label"):
             model.score(*rows)
 

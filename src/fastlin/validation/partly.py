@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from fastlin.validation.labels import as_labels
 from fastlin.validation.tuples import is_known
 
-MISSING = (-1, "-1", "")  # numpy makes "-1" of the −1 in a list of strings; in a file the field may be empty
+MISSING = (-1, "-1", "", b"-1", b"")  # numpy makes "-1" of the −1 in a list of strings; a file's field may be empty
 
 
 def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -20,7 +20,7 @@ def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") ->
 
     A missing label is −1, "-1", "", None, NaN or pandas' NA. There may be no labels at all.
     """
-    y = _as_array(y) if isinstance(y, list | tuple) else y
+    y = _as_array(y) if isinstance(y, list | tuple) else _filled(y)
     if y is not None and not sp.issparse(y):
         y = column_or_1d(y, warn=True)  # a column of pandas is as numpy has it
         if y.dtype.kind == "f":
@@ -53,6 +53,11 @@ def _as_array(y: Sequence[Any]) -> NDArray[Any]:
     return array if array.dtype.kind not in "US" or all(map(is_known, y)) else np.asarray(y, object)
 
 
+def _filled(y: Any) -> Any:
+    """With None where numpy masks a label: what lies there is none."""
+    return np.where(np.ma.getmaskarray(y), np.array(None), y.data) if isinstance(y, np.ma.MaskedArray) else y
+
+
 def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
     """The place of each class among those that are labels; −1 for those that say that there is none."""
     missing = np.array([is_missing(label) for label in classes.tolist()], bool)
@@ -61,10 +66,10 @@ def places_of_labels(classes: NDArray[Any]) -> NDArray[np.int32]:
 
 def is_missing(label: Any) -> bool:
     """Whether this stands for no label."""
-    return not is_known(label) or (isinstance(label, numbers.Real | str) and label in MISSING)
+    return not is_known(label) or (isinstance(label, numbers.Real | str | bytes) and label in MISSING)
 
 
 def refuse_missing(y: Any, name: str) -> None:
     """Where every row needs a label."""
-    if any(is_missing(label) for label in np.asarray(y).ravel().tolist()):
+    if any(is_missing(label) for label in np.asarray(_filled(y)).ravel().tolist()):
         raise ValueError(f"every row of {name} needs a label; -1, '-1', '', None and NaN stand for none")
