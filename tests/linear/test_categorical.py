@@ -210,7 +210,8 @@ def test_an_attribute_that_was_not_seen_is_left_out_or_refused(X, new):
     assert (model.predict_proba(strange)[7] != model.predict_proba(X)[7]).any()
     model.set_params(handle_unknown="error")
     np.testing.assert_array_equal(model.predict_proba(left_out), model.predict_proba(left_out))
-    with pytest.raises(ValueError, match="row 7, column 2"):
+    which = "'other'" if X is TUPLES else "a category"
+    with pytest.raises(ValueError, match=f"X holds {which} at row 7, column 2, which was not seen"):
         model.predict(strange)
 
 

@@ -36,7 +36,8 @@ class SemiSupervisedNBCV(ComponentClassifier):
     alphas : list
         What it takes as `alpha`, each.
     cv : int, splitter or None
-        Folds of the labelled rows, stratified; None is 5. Validation data given to `fit` takes their place.
+        Folds of the labelled rows, stratified; None is 5. The indices of a splitter count these rows alone. Validation
+        data given to `fit` takes their place.
     scoring : str, callable or None
         scikit-learn's name of a score, or a scorer; None is the accuracy.
     fit_prior : bool

@@ -223,7 +223,8 @@ class CategoricalNB(GenerativeClassifier):
             if unknown.any():
                 if self.handle_unknown == "error":
                     row = int(np.argmax(unknown))
-                    raise ValueError(f"X holds a category at row {row}, column {place} that was not seen when fitted")
+                    which = repr(position.names[position.codes[row]]) if position.names else "a category"
+                    raise ValueError(f"X holds {which} at row {row}, column {place}, which was not seen when fitted")
                 codes = np.where(unknown, -1, codes)
             columns.append(codes)
         return ones(columns, self._counts)

@@ -32,7 +32,8 @@ def places(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int32]:
 def check_kind(known: NDArray[Any], seen: NDArray[Any]) -> None:
     """Labels of one kind: strings, bytes, booleans or numbers."""
     if _kind(known[0]) != _kind(seen[0]):
-        raise ValueError(f"the labels known are like {known[0]!r}, the new ones like {seen[0]!r}: kinds do not mix")
+        old, new = known.tolist()[0], seen.tolist()[0]
+        raise ValueError(f"the labels known are like {old!r}, the new ones like {new!r}: kinds do not mix")
 
 
 def _kind(label: Any) -> str:
