@@ -57,10 +57,12 @@ cdef struct Room:        # of one thread, for a chain of up to so many tokens
 # --- what kernels begin and end with ---------------------------------------------------------------------------------
 
 
-cdef inline Chain chain_of(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M,
-                           const double[:, ::1] MT, const double[::1] end, double shift, Py_ssize_t K):
+cdef inline Chain chain_of(tuple padded, Py_ssize_t K):
+    """A chain of arrays start [P], A and M [size, P], Mᵀ [P, P], end [size] and a shift, which have to live as long."""
+    cdef const double[::1] start = padded[0], end = padded[4]
+    cdef const double[:, ::1] A = padded[1], M = padded[2], MT = padded[3]
     cdef Py_ssize_t P = start.shape[0]
-    return Chain(K, P, A.shape[0] // P, A.shape[0], &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], shift)
+    return Chain(K, P, A.shape[0] // P, A.shape[0], &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], padded[5])
 
 
 cdef inline Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:

@@ -8,14 +8,10 @@ WIDTH: int
 Floats = NDArray[np.float64]
 Starts = NDArray[np.int64]
 Labels = NDArray[np.int32]
+Padded = tuple[Floats, Floats, Floats, Floats, Floats, float]
 
 def marginals(
-    start: Floats,
-    A: Floats,
-    M: Floats,
-    MT: Floats,
-    end: Floats,
-    shift: float,
+    padded: Padded,
     scores: Floats,
     edges: Floats,
     offsets: Floats,
@@ -29,12 +25,7 @@ def marginals(
     last_states: Floats,
 ) -> None: ...
 def best(
-    start: Floats,
-    A: Floats,
-    M: Floats,
-    MT: Floats,
-    end: Floats,
-    shift: float,
+    padded: Padded,
     scores: Floats,
     edges: Floats,
     offsets: Floats,
@@ -45,12 +36,7 @@ def best(
     values: Floats,
 ) -> None: ...
 def several(
-    start: Floats,
-    A: Floats,
-    M: Floats,
-    MT: Floats,
-    end: Floats,
-    shift: float,
+    padded: Padded,
     scores: Floats,
     edges: Floats,
     offsets: Floats,
@@ -58,12 +44,7 @@ def several(
     values: Floats,
 ) -> int: ...
 def values(
-    start: Floats,
-    A: Floats,
-    M: Floats,
-    MT: Floats,
-    end: Floats,
-    shift: float,
+    padded: Padded,
     scores: Floats,
     edges: Floats,
     offsets: Floats,

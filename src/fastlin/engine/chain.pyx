@@ -1,6 +1,6 @@
 """Chains, a block of sequences a call: marginals, best paths, scores of given paths.
 
-The scores of a chain come as arrays with a vector's padding (see `chain.pxd`), those of tokens without:
+The scores of a chain come padded, as `chain_of` takes them, those of tokens without padding:
 scores [n, K], edges [n, K, K], offsets [n, rows, K], of which an array of length 0 stands for none.
 """
 
@@ -28,7 +28,7 @@ cdef void pad(const double* source, Py_ssize_t rows, Py_ssize_t K, Py_ssize_t P,
 
 
 @cython.final
-cdef class Sequences:
+cdef class _Sequences:
     """The scores of one sequence after the other, padded."""
 
     cdef Chain chain
@@ -82,8 +82,7 @@ cdef void count_ends(const Chain* chain, Room* room, Py_ssize_t T, double[::1] s
         ends[c] += room.beta[c] / total
 
 
-def marginals(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
-              const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+def marginals(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edges,
               const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
               double[:, ::1] p, double[::1] log_z, double[::1] first_labels, double[:, ::1] counts,
               double[::1] last_states):
@@ -93,8 +92,8 @@ def marginals(const double[::1] start, const double[:, ::1] A, const double[:, :
     transitions, first labels and last states of these sequences.
     """
     cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_ = longest(starts, first, last)
-    cdef Sequences sequences = Sequences(scores, edges, offsets)
-    cdef Chain chain = chain_of(start, A, M, MT, end, shift, K)
+    cdef _Sequences sequences = _Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(padded, K)
     cdef Room room
     cdef bint counting = counts.shape[0] > 0
     cdef double* counted = &counts[0, 0] if counting else NULL
@@ -120,20 +119,19 @@ def marginals(const double[::1] start, const double[:, ::1] A, const double[:, :
             if counting:
                 for t in range(chain.size):
                     for j in range(chain.P):
-                        counts[t, j] += room.Q[t * chain.P + j] * M[t, j]
+                        counts[t, j] += room.Q[t * chain.P + j] * chain.M[t * chain.P + j]
     finally:
         close_room(&room)
         free(pairs)
 
 
-def best(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
-         const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+def best(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edges,
          const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
          int32_t[::1] y, double[::1] values):
     """The best path y of every sequence first … last − 1, and its score, −∞ where there is none."""
     cdef Py_ssize_t s, begin, T, longest_ = longest(starts, first, last)
-    cdef Sequences sequences = Sequences(scores, edges, offsets)
-    cdef Chain chain = chain_of(start, A, M, MT, end, shift, scores.shape[1])
+    cdef _Sequences sequences = _Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(padded, scores.shape[1])
     cdef double* numbers = NULL
     cdef int32_t* back = NULL
     sequences.prepare(chain, longest_)
@@ -151,13 +149,12 @@ def best(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M
         free(back)
 
 
-def several(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
-            const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+def several(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edges,
             const double[:, :, ::1] offsets, int32_t[:, ::1] paths, double[::1] values):
     """The n best paths [n, T] of one sequence that has all the scores; returns how many there are."""
     cdef Py_ssize_t T = scores.shape[0], found = 0
-    cdef Sequences sequences = Sequences(scores, edges, offsets)
-    cdef Chain chain = chain_of(start, A, M, MT, end, shift, scores.shape[1])
+    cdef _Sequences sequences = _Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(padded, scores.shape[1])
     cdef Partials partials = Partials(NULL, NULL, 0, 0, 0)
     cdef double* reached = NULL
     sequences.prepare(chain, T)
@@ -177,14 +174,13 @@ def several(const double[::1] start, const double[:, ::1] A, const double[:, ::1
     return found
 
 
-def values(const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
-           const double[::1] end, double shift, const double[:, ::1] scores, const double[:, :, ::1] edges,
+def values(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edges,
            const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
            const int32_t[::1] y, double[::1] found):
     """s(y) of every sequence first … last − 1."""
     cdef Py_ssize_t s, begin, T
-    cdef Sequences sequences = Sequences(scores, edges, offsets)
-    cdef Chain chain = chain_of(start, A, M, MT, end, shift, scores.shape[1])
+    cdef _Sequences sequences = _Sequences(scores, edges, offsets)
+    cdef Chain chain = chain_of(padded, scores.shape[1])
     sequences.prepare(chain, longest(starts, first, last))
     with nogil:
         for s in range(first, last):

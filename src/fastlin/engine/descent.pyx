@@ -1,6 +1,6 @@
 """Stochastic steps of a CRF: a step for every mini-batch of sequences, which costs their non-zeros.
 
-With g the mean gradient of the batch's −log p(y | x), λ₁ and λ₂ the priors' share of a sequence, and t the steps so far:
+With g the mean gradient of the batch's −log p(y | x), λ₁ and λ₂ the priors' share of a sequence, t the steps so far:
 
     SGD       η = η₀ / (1 + η₀ λ₂ t),   θ ← (1 − η λ₂) θ − η g          θ = scale · w: a step changes `scale` and some w
     Adagrad   h = 1e-10 + √Σ g²,        θ ← soft(h θ − η₀ g, η₀ λ₁) / (h + η₀ λ₂)         (Duchi, Hazan & Singer 2011)
@@ -57,7 +57,8 @@ cdef inline void lay_out(Chain* chain, double* memory) noexcept nogil:
     """A chain's arrays, A [size, P] first, in a piece of memory."""
     cdef Py_ssize_t c, size = chain.size, P = chain.P, K = chain.K
     cdef double* ends = memory + (2 * size + P) * P
-    chain.A, chain.M, chain.MT, chain.start, chain.end = memory, memory + size * P, memory + 2 * size * P, ends, ends + P
+    chain.A, chain.M, chain.MT = memory, memory + size * P, memory + 2 * size * P
+    chain.start, chain.end = ends, ends + P
     for c in range(size * P):
         memory[c] = -INFINITY
     memset(memory + size * P, 0, (size + P) * P * sizeof(double))

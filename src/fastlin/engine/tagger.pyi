@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Starts = NDArray[np.int64]
 Labels = NDArray[np.int32]
+Padded = tuple[Floats, Floats, Floats, Floats, Floats, float]
 
 def evaluate(
     indptr: Starts,
@@ -19,12 +20,7 @@ def evaluate(
     single: int,
     labels: Labels,
     theta: Floats,
-    start: Floats,
-    A: Floats,
-    M: Floats,
-    MT: Floats,
-    end: Floats,
-    shift: float,
+    padded: Padded,
     y: Labels,
     R: NDArray[Any],
     counts: Floats,

@@ -20,8 +20,7 @@ from fastlin.engine.hybrid cimport Hybrid, hybrid_of, score
 def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
              const int64_t[::1] sequences, Py_ssize_t first, Py_ssize_t last, const double[:, ::1] table,
              const int64_t[::1] starts, Py_ssize_t single, const int32_t[::1] labels, const double[::1] theta,
-             const double[::1] start, const double[:, ::1] A, const double[:, ::1] M, const double[:, ::1] MT,
-             const double[::1] end, double shift, const int32_t[::1] y, double[:, ::1] R, double[:, ::1] counts,
+             tuple padded, const int32_t[::1] y, double[:, ::1] R, double[:, ::1] counts,
              double[:, :, ::1] edges):
     """Σ −log p(y | x) of the sequences first … last − 1, whose tokens' `indices`, `values`, `y` and R are given.
 
@@ -30,7 +29,7 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
     """
     cdef Py_ssize_t K = R.shape[1], s, t, k, T, begin, longest_ = longest(sequences, first, last)
     cdef int64_t offset = 0, base = indptr[sequences[first]]
-    cdef Chain chain = chain_of(start, A, M, MT, end, shift, K)
+    cdef Chain chain = chain_of(padded, K)
     cdef Hybrid weights = hybrid_of(table, starts, single, labels, theta, K)
     cdef Py_ssize_t P = chain.P
     cdef bint conditioned = edges.shape[0] > 0
@@ -72,7 +71,7 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
                 offset += T
             for t in range(chain.size):
                 for k in range(P):
-                    counts[t, k] += room.Q[t * P + k] * M[t, k]
+                    counts[t, k] += room.Q[t * P + k] * chain.M[t * P + k]
     finally:
         close_room(&room)
         free(scores)

@@ -103,9 +103,7 @@ class Pairs:
         if len(parts) == 1:
             (part,) = parts
             assert isinstance(part.inference, Labels)
-            return cls(
-                parts.n_features, n_labels, *observed_pairs(part.design, part.inference.codes, n_labels, cutoff)
-            )
+            return cls(parts.n_features, n_labels, *observed_pairs(part.design, part.inference.codes, n_labels, cutoff))
         counts = sp.csr_array((parts.n_features, n_labels), dtype=np.int64)
         for part in parts:
             counts = counts + _counts_of(part, n_labels)

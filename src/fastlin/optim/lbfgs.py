@@ -17,7 +17,7 @@ from fastlin.engine import memory, vectors
 from fastlin.optim import orthant
 from fastlin.optim.line import start
 from fastlin.optim.pieces import Pieces
-from fastlin.optim.problem import Problem
+from fastlin.optim.problem import Objective, Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.saved import Saved, State
 
@@ -109,7 +109,7 @@ class Memory:
 
 
 def minimise(
-    problem: Problem,
+    problem: Objective,
     theta: NDArray[np.float64],
     progress: Progress,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
@@ -132,7 +132,7 @@ def minimise(
         direction = pairs.direction(point.steepest)
         if problem.prior.l1:
             orthant.align(problem, direction, point.steepest)
-        first = 1.0 if pairs.held or problem.scored else 1 / np.sqrt(problem.pieces.dot(direction, direction))
+        first = 1.0 if pairs.held or isinstance(problem, Problem) else 1 / np.sqrt(problem.pieces.dot(direction, direction))
         if point.move(direction, first, ACCURACY):
             pairs.add(theta, point.gradient, before, slopes)
         elif pairs.held:

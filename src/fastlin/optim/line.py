@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import vectors
 from fastlin.optim import orthant
-from fastlin.optim.problem import Problem
+from fastlin.optim.problem import Objective, Problem
 from fastlin.optim.saved import Saved, State
 
 SUFFICIENT = 1e-4  # Armijo's constant
@@ -96,7 +96,7 @@ class Point:
 class Projected:
     """θ with the value of f + λ₁‖θ‖₁, the gradient of f, and the steepest subgradient of both."""
 
-    def __init__(self, problem: Problem, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
+    def __init__(self, problem: Objective, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
         if saved is not None:
@@ -140,7 +140,7 @@ class Searched:
     f is convex, so the slope φ′ along a direction increases, and its zero is found by secants in a bracket.
     """
 
-    def __init__(self, problem: Any, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
+    def __init__(self, problem: Objective, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
         if saved is not None:
@@ -187,8 +187,8 @@ class Searched:
         return False
 
 
-def start(problem: Problem, theta: NDArray[np.float64], saved: Saved | None) -> Any:
+def start(problem: Objective, theta: NDArray[np.float64], saved: Saved | None) -> Any:
     """The kind of point that the problem needs: θ, or where a fit stood."""
     if problem.prior.l1:
         return Projected(problem, theta, saved)
-    return Point(problem, theta, saved) if problem.scored else Searched(problem, theta, saved)
+    return Point(problem, theta, saved) if isinstance(problem, Problem) else Searched(problem, theta, saved)

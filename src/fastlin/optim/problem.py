@@ -8,7 +8,7 @@ part lie between them, [n, K]. Vectors are flat: the weights, then the intercept
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,32 @@ class Prior:
     l1: float = 0.0
 
 
+class Objective(Protocol):
+    """What L-BFGS asks of a problem."""
+
+    prior: Prior
+    pieces: Pieces
+    size: int
+    n_weights: int
+    passes: int
+
+    @property
+    def inner_type(self) -> Any:
+        """The type of the vectors that only shape a step."""
+
+    def distance(self, theta: Vector, steepest: Vector) -> float:
+        """How far θ is from the optimum."""
+
+    def value(self, theta: Vector, gradient: Vector) -> float:
+        """f(θ), and its gradient into `gradient`."""
+
+    def diagonal(self) -> Vector:
+        """The metric, at the θ of the last value."""
+
+
 class Problem:
     """f, and the work of its passes."""
 
-    scored = True  # a line search runs along the scores
 
     def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:
         self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers

@@ -47,9 +47,9 @@ class NoPathError(ValueError):
 class Chain:
     """The scores of paths that do not depend on the tokens.
 
-    With order 2 a history is (last but one, last), and K stands for the label before the first. `edges` [n_tokens, K, K]
-    of the methods are added to the transitions into a token (order 1), `offsets` [n_tokens, K] or [n_tokens, K + 1, K]
-    to those out of a history into a token. Both are unused at the first token of a sequence.
+    With order 2 a history is (last but one, last), and K stands for the label before the first. The methods' `edges`
+    [n_tokens, K, K] are added to the transitions into a token (order 1), `offsets` [n_tokens, K] or
+    [n_tokens, K + 1, K] to those out of a history into a token. Both are unused at the first token of a sequence.
     """
 
     start: Floats  # [K]
@@ -76,7 +76,7 @@ class Chain:
         given = self._given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
-            kernels.best(*self.padded, *given, starts, first, last, labels, values)
+            kernels.best(self.padded, *given, starts, first, last, labels, values)
 
         self._run(work, starts, n_jobs)
         _refuse_impossible(values)
@@ -113,8 +113,8 @@ class Chain:
                     continue
                 room = _as_many(n, self.n_labels, stop - start)
                 paths, values = np.empty((room, stop - start), np.int32), np.empty(room)
-                own = [array[start:stop] if len(array) else array for array in whole]
-                made = kernels.several(*self.padded, *own, paths, values)
+                own, of_edges, of_offsets = (array[start:stop] if len(array) else array for array in whole)
+                made = kernels.several(self.padded, own, of_edges, of_offsets, paths, values)
                 found[place] = [(path.copy(), float(value)) for path, value in zip(paths[:made], values, strict=False)]
 
         self._run(work, starts, n_jobs)
@@ -130,7 +130,7 @@ class Chain:
         given = self._given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
-            kernels.values(*self.padded, *given, starts, first, last, labels, values)
+            kernels.values(self.padded, *given, starts, first, last, labels, values)
 
         self._run(work, starts, n_jobs)
         return values
@@ -146,7 +146,7 @@ class Chain:
 
         def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
             counts = np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
-            kernels.marginals(*self.padded, *given, starts, first, last, p, log_z, *counts)
+            kernels.marginals(self.padded, *given, starts, first, last, p, log_z, *counts)
             return counts
 
         found = self._run(work, starts, n_jobs)
@@ -190,9 +190,8 @@ class Chain:
         P = -(-K // kernels.WIDTH) * kernels.WIDTH
         rows = 1 if self.order == 1 else K + 1
         start, end = np.full(P, -np.inf), np.full((rows, P), -np.inf)
-        A = np.full((rows, P, P), -np.inf)
-        start[:K], end[:, :K], A[:, :K, :K] = self.start, self.end, self.transitions
-        A = A.reshape(rows * P, P)
+        A = np.full((rows * P, P), -np.inf)
+        start[:K], end[:, :K], A.reshape(rows, P, P)[:, :K, :K] = self.start, self.end, self.transitions
         top = float(A.max())
         shift = top if top > -np.inf else 0.0
         M = np.exp(A - shift)

@@ -283,7 +283,7 @@ class CRF(SequenceModel):
         if self.coef_.shape != (K, V):
             raise ValueError(f"coef_ of shape {self.coef_.shape} does not fit {K} labels and {V} features")
         sparse = sp.issparse(self.coef_)
-        weights = self.coef_.T.tocsr() if sparse else np.require(self.coef_.T, validation.as_real(self.coef_), "CA")
+        weights = self.coef_.T.tocsr() if sparse else np.require(self.coef_.T, validation.as_real(self.coef_), ["C", "A"])
 
         def potential(tokens: Tokens, start: int, stop: int) -> Any:
             score = sparse_scores if sparse else dense_scores

@@ -1,12 +1,12 @@
 """The objective of a CRF (Lafferty, McCallum & Pereira 2001), and the work of its passes.
 
-    f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ       (an L1 term is the solver's business)
+    f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ    (an L1 term is the solver's business)
 
 θ has four parts: weights of (feature, label) pairs, of pairs of labels, for order 2 of triples of labels, and of edges,
 (feature, label before, label) triples. Observed ones only, or all.
 
-Forward goes sequence by sequence and leaves the residuals R, [n_tokens, K]; backward, Xᵀ R, is a gather over columns, so
-that each weight has one writer, and the bits do not depend on the number of threads.
+Forward goes sequence by sequence and leaves the residuals R, [n_tokens, K]; backward, Xᵀ R, is a gather over columns,
+so that each weight has one writer, and the bits do not depend on the number of threads.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ NO_EDGES = np.empty((0, 0, 0))
 
 @dataclass(frozen=True)
 class Links:
-    """Which transitions have a weight: pairs (i, j) and triples (h, i, j) of labels, as places in [K, K] and [K, K, K]."""
+    """Which transitions have a weight: pairs (i, j) and triples (h, i, j) of labels, as places in [K, K], [K, K, K]."""
 
     n_labels: int
     order: int
@@ -99,8 +99,7 @@ def chain_of(two: Floats, three: Floats | None) -> Chain:
 class Problem:
     """f of a CRF."""
 
-    scored = False
-    inner_type = np.float32
+    inner_type: Any = np.float32
 
     def __init__(
         self, design: Design, hybrid: Hybrid, links: Links, edges: Edges | None, tokens: Tokens,
@@ -140,7 +139,7 @@ class Problem:
         205 with the diagonal itself: curvatures change on the way. The residuals of θ are used up.
         """
         design, values, shares = self.design, self.design.column_values, self.residual
-        diagonal, n_pairs = np.empty(self.size), len(self.codes) - np.count_nonzero(np.diff(self.starts))
+        diagonal, n_pairs = np.empty(self.size), len(self.codes) - int(np.count_nonzero(np.diff(self.starts)))
         of_features, of_links, of_edges = self.split(diagonal)
 
         def variances(start: int, stop: int) -> None:
@@ -150,7 +149,7 @@ class Problem:
 
         self.workers.map(variances, run.cuts(design.indptr + np.arange(design.n_rows + 1), self.hybrid.n_labels))
         self._gather(of_features, values if (values[:1] == 1).all() and (values == 1).all() else np.square(values))
-        of_links[:] = self.expected * (1 - self.expected / max(1, n_pairs))
+        of_links[:] = self.expected * (1 - self.expected / max(1.0, n_pairs))
         if self.edges is not None:
             likely = float(self.hybrid.n_labels) ** -2
             of_edges[:] = np.repeat(self.edges.squares(), np.diff(self.edges.starts)) * likely * (1 - likely)
@@ -187,7 +186,8 @@ class Problem:
     ) -> Iterator[tuple[float, Floats]]:
         """The loss and the expected transitions of the sequences, whose residuals are left behind."""
         design, hybrid = self.design, self.hybrid
-        starts, first_token = hybrid.few, int(self.starts[segment.first])
+        first_token = int(self.starts[segment.first])
+        starts, single, labels = hybrid.few
 
         def work(first: int, last: int) -> tuple[float, Floats]:
             first, last = first + segment.first, last + segment.first
@@ -196,7 +196,7 @@ class Problem:
             counts = np.zeros(chain.padded[1].shape)
             some = edges[tokens.start - first_token : tokens.stop - first_token]
             loss = tagger.evaluate(
-                indptr, indices, values, self.starts, first, last, table, *starts, few, *chain.padded,
+                indptr, indices, values, self.starts, first, last, table, starts, single, labels, few, chain.padded,
                 self.codes[tokens], self.residual[tokens], counts, some,
             )  # fmt: skip
             return loss, chain.unpad(counts)

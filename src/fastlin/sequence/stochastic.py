@@ -1,6 +1,7 @@
 """Stochastic solvers of the CRF: a step for every mini-batch of sequences.
 
-f / n = mean of −log p(y | x) + ½ λ₂ ‖θ‖² + λ₁ ‖θ‖₁, with λ₂ = 2 c2 / n and λ₁ = c1 / n for n sequences.
+f / n = mean of −log p(y | x) + ½ λ₂ ‖θ‖² + λ₁ ‖θ‖₁, with λ₂ = 2 c2 / n and λ₁ = c1 / n for n sequences,
+of which the empty ones do not count.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ SOLVERS = ("sgd", "adagrad")
 SAMPLE = 1000  # sequences on which rates are tried
 FIRST = {"sgd": 0.1, "adagrad": 0.3}  # the rate that is tried first
 MOST = 12  # rates to try
+LARGEST = 1e100  # weight
 WORK = 1 << 18  # tokens' features × labels of a call: Ctrl-C acts between calls
 
 Floats = NDArray[np.float64]
@@ -41,9 +43,15 @@ class Descent:
         self.squares, self.sums = np.zeros(n), np.zeros(n)
         self.settled = np.zeros(problem.design.n_features, np.int64)
         self.scale, self.t = np.ones(1), 0
-        n_sequences = max(1, int(np.count_nonzero(np.diff(problem.starts))))
+        self.filled = np.flatnonzero(np.diff(problem.starts))
+        n_sequences = max(1, len(self.filled))
         self.l1, self.l2 = problem.prior.l1 / n_sequences, 2 * problem.c2 / n_sequences
         self._cost = np.diff(problem.design.indptr[problem.starts]) + K * np.diff(problem.starts)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether a step of SGD leaves something of every weight."""
+        return self.adagrad or self.eta0 * self.l2 < 1
 
     def epoch(self, order: NDArray[np.int64]) -> float:
         """Learn from sequences in an order; returns Σ −log p(y | x), each before its step."""
@@ -94,16 +102,19 @@ def minimise(
     eta0: float | None,
 ) -> None:
     """Move θ towards the minimum, an epoch at a time."""
-    n = len(problem.starts) - 1
     rate = _calibrated(problem, solver, batch_size, generator) if eta0 is None else eta0
     steps = Descent(problem, solver, batch_size, rate)
+    n = len(steps.filled)
+    if not steps.shrinks:
+        limit = n / (2 * problem.c2)
+        raise ValueError(f"eta0={rate:g} is too large for c2={problem.c2:g} and {n} sequences: n / (2 c2) is {limit:g}")
     progress.wanders = True
     before = np.inf
     while True:
-        loss = steps.epoch(generator.permutation(n))
-        if not np.isfinite(loss):
-            raise ValueError(f"eta0={rate:g} carried the weights out of the numbers: give a smaller one")
+        loss = steps.epoch(steps.filled[generator.permutation(n)])
         steps.theta(theta)
+        if not (np.isfinite(loss) and np.abs(theta).max(initial=0.0) < LARGEST):
+            raise ValueError(f"eta0={rate:g} carried the weights out of the numbers: give a smaller one")
         progress.iterations += 1
         penalty = problem.c2 * float(theta @ theta) + problem.prior.l1 * float(np.abs(theta).sum())
         change, before = abs(before - loss) / max(1, n), loss
@@ -113,22 +124,23 @@ def minimise(
 
 def _calibrated(problem: Problem, solver: str, batch_size: int, generator: np.random.Generator) -> float:
     """The rate with the least loss in the second of two epochs over a sample."""
-    n = len(problem.starts) - 1
-    sample = generator.permutation(n)[:SAMPLE]
+    filled = np.flatnonzero(np.diff(problem.starts))
+    sample = filled[generator.permutation(len(filled))[:SAMPLE]]
 
     def loss(rate: float) -> float:
         steps = Descent(problem, solver, batch_size, rate)
-        first = steps.epoch(sample)
+        first = steps.epoch(sample) if steps.shrinks else np.inf
         found = steps.epoch(sample) if np.isfinite(first) else np.inf
         return found if np.isfinite(found) else np.inf
 
-    best = FIRST[solver]
-    least, tried = loss(best), 1
+    first = FIRST[solver]
+    if solver == "sgd" and problem.c2:
+        first = min(first, len(filled) / (4 * problem.c2))  # half of what would take all of a weight at once
+    best, least, tried = first, loss(first), 1
     for factor in (2.0, 0.5):
         rate = best * factor
         while tried < MOST and (found := loss(rate)) < least:
             best, least, rate, tried = rate, found, rate * factor, tried + 1
-        if best != FIRST[solver]:
+        if best != first:
             break
     return best
-
