@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fastlin import inspect as inspect
     from fastlin import losses as losses
     from fastlin import select as select
+    from fastlin import sequence as sequence
     from fastlin import store as store
     from fastlin import text as text
     from fastlin.cluster.kmeans import KMeans as KMeans
@@ -79,6 +80,7 @@ __all__ = [
     "losses",
     "save",
     "select",
+    "sequence",
     "store",
     "text",
 ]
@@ -116,7 +118,7 @@ _HOMES = {
     "save": "fastlin.store.models",
 }
 
-_ROOMS = ("data", "inspect", "losses", "select", "store", "text")
+_ROOMS = ("data", "inspect", "losses", "select", "sequence", "store", "text")
 
 _ALIASES = {"MaxEnt": "LogisticRegression"}
 
