@@ -233,6 +233,26 @@ def test_a_rate_that_loses_the_weights_is_refused(c2, eta0, max_iter):
     assert not hasattr(model, "classes_")
 
 
+@pytest.mark.parametrize("scale, order, weights", [(1, 1, "observed"), (1, 2, "dense"), (1e3, 1, "observed")])
+def test_epochs_before_the_exact_solver_lead_to_the_same_optimum(scale, order, weights):
+    """Also where features are so large that they lead away from it."""
+    X, y = problem(600, n_features=6)
+    X = [scale * x for x in X]
+    options = {"order": order, "weights": weights, "c2": scale**2, "tol": 1e-6, "max_iter": 500}
+    one, other = (fit(CRF(solver=solver, **options), X, y) for solver in ("auto", "lbfgs"))
+    assert one.n_iter_ != other.n_iter_
+    np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:The fit did not converge")
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize("scale", [1e3, 1e10, 1e30])
+def test_large_features_never_make_more_than_no_weights(solver, scale):
+    X, y = problem(600)
+    model = fit(CRF(solver=solver, max_iter=30), [scale * x for x in X], y)
+    assert model.objective_ <= sum(map(len, X)) * np.log(3) * (1 + 1e-9)
+
+
 @pytest.mark.filterwarnings("ignore:The fit did not converge")
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd", "adagrad"])
 @pytest.mark.parametrize("c2", [1e3, 1e30, 1e100])

@@ -113,6 +113,7 @@ class CRF(SequenceModel):
     [['D', 'N', 'V'], ['D', 'N']]
     """
 
+    _turned: tuple[Any, Any] | None = None  # coef_, and the same by feature
     coef_: Any
     transitions_: Floats
     second_order_: Floats | None
@@ -229,6 +230,8 @@ class CRF(SequenceModel):
             first = Progress(0, min(EPOCHS, self.max_iter), 1.0, progress.report)
             stochastic.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
             progress.follow(first)
+            if not first.history[-1]["objective"] < len(problem.codes) * np.log(problem.hybrid.n_labels):
+                theta[:] = 0  # which is better: features of very different sizes are not for SGD
         if not progress.finished:
             lbfgs.minimise(problem, theta, progress, generator)
 
@@ -278,12 +281,22 @@ class CRF(SequenceModel):
         three = None if self.second_order_ is None else as_table("second_order_", self.second_order_, (K, K, K))
         return chain_of(as_table("transitions_", self.transitions_, (K, K)), three)
 
+    def _by_feature(self) -> Any:
+        """`coef_` as [V, K]; turned once."""
+        if self._turned is None or self._turned[0] is not self.coef_:
+            turned = self.coef_.T
+            if sp.issparse(turned):
+                turned = turned.tocsr()
+            else:
+                turned = np.require(turned, validation.as_real(turned), ["C", "A"])
+            self._turned = self.coef_, turned
+        return self._turned[1]
+
     def _potential(self) -> Any:
         K, V = len(self.classes_), self.n_features_in_
         if self.coef_.shape != (K, V):
             raise ValueError(f"coef_ of shape {self.coef_.shape} does not fit {K} labels and {V} features")
-        sparse = sp.issparse(self.coef_)
-        weights = self.coef_.T.tocsr() if sparse else np.require(self.coef_.T, validation.as_real(self.coef_), ["C", "A"])
+        sparse, weights = sp.issparse(self.coef_), self._by_feature()
 
         def potential(tokens: Tokens, start: int, stop: int) -> Any:
             score = sparse_scores if sparse else dense_scores
