@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fastlin.sequence.constraints import Constraints as Constraints
     from fastlin.sequence.hmm import HMM as HMM
     from fastlin.sequence.memm import MEMM as MEMM
+    from fastlin.sequence.perceptron import StructuredPerceptron as StructuredPerceptron
     from fastlin.sequence.tokens import Attributes as Attributes
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "AllBut",
     "Attributes",
     "Constraints",
+    "StructuredPerceptron",
     "metrics",
     "read_conll",
     "write_conll",
@@ -33,6 +35,7 @@ _HOMES = {
     "AllBut": "fastlin.sequence.constraints",
     "Attributes": "fastlin.sequence.tokens",
     "Constraints": "fastlin.sequence.constraints",
+    "StructuredPerceptron": "fastlin.sequence.perceptron",
     "read_conll": "fastlin.sequence.conll",
     "write_conll": "fastlin.sequence.conll",
 }

@@ -1,0 +1,32 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+class Machine:
+    def __init__(
+        self,
+        rule: Any,
+        clock: NDArray[Any],
+        starts: NDArray[np.int64],
+        single: int,
+        labels: NDArray[np.int32],
+        weights: tuple[Floats, Floats, Floats, Floats],
+        sums: tuple[Floats, Floats, Floats, Floats],
+        seen: tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]],
+    ) -> None: ...
+
+def run(
+    machine: Machine,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    sequences: NDArray[np.int64],
+    y: NDArray[np.int32],
+    largest: float,
+    order: NDArray[np.int64],
+    position: int,
+    budget: int,
+) -> tuple[int, bool]: ...

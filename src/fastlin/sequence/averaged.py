@@ -1,0 +1,162 @@
+"""The weights of an online learner of sequences, and the sums of which their average is made. Arrays only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin.engine import structured
+from fastlin.engine.memory import zeros
+from fastlin.sequence.problem import Links
+from fastlin.sequence.weights import Hybrid
+
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+# The struct of engine/structured.pyx, field by field.
+CLOCK = np.dtype(
+    [(name, np.int64) for name in ("t", "updates", "wrong")] + [("loss", np.float64), ("reach", np.float64)]
+)
+BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
+
+
+class Tables(NamedTuple):
+    """Numbers for all weights: of features with a row, of those with few labels, of pairs and triples of labels."""
+
+    table: Floats  # [D, K]
+    few: Floats
+    two: Floats  # [K, K]
+    three: Floats  # [K, K, K], or of length 0
+
+    @classmethod
+    def zeros(cls, n_rows: int, n_few: int, n_labels: int, order: int) -> "Tables":
+        three = (n_labels,) * 3 if order == 2 else (0,) * 3
+        return cls(zeros((n_rows, n_labels)), np.zeros(n_few), np.zeros((n_labels, n_labels)), np.zeros(three))
+
+    @classmethod
+    def none(cls) -> "Tables":
+        return cls.zeros(0, 0, 0, 1)
+
+
+@dataclass
+class Averaged:
+    """θ, and U, of which θ̄ = θ − U / T is made.
+
+    With a `layout`, the weights are those of pairs and links that were observed. Without, every feature has a row, in
+    the order of the columns, and there may be rows for more.
+    """
+
+    weights: Tables
+    sums: Tables  # of length 0: there is no average
+    layout: Hybrid | None = None
+    links: Links | None = None
+    features: NDArray[np.int64] | None = None  # the columns of a layout's features
+    clock: NDArray[Any] = field(default_factory=lambda: np.zeros(1, CLOCK))
+
+    @classmethod
+    def dense(cls, n_features: int, n_labels: int, order: int, average: bool) -> "Averaged":
+        """Zeros for all features and labels."""
+        shape = n_features, 0, n_labels, order
+        return cls(Tables.zeros(*shape), Tables.zeros(*shape) if average else Tables.none())
+
+    @classmethod
+    def observed(cls, layout: Hybrid, links: Links, features: NDArray[np.int64], average: bool) -> "Averaged":
+        """Zeros for what was observed."""
+        n_few = layout.n_weights - len(layout.places)
+        shape = layout.n_tabled, n_few, layout.n_labels, links.order
+        return cls(Tables.zeros(*shape), Tables.zeros(*shape) if average else Tables.none(), layout, links, features)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.weights.two)
+
+    @property
+    def order(self) -> int:
+        return 2 if len(self.weights.three) else 1
+
+    @property
+    def averages(self) -> bool:
+        return len(self.sums.two) > 0
+
+    def grown(self, n_features: int, places: NDArray[np.int32], n_labels: int) -> "Averaged":
+        """The same with more features, for which there may be room, and with the labels at other places among more."""
+        room = len(self.weights.table)
+        if n_labels == self.n_labels and n_features <= room:
+            return self
+        if n_features > room:
+            room = max(n_features, room + room // 2)
+
+        def wider(old: Tables) -> Tables:
+            new = Tables.zeros(room, 0, n_labels, self.order)
+            new.table[: len(old.table), places] = old.table
+            new.two[np.ix_(places, places)] = old.two
+            if self.order == 2:
+                new.three[np.ix_(places, places, places)] = old.three
+            return new
+
+        return Averaged(wider(self.weights), wider(self.sums) if self.averages else self.sums, clock=self.clock)
+
+    def machine(self, rule: dict[str, Any]) -> structured.Machine:
+        """What learns these weights, in place."""
+        K, nothing = self.n_labels, np.zeros((0, 0), np.uint8)
+        if self.layout is None or self.links is None:
+            n = len(self.weights.table)
+            every = nothing, nothing, np.zeros((0, 0, 0), np.uint8)
+            starts, labels = np.zeros(n + 1, np.int64), np.empty(0, np.int32)
+            return structured.Machine(rule, self.clock, starts, n, labels, self.weights, self.sums, every)
+        seen = (
+            _marked((len(self.weights.table), K), self.layout.places),
+            _marked((K, K), self.links.two),
+            _marked(self.weights.three.shape, self.links.three),
+        )
+        return structured.Machine(rule, self.clock, *self.layout.few, self.weights, self.sums, seen)
+
+    def current(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
+        """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds."""
+        table, few, two, three = self.weights
+        if self.averages and self.clock["t"][0]:
+            table, few, two, three = (
+                weights - sums / self.clock["t"][0] for weights, sums in zip(self.weights, self.sums, strict=True)
+            )
+        else:
+            table, few, two, three = table.copy(), few.copy(), two.copy(), three.copy()
+        of_triples = three if self.order == 2 else None
+        if self.layout is None:
+            return table[:n_features], two, of_triples
+        weights = np.concatenate([table.reshape(-1)[self.layout.places], few])
+        rows = np.repeat(self.features, np.diff(self.layout.starts))  # type: ignore[arg-type]
+        return sp.csr_array((weights, (rows, self.layout.labels)), (n_features, self.n_labels)), two, of_triples
+
+
+def _marked(shape: tuple[int, ...], places: NDArray[np.int64]) -> Bytes:
+    marks = np.zeros(shape, np.uint8)
+    marks.reshape(-1)[places] = 1
+    return marks
+
+
+class Lesson(NamedTuple):
+    """Sequences to learn from: features numbered as the weights are, labels as codes."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    largest: float  # no value is beyond ±
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def teach(self, machine: structured.Machine, order: NDArray[np.int64], beyond: Callable[[int], str]) -> None:
+        """Learn from the sequences in an order; ValueError, before a step would overflow, as `beyond` says of it."""
+        position, overflow = 0, False
+        while position < len(order) and not overflow:
+            position, overflow = structured.run(
+                machine, self.indptr, self.indices, self.values, self.starts, self.codes, self.largest, order,
+                position, BUDGET,
+            )  # fmt: skip
+        if overflow:
+            raise ValueError(beyond(int(order[position])))

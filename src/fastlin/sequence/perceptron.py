@@ -1,0 +1,388 @@
+"""Online learning of taggers: the structured perceptron, and its passive–aggressive relatives."""
+
+import copy
+import time
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import validation
+from fastlin.linear.labels import places, union
+from fastlin.linear.reporting import reporter
+from fastlin.sequence.averaged import Averaged, Lesson
+from fastlin.sequence.base import Potentials, SequenceModel, dense_scores, sparse_scores
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.constraints import Constraints
+from fastlin.sequence.labels import Labels
+from fastlin.sequence.problem import Links, chain_of
+from fastlin.sequence.tokens import Tokens, as_tokens, is_matrix
+from fastlin.sequence.weights import lay_out
+from fastlin.sequence.words import listed, shape_of
+from fastlin.validation import one_of, real_number, whole_number
+
+LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/structured.pyx
+WEIGHTS = ("dense", "observed")
+
+
+class StructuredPerceptron(SequenceModel):
+    """The structured perceptron (Collins 2002), averaged, and its passive–aggressive relatives.
+
+    s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t) = θ·f(x, y). Of each sequence ŷ = argmax s(x, y′) is found
+    and, if it is wrong,
+
+        θ ← θ + τ Δ,    Δ = f(x, y) − f(x, ŷ),
+
+    * "perceptron": τ = 1;
+    * "pa": τ = min(C, (√d(y, ŷ) − θ·Δ) / ‖Δ‖²), where d counts the labels that differ: prediction-based PA-I
+      (Crammer et al. 2006), CRFsuite's `pa`;
+    * "mira": with the `n_best` best ŷ_i, the exact minimum of ½‖θ′ − θ‖² + C Σ ξ_i under θ′·Δ_i ≥ d(y, ŷ_i) − ξ_i,
+      which may be a step though ŷ is right (McDonald, Crammer and Pereira 2005).
+
+    Among equals ŷ has the lowest labels, seen from its end. As in a `CRF`, there are no weights of starts and stops:
+    mark the ends by features. Constraints hold when sequences are labelled, not in training. Probabilities are those of
+    e^s, which training has not made likely: their order means something, their size does not.
+
+    Parameters
+    ----------
+    order : {1, 2}
+        2: triples of labels have weights, too.
+    loss : {"perceptron", "pa", "mira"}
+    average : bool
+        Label with the mean of the weights after each sequence, θ̄ = (1/T) Σ_t θ_t.
+    max_iter : int
+        Epochs at most.
+    tol : float or None
+        Ends after an epoch that took a step for no more than this share of the sequences; None: runs all epochs.
+    C : float
+        For "pa" and "mira": the price of slack; inf for none.
+    n_best : int
+        For "mira".
+    beam_width : int or None
+        Search ŷ with a beam of so many states in training, and take the step at the token where the right labels have
+        left it (early update, Collins and Roark 2004). None, or as many as there are states: exactly. Labelling is
+        always exact.
+    weights : {"dense", "observed"}
+        "observed": only (feature, label) pairs and transitions that were seen in training have weights, as CRFsuite's
+        `ap` and `pa` have them. `partial_fit` needs "dense".
+    cutoff : int
+        For weights="observed": how many tokens must have a pair, or a transition, for it to have a weight.
+    features : Templates or None
+        What makes features of raw tokens; None: X has them.
+    constraints : str, list of pairs, array, Constraints or None
+        Which labels may follow one another when sequences are labelled: "bio", "iobes", …, the allowed pairs, or a
+        boolean array [K, K].
+    shuffle : bool
+        A new order every epoch; False takes the sequences as they come.
+    random_state : int, Generator or None
+        The seed of the orders.
+    n_jobs : int or None
+        Threads for labelling; they never change a bit.
+    verbose : int
+        1 prints a line an epoch.
+    callback : callable or None
+        `callback(model, record)` after every epoch; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_labels, n_features)
+        θ, or θ̄; a CSR when observed.
+    transitions_ : array of shape (n_labels, n_labels)
+        A(from, to).
+    second_order_ : array of shape (n_labels, n_labels, n_labels) or None
+        What order 2 adds to A(last, to): (last but one, last, to).
+    classes_ : array of shape (n_labels,)
+    attributes_ : list of str or None
+        The names of the columns.
+    history_ : list of dict
+        Of every epoch: updates (sequences that took a step), wrong (labels, each predicted before the step), loss (the
+        mean over the sequences of what their steps saw), seconds.
+    converged_ : bool
+        Whether `tol` or the callback ended the fit, or all epochs were wanted.
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from fastlin.sequence import StructuredPerceptron
+    >>> X = [["the", "dog", "barks"], ["a", "dog", "ran"], ["the", "cat", "ran"]]
+    >>> model = StructuredPerceptron(max_iter=5, random_state=0).fit(X, [["D", "N", "V"]] * 3)
+    >>> model.predict([["a", "cat", "barks"], ["the", "zebra"]])
+    [['D', 'N', 'V'], ['D', 'N']]
+    >>> model.partial_fit([["yes"]], [["I"]]).classes_.tolist()
+    ['D', 'I', 'N', 'V']
+    """
+
+    history_: list[dict[str, Any]]
+    converged_: bool
+    n_iter_: int
+    _state: Averaged | None  # None: weights that do not learn
+    _made: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None
+    _generator: np.random.Generator
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        loss: str = "perceptron",
+        average: bool = True,
+        max_iter: int = 10,
+        tol: float | None = None,
+        C: float = 1.0,
+        n_best: int = 5,
+        beam_width: int | None = None,
+        weights: str = "dense",
+        cutoff: int = 1,
+        features: Any = None,
+        constraints: Any = None,
+        shuffle: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.order = order
+        self.loss = loss
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.C = C
+        self.n_best = n_best
+        self.beam_width = beam_width
+        self.weights = weights
+        self.cutoff = cutoff
+        self.features = features
+        self.constraints = constraints
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Learning
+
+    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            A sequence is a list of tokens: strings, lists of strings or dicts.
+        y : list of lists of labels, or with a CSR one array
+        lengths : array of shape (n_sequences,), optional
+            How many tokens each sequence has; with a CSR.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = copy.copy(self)
+        model._check_parameters()
+        tokens, codes = model._learn(X, y, lengths)
+        state, lesson = model._begin(tokens, codes)
+        model._install(state, validation.as_generator(self.random_state))
+        history, converged = model._epochs(lesson, int(self.max_iter), self.tol)
+        self._become(model._record(history, converged))
+        if not converged:
+            text = f"The fit did not converge in {self.max_iter} epochs to tol={self.tol}: raise max_iter or tol."
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, lengths: Any = None) -> Self:
+        """Learn one epoch of these sequences on top of what is known.
+
+        New features and labels may come in any call. Without `shuffle`, and if all labels are known from the start, the
+        model does not depend on how the sequences are cut.
+
+        Parameters
+        ----------
+        X, y, lengths
+            As for `fit`; a matrix has the columns of the first.
+        classes : array, optional
+            Labels that may come later. Not needed.
+
+        Returns
+        -------
+        self
+            Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
+            refused before the first.
+        """
+        model, first = copy.copy(self), not self.__sklearn_is_fitted__()
+        model._check_parameters()
+        if self.weights != "dense":
+            raise ValueError("partial_fit needs weights='dense': which pairs are observed is known when all data are")
+        own = None if classes is None else Labels(classes)
+        if not first:
+            model._check_goes_on()
+        X, width = listed(X), 0 if first else self.n_features_in_
+        if first:
+            tokens, codes = model._learn(X, y, lengths)
+            seen = known = model.classes_
+        elif (shape := shape_of(X, lengths)) is not None and not shape.n_tokens:
+            return self
+        else:
+            labels = Labels()
+            codes = labels.learn(y, as_tokens(X, lengths, self._attributes, learn=False) if shape is None else shape)
+            seen, known = labels.classes_, union(self.classes_, labels.classes_)
+        known = known if own is None else union(known, own.classes_)
+        Constraints.resolve(self.constraints, known)
+        if not first:
+            tokens = model._more(X, lengths)
+        codes = places(known, seen)[codes]
+        try:
+            if first:
+                model.classes_ = known
+                state, lesson = model._begin(tokens, codes)
+                model._install(state, validation.as_generator(self.random_state))
+            else:
+                assert model._state is not None, "what goes on has a state"
+                K = len(known)
+                state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), K)
+                lesson = _lesson(tokens, codes)
+        except BaseException:
+            if not first and self._attributes is not None:
+                self._attributes.forget(width)
+            raise
+        model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
+        model._install(state, model._generator)
+        try:
+            history, _ = model._epochs(lesson, 1, None)
+        except BaseException as error:
+            if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
+                self._become(model._record([], converged=False))
+            raise
+        return self._become(model._record(history, converged=True))
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        one_of("order", self.order, (1, 2))
+        one_of("loss", self.loss, LOSSES)
+        one_of("weights", self.weights, WEIGHTS)
+        one_of("average", self.average, (True, False))
+        one_of("shuffle", self.shuffle, (True, False))
+        real_number("C", self.C, above=0)
+        for name in ("max_iter", "n_best", "cutoff"):
+            whole_number(name, getattr(self, name), 1)
+        if self.tol is not None:
+            real_number("tol", self.tol, at_least=0)
+        if self.beam_width is not None:
+            whole_number("beam_width", self.beam_width, 1)
+            if self.loss == "mira":
+                raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
+        validation.as_jobs(self.n_jobs)
+        validation.as_verbose(self.verbose)
+        validation.as_callback(self.callback)
+
+    def _begin(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[Averaged, Lesson]:
+        """Weights that know nothing yet, and what they are to learn."""
+        K, V = len(self.classes_), tokens.rows.n_columns
+        if self.weights == "dense":
+            return Averaged.dense(V, K, int(self.order), bool(self.average)), _lesson(tokens, codes)
+        cutoff = int(self.cutoff)
+        design, layout = lay_out(tokens, codes, K, True, np.full(V, cutoff, np.int64))
+        links = Links.observed(codes, tokens.starts, K, int(self.order), cutoff)
+        lesson = Lesson(design.indptr, design.indices, design.values, tokens.starts, codes, design.largest)
+        return Averaged.observed(layout, links, design.features, bool(self.average)), lesson
+
+    def _check_goes_on(self) -> None:
+        """Whether what was learnt under the present parameters can learn on."""
+        if self._state is None or self._state.layout is not None:
+            raise ValueError("only what was learnt with weights='dense', and saved whole, learns on: fit it anew")
+        if (self._state.order, self._state.averages) != (self.order, bool(self.average)):
+            raise ValueError("order and average are those of the first call: fit it anew")
+
+    def _more(self, X: Any, lengths: Any) -> Tokens:
+        """Further tokens to learn from, whose features may be new."""
+        if self.features_ is not None and not is_matrix(X):
+            return self._templated(X, lengths, learn=True)
+        return as_tokens(X, lengths, self._attributes, learn=True, n_columns=self.n_features_in_)
+
+    def _epochs(self, lesson: Lesson, most: int, tol: float | None) -> tuple[list[dict[str, Any]], bool]:
+        """Run epochs; what they were like, and whether they came to an end."""
+        assert self._state is not None, "what learns has a state"
+        clock, machine, started = self._state.clock, self._state.machine(self._rule()), time.perf_counter()
+        report, history = reporter(self, lambda: self), []
+        for epoch in range(1, most + 1):
+            for name in ("updates", "wrong", "loss"):
+                clock[name] = 0
+            n = len(lesson)
+            self._made = None
+            lesson.teach(machine, self._generator.permutation(n) if self.shuffle else np.arange(n), _beyond)
+            record = {
+                "epoch": epoch,
+                "updates": int(clock["updates"][0]),
+                "wrong": int(clock["wrong"][0]),
+                "loss": float(clock["loss"][0]) / n,
+                "seconds": time.perf_counter() - started,
+            }
+            history.append(record)
+            ended = report is not None and report(record)
+            if ended or (tol is not None and record["updates"] <= tol * n):
+                return history, True
+        return history, tol is None
+
+    def _rule(self) -> dict[str, Any]:
+        """The fields of `engine/structured.pyx`'s Rule."""
+        width = 0 if self.beam_width is None or self.beam_width >= len(self.classes_) ** self.order else self.beam_width
+        n_best = self.n_best if self.loss == "mira" else 1
+        return {"loss": LOSSES.index(self.loss), "n_best": n_best, "beam_width": width, "C": float(self.C)}
+
+    def _install(self, state: Averaged, generator: np.random.Generator) -> Self:
+        self._state, self._generator, self._made = state, generator, None
+        return self
+
+    def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
+        self.history_, self.n_iter_, self.converged_ = history, len(history), converged
+        return self
+
+    # What was learnt
+
+    def _weights(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
+        """Weights of features [V, K], of transitions, and what order 2 adds."""
+        self._check_fitted()
+        if self._made is None:
+            assert self._state is not None, "what does not learn has been made"
+            self._made = self._state.current(self.n_features_in_)
+        return self._made
+
+    @property
+    def coef_(self) -> Any:
+        """θ, or θ̄."""
+        weights = self._weights()[0]
+        return weights.T.tocsr() if sp.issparse(weights) else weights.T
+
+    @property
+    def transitions_(self) -> NDArray[np.float64]:
+        """A(from, to)."""
+        return self._weights()[1]
+
+    @property
+    def second_order_(self) -> NDArray[np.float64] | None:
+        """What order 2 adds to A(last, to)."""
+        return self._weights()[2]
+
+    def _chain(self) -> Chain:
+        return chain_of(*self._weights()[1:])
+
+    def _potential(self) -> Any:
+        weights = self._weights()[0]
+        score = sparse_scores if sp.issparse(weights) else dense_scores
+        return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return state | {"_made": None} if state.get("_state") is not None else state
+
+
+def _lesson(tokens: Tokens, codes: NDArray[np.int32]) -> Lesson:
+    """Tokens whose features are numbered by their columns."""
+    rows = tokens.rows
+    return Lesson(rows.indptr, rows.indices, rows.values, tokens.starts, codes, rows.largest)
+
+
+def _beyond(sequence: int) -> str:
+    return f"the step of sequence {sequence} would overflow the weights: scale the features"
