@@ -58,6 +58,11 @@ class Edges:
     def n_weights(self) -> int:
         return len(self.labels)
 
+    @property
+    def largest(self) -> float:
+        """max |x|."""
+        return self._whole.largest
+
     def squares(self) -> Floats:
         """Σ x² of every column."""
         design = self._whole

@@ -21,7 +21,7 @@ from fastlin import run
 from fastlin.engine import memory, pairs, passes, tagger, vectors
 from fastlin.optim.design import Design
 from fastlin.optim.pieces import Pieces
-from fastlin.optim.problem import Prior
+from fastlin.optim.problem import EASY, Prior
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.edges import Edges, Segment
 from fastlin.sequence.tokens import Tokens
@@ -99,8 +99,6 @@ def chain_of(two: Floats, three: Floats | None) -> Chain:
 class Problem:
     """f of a CRF."""
 
-    inner_type: Any = np.float32
-
     def __init__(
         self, design: Design, hybrid: Hybrid, links: Links, edges: Edges | None, tokens: Tokens,
         codes: NDArray[np.int32], c1: float, c2: float, workers: run.Workers,
@@ -126,6 +124,12 @@ class Problem:
     def split(self, theta: Floats) -> list[Floats]:
         """θ as weights of features, of transitions, of edges."""
         return [theta[start:stop] for start, stop in pairwise(self.bounds)]
+
+    @property
+    def inner_type(self) -> Any:
+        """The type of the vectors that only shape a step."""
+        largest = self.design.largest if self.edges is None else max(self.design.largest, self.edges.largest)
+        return np.float32 if 1 / EASY < largest < EASY and 2 * self.c2 < EASY else np.float64
 
     def distance(self, theta: Floats, steepest: Floats) -> float:
         """‖∂f‖ / max(1, ‖θ‖)."""
