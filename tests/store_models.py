@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline, make_union
 
 import fastlin
 from fastlin import select
-from fastlin.sequence import CRF, MEMM
+from fastlin.sequence import CRF, MEMM, StructuredPerceptron
 from fastlin.store import layout
 
 rng = np.random.default_rng(0)
@@ -86,6 +86,9 @@ TAGGERS = [
     CRF(order=2, weights="dense"),
     MEMM(edges="all", tag_dictionary="w:"),
     MEMM(order=2, tag_dictionary={"dog": "N"}),
+    StructuredPerceptron(random_state=0),
+    StructuredPerceptron(order=2, loss="mira", random_state=0),
+    StructuredPerceptron(weights="observed", random_state=0),
 ]
 
 VECTORISERS = {

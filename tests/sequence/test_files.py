@@ -5,7 +5,7 @@ import pytest
 
 import fastlin
 from fastlin import store
-from fastlin.sequence import CRF, MEMM
+from fastlin.sequence import CRF, MEMM, StructuredPerceptron
 from sequence_support import items, problem, stacked
 
 X, Y = problem(30, longest=6)
@@ -21,6 +21,9 @@ MODELS = {
     "MEMM, edges": MEMM(edges=["f1", "f2"], decoder="greedy"),
     "MEMM, dictionary": MEMM(tag_dictionary=["f0", "f3"], dtype="float32"),
     "MEMM, given dictionary": MEMM(tag_dictionary={"f0": ["ADJ"], "never": {"NOUN"}}),
+    "perceptron": StructuredPerceptron(random_state=0),
+    "perceptron, order 2": StructuredPerceptron(order=2, loss="pa", C=0.01, average=False, random_state=0),
+    "perceptron, observed": StructuredPerceptron(weights="observed", random_state=0),
 }
 every = pytest.mark.parametrize("name", MODELS)
 NUMBERS = [name for name in MODELS if "edges" not in name and "dictionary" not in name]  # that need no names

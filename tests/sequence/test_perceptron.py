@@ -348,7 +348,7 @@ def test_history_verbose_and_callback(capsys):
     assert capsys.readouterr().out.count("StructuredPerceptron  epoch ") == 3
     assert model.n_iter_ == 3
     assert model.converged_
-    assert list(model.history_[0]) == ["epoch", "updates", "wrong", "loss", "seconds"]
+    assert list(model.history_[0]) == ["epoch", "updates", "wrong", "loss", "objective", "seconds"]
     np.testing.assert_array_equal(seen[-1][1], model.coef_)
     assert (seen[0][1] != model.coef_).any()
     for number, coef in seen:

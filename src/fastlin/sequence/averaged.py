@@ -131,6 +131,56 @@ class Averaged:
         return sp.csr_array((weights, (rows, self.layout.labels)), (n_features, self.n_labels)), two, of_triples
 
 
+@dataclass(frozen=True)
+class Asleep:
+    """Weights for all features and labels, and their sums, as they lie in a file."""
+
+    learning: dict[str, Any]
+
+    @classmethod
+    def of(cls, state: Averaged, n_features: int) -> "Asleep":
+        """What is to be written of weights that learn."""
+        t, reach = int(state.clock["t"][0]), float(state.clock["reach"][0])
+        learning: dict[str, Any] = {"t": t, "reach": reach}
+        for prefix, tables in (("", state.weights), ("sum_", state.sums)):
+            if len(tables.two):
+                learning |= {f"{prefix}table": tables.table[:n_features], f"{prefix}two": tables.two}
+                learning |= {f"{prefix}three": tables.three} if state.order == 2 else {}
+        return cls(learning)
+
+    @classmethod
+    def proved(cls, learning: Any, n_features: int, n_labels: int, order: int) -> "Asleep":
+        """The same from a file: ValueError, KeyError, where it does not fit."""
+        K, shapes = n_labels, {"table": (n_features, n_labels), "two": (n_labels, n_labels)}
+        shapes |= {"three": (K, K, K)} if order == 2 else {}  # type: ignore[dict-item]
+        prefixes = ["", "sum_"] if "sum_table" in learning else [""]
+        if set(learning) != {"t", "reach", *(prefix + name for prefix in prefixes for name in shapes)}:
+            raise ValueError("nothing that learns on")
+        for prefix in prefixes:
+            for name, shape in shapes.items():
+                array = learning[prefix + name]
+                if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+                    raise ValueError(f"{prefix}{name} that do not fit the weights")
+        t, reach = learning["t"], learning["reach"]
+        if type(t) is not int or type(reach) is not float or not (0 <= t < 1 << 62 and 0 <= reach < np.inf):
+            raise ValueError("a clock that stands")
+        return cls(learning)
+
+    def wake(self) -> Averaged:
+        """Weights that learn, in memory of their own."""
+        learning, average = self.learning, "sum_table" in self.learning
+        (n, K), order = learning["table"].shape, 2 if "three" in learning else 1
+        state = Averaged.dense(n, K, order, average)
+        for prefix, tables in (("", state.weights), ("sum_", state.sums)):
+            for name in ("table", "two", "three"):
+                if prefix + name in learning:
+                    if not np.isfinite(learning[prefix + name]).all():
+                        raise ValueError("the model's file holds weights that are no numbers")
+                    getattr(tables, name)[:] = learning[prefix + name]
+        state.clock["t"], state.clock["reach"] = learning["t"], learning["reach"]
+        return state
+
+
 def _marked(shape: tuple[int, ...], places: NDArray[np.int64]) -> Bytes:
     marks = np.zeros(shape, np.uint8)
     marks.reshape(-1)[places] = 1

@@ -6,8 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fastlin import validation
 from fastlin.linear.counts import Counts
 from fastlin.linear.files import give_report, packed_counts, proved_counts, take_report
+from fastlin.sequence.averaged import Asleep
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf import CRF
 from fastlin.sequence.dictionary import TagDictionary
@@ -15,6 +17,7 @@ from fastlin.sequence.emissions import NOTHING
 from fastlin.sequence.hmm import HMM
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.memm import MEMM
+from fastlin.sequence.perceptron import StructuredPerceptron
 from fastlin.sequence.tokens import Attributes
 from fastlin.sequence.transitions import Transitions
 from fastlin.store.exports import proved_labels
@@ -142,6 +145,40 @@ def _give_hmm(model: HMM, state: State, verify: bool) -> None:
     model._installed(Counts(features, labels, NOTHING), Transitions(*tables))
 
 
+# Online learners
+
+
+def _take_perceptron(model: StructuredPerceptron, packing: Packing) -> State:
+    weights, two, three = model._weights()
+    state = take_shared(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
+    state |= {"transitions": two} | ({} if three is None else {"second_order": three})
+    if not packing.serving and (learning := model._to_learn_on()) is not None:
+        state |= {"learning": learning, "random": model._generator}
+    return state
+
+
+def _give_perceptron(model: StructuredPerceptron, state: State, verify: bool) -> None:
+    """Weights to predict with; the numbers that learning needs are looked at when learning goes on."""
+    weights = unpack(state.pop("coef"), verify)
+    weights = weights.T.tocsr() if sp.issparse(weights) else weights
+    if weights.dtype not in LIMITS or weights.ndim != 2:
+        raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
+    give_shared(model, state, weights.shape[0])
+    K, second = len(model.classes_), "second_order" in state
+    if weights.shape[1] != K or model.order != (2 if second else 1):
+        raise ValueError("weights of other labels, or of another order")
+    two = proved_table(state, "transitions", (K, K))
+    model._made = weights, two, proved_table(state, "second_order", (K, K, K)) if second else None
+    learning = state.pop("learning", None)
+    generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
+    if not isinstance(generator, np.random.Generator):
+        raise ValueError("no generator")
+    only(state)
+    model._state, model._asleep, model._generator = None, None, generator
+    if learning is not None:
+        model._asleep = Asleep.proved(learning, weights.shape[0], K, 2 if second else 1)
+
+
 # Conditional random fields
 
 
@@ -167,4 +204,5 @@ KEEPERS = {
     "fastlin.sequence.CRF": Keeper(_take_crf, _give_crf),
     "fastlin.sequence.HMM": Keeper(_take_hmm, _give_hmm),
     "fastlin.sequence.MEMM": Keeper(_take_memm, _give_memm),
+    "fastlin.sequence.StructuredPerceptron": Keeper(_take_perceptron, _give_perceptron),
 }

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
-from fastlin.sequence.averaged import Averaged, Lesson
+from fastlin.sequence.averaged import Asleep, Averaged, Lesson
 from fastlin.sequence.base import Potentials, SequenceModel, dense_scores, sparse_scores
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.constraints import Constraints
@@ -99,7 +99,9 @@ class StructuredPerceptron(SequenceModel):
         The names of the columns.
     history_ : list of dict
         Of every epoch: updates (sequences that took a step), wrong (labels, each predicted before the step), loss (the
-        mean over the sequences of what their steps saw), seconds.
+        mean over the sequences of what their steps saw), objective (the sum), seconds.
+    objective_ : float
+        The last record's objective.
     converged_ : bool
         Whether `tol` or the callback ended the fit, or all epochs were wanted.
     n_iter_ : int
@@ -117,9 +119,11 @@ class StructuredPerceptron(SequenceModel):
     """
 
     history_: list[dict[str, Any]]
+    objective_: float
     converged_: bool
     n_iter_: int
-    _state: Averaged | None  # None: weights that do not learn
+    _state: Averaged | None  # None: weights that do not learn, or
+    _asleep: Asleep | None  # will when they are asked to
     _made: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None
     _generator: np.random.Generator
 
@@ -290,6 +294,8 @@ class StructuredPerceptron(SequenceModel):
 
     def _check_goes_on(self) -> None:
         """Whether what was learnt under the present parameters can learn on."""
+        if self._asleep is not None:
+            self._state, self._asleep = self._asleep.wake(), None
         if self._state is None or self._state.layout is not None:
             raise ValueError("only what was learnt with weights='dense', and saved whole, learns on: fit it anew")
         if (self._state.order, self._state.averages) != (self.order, bool(self.average)):
@@ -317,6 +323,7 @@ class StructuredPerceptron(SequenceModel):
                 "updates": int(clock["updates"][0]),
                 "wrong": int(clock["wrong"][0]),
                 "loss": float(clock["loss"][0]) / n,
+                "objective": float(clock["loss"][0]),
                 "seconds": time.perf_counter() - started,
             }
             history.append(record)
@@ -332,11 +339,19 @@ class StructuredPerceptron(SequenceModel):
         return {"loss": LOSSES.index(self.loss), "n_best": n_best, "beam_width": width, "C": float(self.C)}
 
     def _install(self, state: Averaged, generator: np.random.Generator) -> Self:
-        self._state, self._generator, self._made = state, generator, None
+        self._state, self._asleep, self._generator, self._made = state, None, generator, None
         return self
+
+    def _to_learn_on(self) -> dict[str, Any] | None:
+        """What a file needs so that the model learns on."""
+        asleep = self._asleep
+        if self._state is not None and self._state.layout is None:
+            asleep = Asleep.of(self._state, self.n_features_in_)
+        return None if asleep is None else asleep.learning
 
     def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
         self.history_, self.n_iter_, self.converged_ = history, len(history), converged
+        self.objective_ = history[-1]["objective"] if history else np.nan
         return self
 
     # What was learnt
@@ -370,6 +385,8 @@ class StructuredPerceptron(SequenceModel):
 
     def _potential(self) -> Any:
         weights = self._weights()[0]
+        if not sp.issparse(weights):
+            weights = np.require(weights, validation.as_real(weights), ["C", "A"])
         score = sparse_scores if sp.issparse(weights) else dense_scores
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
 

@@ -43,7 +43,7 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "fastlin.text.templates": ("Templates",),
     },
     "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
-    "fastlin.sequence.files": {"fastlin.sequence": ("CRF", "HMM", "MEMM")},
+    "fastlin.sequence.files": {"fastlin.sequence": ("CRF", "HMM", "MEMM", "StructuredPerceptron")},
     "fastlin.store.peers": {
         "sklearn.decomposition": ("TruncatedSVD",),
         "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
