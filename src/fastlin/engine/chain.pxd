@@ -10,9 +10,12 @@ Sums over paths run in the linear domain (Rabiner 1989, with every token's numbe
 
     α_t(j) = e_t(j) Σ_c α_{t−1}(c) M(c, j) / z_t,    β_{t−1}(c) = Σ_j M(c, j) e_t(j) β_t(j) / z_t,    p_t = α_t β_t
 
-A number that underflows is below 1e-307, and the share of all paths that is lost with it is at most that times β_t(c)
-if it was an α_t(c), times β_t(j) / z_t if it was an M(c, j) or an e_t(j). So no β / z may exceed `FAR`, or the chain is
-done anew with logarithms. The loops skip a state only where the scores forbid it, for its β has to be looked at.
+with z_t = Σ_c α_{t−1}(c): the sum of a token is known long before the next token's division by it, where the usual
+Σ_c α_t(c) = 1 would have each token wait for its own sum.
+
+A number that underflows is below 1e-307, and the share of all paths that is lost with it is at most that times β_t,
+since Σ_c α_{t−1}(c) / z_t = 1. So no β / z may exceed `FAR`, or the chain is done anew with logarithms. The loops skip a
+state only where the scores forbid it, for its β has to be looked at.
 """
 
 from libc.math cimport INFINITY, exp, log1p
@@ -20,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from fastlin.engine.mathx cimport exponential, logarithm
+from fastlin.engine.mathx cimport add_up, exponential, logarithm
 
 cdef extern from "chain.h" nogil:
     const double FAR "FASTLIN_FAR"
@@ -246,20 +249,18 @@ cdef inline bint forward(const Chain* chain, Room* room, Py_ssize_t T) noexcept 
     memset(alpha, 0, size * sizeof(double))
     for j in range(P):
         alpha[(chain.rows - 1) * P + j] = e[j]
-    for t in range(T):
-        if t > 0:
-            advance(chain, room, t)
-            alpha += size
-            e += P
-            for h in range(chain.rows):
-                for j in range(P):
-                    alpha[h * P + j] *= e[j]
+    room.z[0] = 1
+    for t in range(1, T):
         room.z[t] = total(alpha, size)
         if not 1 / FAR < room.z[t] < FAR:
             return False
         scale = 1 / room.z[t]
-        for j in range(size):
-            alpha[j] *= scale
+        advance(chain, room, t)
+        alpha += size
+        e += P
+        for h in range(chain.rows):
+            for j in range(P):
+                alpha[h * P + j] *= e[j] * scale
     return True
 
 
@@ -505,8 +506,8 @@ cdef inline double infer(const Chain* chain, Room* room, Py_ssize_t T, const dou
                 for j in range(K):
                     counts[i * P + j] += on_edges[(t * K + i) * K + j]
     for t in range(T + 1):
-        log_z += logarithm(room.z[t])
-    return log_z + last
+        room.z[t] = logarithm(room.z[t])
+    return log_z + last + add_up(room.z, T + 1)
 
 
 # --- the best path ---------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
                 if not -INFINITY < log_z < INFINITY:
                     loss = -INFINITY
                     break
-                loss += log_z - own
+                loss += max(log_z - own, 0.0)        # p is at most 1, whatever rounding says
                 for t in range(T):
                     for k in range(K):
                         R[offset + t, k] = room.p[t * P + k]
