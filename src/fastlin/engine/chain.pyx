@@ -9,11 +9,11 @@ from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from fastlin.engine.chain cimport (
-    LANES, Chain, Room, chain_of, close_room, infer, longest, open_room, reach, reserve, value_of, viterbi
-)
+from fastlin.engine.chain cimport LANES, Chain, Room, chain_of, close_room, longest, open_room, reserve, value_of
 from fastlin.engine.maxplus cimport ascend, descend
 from fastlin.engine.nbest cimport Partials, n_best
+from fastlin.engine.paths cimport reach, viterbi
+from fastlin.engine.sums cimport infer
 
 WIDTH = LANES
 

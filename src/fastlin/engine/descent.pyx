@@ -17,10 +17,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from fastlin.engine.chain cimport Chain, Room, close_room, infer, open_room, reserve, value_of
+from fastlin.engine.chain cimport Chain, Room, close_room, open_room, reserve, value_of
 from fastlin.engine.csr cimport number
 from fastlin.engine.hybrid cimport Hybrid, score
 from fastlin.engine.mathx cimport exponential
+from fastlin.engine.sums cimport infer
 
 cdef struct Rule:
     bint adagrad

@@ -12,9 +12,10 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from fastlin.engine.chain cimport Chain, Room, chain_of, close_room, infer, longest, open_room, reserve, value_of
+from fastlin.engine.chain cimport Chain, Room, chain_of, close_room, longest, open_room, reserve, value_of
 from fastlin.engine.csr cimport number
 from fastlin.engine.hybrid cimport Hybrid, hybrid_of, score
+from fastlin.engine.sums cimport infer
 
 
 def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
