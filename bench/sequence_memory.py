@@ -33,7 +33,7 @@ C2 = 1.0
 def ours(what: str, part: Part) -> object:
     if what == "crf":
         return CRF(c2=C2, tol=0, max_iter=ITERATIONS[what]).fit(part.X, part.y)
-    return StructuredPerceptron(max_iter=ITERATIONS[what], random_state=0).fit(part.X, part.y)
+    return StructuredPerceptron(max_iter=ITERATIONS[what], weights="observed", random_state=0).fit(part.X, part.y)
 
 
 def theirs(what: str, part: Part) -> object:
