@@ -106,6 +106,7 @@ cdef struct Batch:           # what the kernel works on; the sequences of a mini
     int64_t* settled         # steps
     double* counts           # of pairs and triples of labels: expected less observed
     double* residuals        # [tokens, P]
+    int64_t stride           # of the values; 0: ones for one sequence stand for all
 
 
 cdef inline int64_t place_of(const Batch* these, const Hybrid* weights, int64_t j, int64_t q) noexcept nogil:
@@ -164,7 +165,8 @@ cdef inline double residuals_of(const Batch* these, const Hybrid* weights, const
         T = these.sequences[these.order[n] + 1] - s
         if T == 0:
             continue
-        score(weights, these.indptr + s, these.features + these.indptr[s], values + these.indptr[s], T, P, room.S)
+        score(weights, these.indptr + s, these.features + these.indptr[s], values + these.indptr[s] * these.stride,
+              T, P, room.S)
         if scale != 1:
             for k in range(T * P):
                 room.S[k] *= scale
@@ -189,7 +191,7 @@ cdef inline void scatter(const Batch* these, const Hybrid* weights, const number
     for n in range(these.n):
         for token in range(these.sequences[these.order[n]], these.sequences[these.order[n] + 1]):
             for p in range(these.indptr[token], these.indptr[token + 1]):
-                j, x = these.features[p], factor * values[p]
+                j, x = these.features[p], factor * values[p * these.stride]
                 for q in range(these.starts[j], these.starts[j + 1]):
                     target[place_of(these, weights, j, q)] += x * r[these.labels[q]]
             r += P
@@ -229,6 +231,7 @@ def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             double[::1] sums, int64_t[::1] settled, int64_t t, bint adagrad, double eta0, double l1, double l2):
     """Take a step for each `batch` of the sequences in `order`; t steps have been taken before.
 
+    Where there are fewer `values` than `indices`, all are ones, and there are as many as the longest sequence needs.
     `linked` has a one for every pair and triple of labels that has a weight, else zero. `squares`, `sums` (zeros) and
     `settled`, the step up to which a feature is settled, are Adagrad's. Returns Σ −log p(y | x), each before its step,
     −∞ where scores have left the numbers.
@@ -251,6 +254,7 @@ def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
     these.indptr, these.sequences, these.y, these.starts = &indptr[0], &sequences[0], &y[0], &starts[0]
     these.w, these.links, these.n_links = &w[0], &w[w.shape[0] - n_links], n_links
     these.settled = &settled[0] if settled.shape[0] else NULL
+    these.stride = values.shape[0] == indices.shape[0]
     if labels.shape[0]:
         these.labels, these.features = &labels[0], &indices[0]
         weights.labels, weights.theta = these.labels + starts[D], &w[D * K]

@@ -84,8 +84,15 @@ class Design:
         for piece in _pieces(rows.nnz):
             layout.renumber(given[piece], rank, indices[piece])
         column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
-        columns = _transpose(rows.indptr, indices, values, column_indptr)
-        return cls(features, len(rows), rows.indptr, indices, values, column_indptr, *columns)
+        column_rows, column_values = _transpose(rows.indptr, indices, values, column_indptr)
+        if len(values) and values[0] == 1 and (values == 1).all():
+            column_values = values
+        return cls(features, len(rows), rows.indptr, indices, values, column_indptr, column_rows, column_values)
+
+    def in_order(self) -> "Design":
+        """The same with the features of every row in ascending order."""
+        indices, values = _transpose(self.column_indptr, self.column_rows, self.column_values, self.indptr)
+        return replace(self, indices=indices, values=self.values if self.values is self.column_values else values)
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:

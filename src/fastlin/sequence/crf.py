@@ -186,6 +186,7 @@ class CRF(SequenceModel):
         tokens, codes = model._learn(X, y, lengths)
         with run.Workers(self.n_jobs) as workers:
             problem = model._problem(tokens, codes, workers)
+            del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
             report = reporter(model, lambda: model._install(problem, theta))
             progress = Progress(self.tol, self.max_iter, 1.0, report)

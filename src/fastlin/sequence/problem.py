@@ -10,7 +10,7 @@ so that each weight has one writer, and the bits do not depend on the number of 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +28,7 @@ from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import Hybrid
 
 Floats = NDArray[np.float64]
+Cuts = list[tuple[int, int]]
 NO_EDGES = np.empty((0, 0, 0))
 
 
@@ -118,6 +119,13 @@ class Problem:
             for low, high in run.cuts(design.column_indptr[first : last + 1] - design.column_indptr[first], width)
         ]
         self.segments = [Segment(0, len(tokens), None)] if edges is None else edges.segments
+        self.row_cuts = [self._row_cuts(segment) for segment in self.segments]
+        if tokens.binary:  # ones for the longest piece of work stand for all values
+            rows = [self.starts[list(cut)] for cuts in self.row_cuts for cut in cuts]
+            pieces = [(design.indptr, cut) for cut in rows] + [(design.column_indptr, cut) for cut in self.column_cuts]
+            most = max((int(indptr[stop] - indptr[start]) for indptr, (start, stop) in pieces), default=0)
+            ones = np.ones(most, np.float32)
+            self.design = replace(design, values=ones, column_values=ones)
         self.expected = np.zeros(links.n_weights)  # transitions, at the last θ
         self.passes = 0
 
@@ -152,7 +160,7 @@ class Problem:
             some *= 1 - some
 
         self.workers.map(variances, run.cuts(design.indptr + np.arange(design.n_rows + 1), self.hybrid.n_labels))
-        self._gather(of_features, values if (values[:1] == 1).all() and (values == 1).all() else np.square(values))
+        self._gather(of_features, np.square(values))
         of_links[:] = self.expected * (1 - self.expected / max(1.0, n_pairs))
         if self.edges is not None:
             likely = float(self.hybrid.n_labels) ** -2
@@ -168,9 +176,9 @@ class Problem:
         chain = chain_of(*self.links.tables(of_links))
         table, few = self.hybrid.table(of_features), of_features[len(self.hybrid.places) :]
         loss, counts = 0.0, np.zeros(chain.transitions.shape)
-        for segment in self.segments:
+        for segment, cuts in zip(self.segments, self.row_cuts, strict=True):
             scores = NO_EDGES if self.edges is None else self.edges.scores(segment, of_edges, self.workers)
-            for part, found in self._forward(segment, chain, table, few, scores):
+            for part, found in self._forward(segment, cuts, chain, table, few, scores):
                 loss += part
                 counts += found
             if self.edges is not None:
@@ -186,7 +194,7 @@ class Problem:
         return self.c2 * vectors.dot(theta, theta)
 
     def _forward(
-        self, segment: Segment, chain: Chain, table: Floats, few: Floats, edges: Floats
+        self, segment: Segment, cuts: Cuts, chain: Chain, table: Floats, few: Floats, edges: Floats
     ) -> Iterator[tuple[float, Floats]]:
         """The loss and the expected transitions of the sequences, whose residuals are left behind."""
         design, hybrid = self.design, self.hybrid
@@ -194,9 +202,9 @@ class Problem:
         starts, single, labels = hybrid.few
 
         def work(first: int, last: int) -> tuple[float, Floats]:
-            first, last = first + segment.first, last + segment.first
             tokens = slice(int(self.starts[first]), int(self.starts[last]))
             indptr, indices, values = design.rows(tokens.start, tokens.stop)
+            values = values if len(values) == len(indices) else design.values[: len(indices)]
             counts = np.zeros(chain.padded[1].shape)
             some = edges[tokens.start - first_token : tokens.stop - first_token]
             loss = tagger.evaluate(
@@ -205,10 +213,13 @@ class Problem:
             )  # fmt: skip
             return loss, chain.unpad(counts)
 
-        sequences = self.starts[segment.first : segment.last + 1]
-        width = hybrid.n_labels ** (chain.order + 1)
-        tokens_and_entries = width * sequences + hybrid.n_labels * design.indptr[sequences]
-        yield from self.workers.map(work, run.cuts(tokens_and_entries - tokens_and_entries[0], 1))
+        yield from self.workers.map(work, cuts)
+
+    def _row_cuts(self, segment: Segment) -> Cuts:
+        """Its sequences in pieces of bounded work."""
+        K, sequences = self.hybrid.n_labels, self.starts[segment.first : segment.last + 1]
+        work = K ** (self.links.order + 1) * sequences + K * self.design.indptr[sequences]
+        return [(segment.first + first, segment.first + last) for first, last in run.cuts(work - work[0], 1)]
 
     def _gather(self, gradient: Floats, values: NDArray[Any]) -> None:
         """Xᵀ R of the weights of features, with these values for the columns' own."""
@@ -217,6 +228,7 @@ class Problem:
 
         def work(low: int, high: int) -> None:
             indptr, rows, some = design.columns(low, high, values)
+            some = some if len(some) == len(rows) else values[: len(rows)]
             first, last = hybrid.starts[low], hybrid.starts[high]
             if low >= hybrid.n_tabled:
                 pairs.backward(

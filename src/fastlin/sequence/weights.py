@@ -4,7 +4,7 @@ A feature that was seen with many labels has a row of a dense table, [D, K], and
 labels only. On CoNLL-2000 seven features in a hundred are of the first kind, and three entries in four are theirs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fastlin.optim.design import Design
 from fastlin.optim.layouts import observed_pairs
 from fastlin.sequence.tokens import Tokens
+from fastlin.validation import Rows
 
 FEW = 2  # labels that a feature may have without a row of the table
 
@@ -53,22 +54,35 @@ def lay_out(
     tokens: Tokens, codes: NDArray[np.int32], n_labels: int, observed: bool, cutoff: NDArray[np.int64]
 ) -> tuple[Design, Hybrid]:
     """The features that have weights: pairs seen in at least `cutoff[j]` tokens, or with every label."""
-    design = Design.of(tokens.rows)
-    if not observed:
-        kept = np.flatnonzero(np.diff(design.column_indptr) >= cutoff[design.features])
-        design = design.restricted(kept)
-        n = len(kept)
-        labels = np.tile(np.arange(n_labels, dtype=np.int32), n)
-        starts = np.arange(n + 1, dtype=np.int64) * n_labels
-        return design, Hybrid(n_labels, n, n, starts, labels, np.arange(n * n_labels))
-    starts, labels = observed_pairs(design, codes, n_labels, cutoff[design.features])
+    features, starts, labels = _pairs_of(Design.of(tokens.rows), codes, n_labels, observed, cutoff)
     sizes = np.diff(starts)
-    kinds = [np.flatnonzero(chosen) for chosen in (sizes > FEW, (sizes > 1) & (sizes <= FEW), sizes == 1)]
+    few = FEW if observed else 0
+    kinds = [np.flatnonzero(chosen) for chosen in (sizes > few, (sizes > 1) & (sizes <= few), (sizes == 1) & (few > 0))]
     order, n_tabled = np.concatenate(kinds), len(kinds[0])
     ordered = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
-    sources = np.arange(ordered[-1]) + np.repeat(starts[order] - ordered[:-1], sizes[order])
-    labels = labels[sources]
-    of_table = int(ordered[n_tabled])
+    labels = labels[np.arange(ordered[-1]) + np.repeat(starts[order] - ordered[:-1], sizes[order])]
     rows = np.repeat(np.arange(n_tabled), sizes[order[:n_tabled]])
-    places = rows * n_labels + labels[:of_table]
-    return design.restricted(order), Hybrid(n_labels, n_tabled, n_tabled + len(kinds[1]), ordered, labels, places)
+    places = rows * n_labels + labels[: int(ordered[n_tabled])]
+    design = _design_of(tokens.rows, features[order])
+    return design, Hybrid(n_labels, n_tabled, n_tabled + len(kinds[1]), ordered, labels, places)
+
+
+def _pairs_of(
+    design: Design, codes: NDArray[np.int32], n_labels: int, observed: bool, cutoff: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Features, where the pairs of each begin, and the labels of these."""
+    features = design.features
+    if observed:
+        return features, *observed_pairs(design, codes, n_labels, cutoff[features])
+    kept = features[np.diff(design.column_indptr) >= cutoff[features]]
+    starts = np.arange(len(kept) + 1, dtype=np.int64) * n_labels
+    return kept, starts, np.tile(np.arange(n_labels, dtype=np.int32), len(kept))
+
+
+def _design_of(rows: Rows, features: NDArray[np.int64]) -> Design:
+    """Some of the features in this order, which is that of every row, too."""
+    columns = np.sort(features)
+    if np.array_equal(columns, np.flatnonzero(np.bincount(rows.indices[: rows.nnz], minlength=rows.n_columns))):
+        return Design.of(rows, features).in_order()
+    kept = Design.of(rows.columns(columns), np.searchsorted(columns, features)).in_order()
+    return replace(kept, features=features)
