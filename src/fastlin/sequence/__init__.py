@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastlin.sequence import metrics as metrics
-    from fastlin.sequence.crf import CRF as CRF
     from fastlin.sequence.conll import read_conll as read_conll
     from fastlin.sequence.conll import write_conll as write_conll
     from fastlin.sequence.constraints import AllBut as AllBut
     from fastlin.sequence.constraints import Constraints as Constraints
+    from fastlin.sequence.crf import CRF as CRF
     from fastlin.sequence.hmm import HMM as HMM
     from fastlin.sequence.memm import MEMM as MEMM
     from fastlin.sequence.perceptron import StructuredPerceptron as StructuredPerceptron
