@@ -21,7 +21,6 @@ from fastlin.optim.problem import Objective, Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.saved import Saved, State
 
-LENGTH = 10
 ACCURACY = 0.9  # Wolfe's second constant
 
 Vector = NDArray[Any]
@@ -30,12 +29,12 @@ Vector = NDArray[Any]
 class Memory:
     """The last steps s and changes of gradient y, and the gradient, scaled to z = M^½ θ, with their inner products."""
 
-    def __init__(self, scale: NDArray[np.float64], dtype: Any, pieces: Pieces) -> None:
-        self.scale, self.pieces = scale, pieces  # M^−½
-        self.rows = memory.zeros((2 * LENGTH + 3, len(scale)), dtype)  # s in row 2i, y in row 2i + 1, the gradient last
+    def __init__(self, scale: NDArray[np.float64], dtype: Any, pieces: Pieces, length: int) -> None:
+        self.scale, self.pieces, self.length = scale, pieces, length  # M^−½
+        self.rows = memory.zeros((2 * length + 3, len(scale)), dtype)  # s in row 2i, y in row 2i + 1, the gradient last
         self.products = np.zeros((len(self.rows), len(self.rows)))
         self.held: list[int] = []  # i, oldest first
-        self.free = list(range(LENGTH + 1))
+        self.free = list(range(length + 1))
 
     def state(self) -> State:
         names = ("scale", "rows", "products", "held", "free")
@@ -45,8 +44,8 @@ class Memory:
         """Become what `state` said."""
         for name in ("scale", "rows", "products"):
             saved.copy(name, getattr(self, name))
-        self.held, self.free = saved.wholes("held", LENGTH + 1), saved.wholes("free", LENGTH + 1)
-        if sorted(self.held + self.free) != list(range(LENGTH + 1)) or not self.free:
+        self.held, self.free = saved.wholes("held", self.length + 1), saved.wholes("free", self.length + 1)
+        if sorted(self.held + self.free) != list(range(self.length + 1)) or not self.free:
             saved.refuse("held")
 
     def add(self, theta: Vector, gradient: Vector, before: Vector, slopes: Vector) -> None:
@@ -119,7 +118,7 @@ def minimise(
     point = start(problem, theta, saved)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
-    pairs = Memory(1 / np.sqrt(diagonal), problem.inner_type, problem.pieces)
+    pairs = Memory(1 / np.sqrt(diagonal), problem.inner_type, problem.pieces, problem.pairs)
     if saved is not None:
         pairs.restore(saved)
     progress.keep("lbfgs", problem, lambda: point.state() | pairs.state())

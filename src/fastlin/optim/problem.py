@@ -40,6 +40,7 @@ class Objective(Protocol):
     size: int
     n_weights: int
     passes: int
+    pairs: int  # that L-BFGS remembers
 
     @property
     def inner_type(self) -> Any:
@@ -57,6 +58,8 @@ class Objective(Protocol):
 
 class Problem:
     """f, and the work of its passes."""
+
+    pairs = 10
 
 
     def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:

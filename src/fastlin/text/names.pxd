@@ -1,4 +1,4 @@
-"""A table from names, as bytes, to numbers: open addressing with linear probing, at most half full.
+"""A table from names, as bytes, to numbers: open addressing with linear probing, at most three quarters full.
 
 Names of up to 20 bytes lie in their slots, half a cache line each, so that finding one touches no other memory; longer
 ones lie one behind the other in an arena. The hash is MurmurHash3.
@@ -70,7 +70,7 @@ cdef inline bint insert(Table* table, const char* text, uint32_t n, uint32_t h, 
     cdef int64_t place, room
     cdef char* arena
     cdef Slot* slot
-    if not table.slots or 2 * table.used > table.mask:
+    if not table.slots or 4 * table.used > 3 * table.mask:
         if not widen(table):
             return False
     if n > IN_PLACE and table.filled + n > table.room:
