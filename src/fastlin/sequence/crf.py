@@ -96,7 +96,8 @@ class CRF(SequenceModel):
         The names of the columns.
     objective_ : float
     history_ : list of dict
-        Of every iteration: seconds, objective, gradient_norm (‖g‖ / max(1, ‖θ‖)).
+        Of every iteration: seconds, objective, gradient_norm (‖g‖ / max(1, ‖θ‖)); of every epoch of a stochastic
+        solver seconds, progressive_objective, of whose losses each is that before the step, and eta0.
     certificate_ : dict
         objective; gradient_norm; moment_gap, the largest |observed − expected| count.
     converged_ : bool

@@ -118,7 +118,7 @@ def minimise(
         progress.iterations += 1
         penalty = problem.c2 * float(theta @ theta) + problem.prior.l1 * float(np.abs(theta).sum())
         change, before = abs(before - loss) / max(1, n), loss
-        if progress.note(change, objective=loss + penalty, eta0=rate):
+        if progress.note(change, progressive_objective=loss + penalty, eta0=rate):
             return
 
 
