@@ -232,7 +232,7 @@ class CRF(SequenceModel):
             first = Progress(0, min(EPOCHS, self.max_iter), 1.0, progress.report)
             stochastic.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
             progress.follow(first)
-            if not first.history[-1]["objective"] < len(problem.codes) * np.log(problem.hybrid.n_labels):
+            if not first.history[-1]["progressive_objective"] < len(problem.codes) * np.log(problem.hybrid.n_labels):
                 theta[:] = 0  # which is better: features of very different sizes are not for SGD
         if not progress.finished:
             lbfgs.minimise(problem, theta, progress, generator)
