@@ -131,7 +131,9 @@ def minimise(
         direction = pairs.direction(point.steepest)
         if problem.prior.l1:
             orthant.align(problem, direction, point.steepest)
-        first = 1.0 if pairs.held or isinstance(problem, Problem) else 1 / np.sqrt(problem.pieces.dot(direction, direction))
+        first = 1.0
+        if not pairs.held and not isinstance(problem, Problem):  # trials are dear
+            first /= np.sqrt(problem.pieces.dot(direction, direction))
         if point.move(direction, first, ACCURACY):
             pairs.add(theta, point.gradient, before, slopes)
         elif pairs.held:

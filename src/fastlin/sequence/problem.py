@@ -1,6 +1,6 @@
 """The objective of a CRF (Lafferty, McCallum & Pereira 2001), and the work of its passes.
 
-    f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ    (an L1 term is the solver's business)
+    f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ     (c1 is the solver's business)
 
 θ has four parts: weights of (feature, label) pairs, of pairs of labels, for order 2 of triples of labels, and of edges,
 (feature, label before, label) triples. Observed ones only, or all.
@@ -101,6 +101,7 @@ class Problem:
     """f of a CRF."""
 
     pairs = 6  # ten take 24 evaluations, not 26, to 1e-4 of the optimum of CoNLL-2000, and a sixth more time for each
+
     def __init__(
         self, design: Design, hybrid: Hybrid, links: Links, edges: Edges | None, tokens: Tokens,
         codes: NDArray[np.int32], c1: float, c2: float, workers: run.Workers,
