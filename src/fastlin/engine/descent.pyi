@@ -1,11 +1,11 @@
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Starts = NDArray[np.int64]
-Labels = NDArray[np.int32]
+Floats: TypeAlias = NDArray[np.float64]
+Starts: TypeAlias = NDArray[np.int64]
+Labels: TypeAlias = NDArray[np.int32]
 
 def descend(
     indptr: Starts,
