@@ -61,7 +61,6 @@ class Problem:
 
     pairs = 10
 
-
     def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:
         self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers
         self.width = layout.width
