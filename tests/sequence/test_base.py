@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from fastlin import run
-from fastlin.sequence.base import SequenceModel, dense_scores
+from fastlin.sequence.base import Potentials, SequenceModel, dense_scores
 from fastlin.sequence.chain import Chain
 from fastlin.text.templates import Column, Templates
 from reference_chain import Paths
@@ -47,6 +47,9 @@ class Given(SequenceModel):
     def _edges(self, tokens, start, stop):
         K = len(self.classes_)
         return dense_scores(tokens, self.edges_, start, stop).reshape(-1, K, K) if self.edges else None
+
+    def _potential(self):
+        return lambda *which: Potentials(self._scores(*which), self._edges(*which))
 
 
 def fitted(seed=0, longest=4, **options):

@@ -1,7 +1,8 @@
 """What all models of sequences share: tokens in, potentials of a chain, inference in blocks, labels out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from fastlin import run, validation
 from fastlin.engine import pairs, passes
 from fastlin.sequence.chain import Chain, NoPathError
-from fastlin.sequence.constraints import Constraints, as_allowed
+from fastlin.sequence.constraints import Constraints, Mask, as_allowed
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
@@ -67,11 +68,35 @@ class Block(NamedTuple):
             raise NoPathError(self.first + error.sequence) from None
 
 
+@dataclass(frozen=True)
+class View:
+    """Tokens as a model sees them: the potentials are made a block at a time."""
+
+    tokens: Tokens
+    chain: Chain
+    potential: Potential
+    masks: Mask | None = None  # which labels each token may have
+
+    def cuts(self) -> Iterator[tuple[int, int]]:
+        """The sequences, cut where the work of their tokens reaches a fixed amount, whatever the number of threads."""
+        K, starts = self.chain.n_labels, self.tokens.starts
+        return run.cuts(K * self.tokens.rows.indptr[starts] + K ** (self.chain.order + 1) * starts, 1)
+
+    def block(self, first: int, last: int) -> Block:
+        """The sequences first to last."""
+        starts = self.tokens.starts[first : last + 1]
+        start, stop = int(starts[0]), int(starts[-1])
+        found = self.potential(self.tokens, start, stop)
+        if self.masks is not None:
+            found.scores[~self.masks[start:stop]] = -np.inf
+        return Block(first, start, self.chain, found, starts - start)
+
+
 class SequenceModel(BaseEstimator, ABC):
     """A model p(y | x) ∝ e^{s(x, y)} of the labels y of the tokens x of a sequence, where s is a sum along a chain.
 
-    A subclass has the parameters `order`, `features`, `constraints` and `n_jobs`, says its `_chain`, and either
-    `_scores` (and `_edges`) or all at once, `_potential`. Its `fit` works on a copy, which it becomes at the end.
+    A subclass has the parameters `order`, `features`, `constraints` and `n_jobs`, and says its `_chain` and its
+    `_potential`. Its `fit` works on a copy, which it becomes at the end.
     """
 
     order: int
@@ -90,19 +115,9 @@ class SequenceModel(BaseEstimator, ABC):
     def _chain(self) -> Chain:
         """The scores of transitions, starts and ends, without constraints."""
 
-    def _scores(self, tokens: Tokens, start: int, stop: int) -> NDArray[np.float64]:
-        """The scores of the tokens start to stop, a new [stop − start, K]."""
-        raise NotImplementedError
-
-    def _edges(self, tokens: Tokens, start: int, stop: int) -> NDArray[np.float64] | None:  # noqa: ARG002
-        """Scores [stop − start, K, K] added to the transitions into the tokens."""
-        return None
-
+    @abstractmethod
     def _potential(self) -> Potential:
-        """What makes the potentials of tokens, with the weights as they are now."""
-        return lambda tokens, start, stop: Potentials(
-            self._scores(tokens, start, stop), self._edges(tokens, start, stop)
-        )
+        """What makes the potentials of tokens, new arrays, with the weights as they are now."""
 
     # Inference
 
@@ -179,7 +194,7 @@ class SequenceModel(BaseEstimator, ABC):
             values[block.sequences] = np.minimum(found - self._log_z(block), 0.0)  # rounding may be above
 
         self._infer(tokens, allowed, infer)
-        values[np.searchsorted(tokens.starts, np.flatnonzero(unknown), side="right") - 1] = -np.inf
+        values[tokens.sequence_of(np.flatnonzero(unknown))] = -np.inf
         return values
 
     def score(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None) -> float:
@@ -214,25 +229,16 @@ class SequenceModel(BaseEstimator, ABC):
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
         validation.as_jobs(self.n_jobs)
+        view = self._view(tokens, allowed)
+        with run.Workers(self.n_jobs) as workers:
+            return workers.map(lambda first, last: infer(view.block(first, last)), view.cuts())
+
+    def _view(self, tokens: Tokens, allowed: Any) -> View:
+        """Tokens under the constraints, and with the labels that are `allowed`."""
         chain, potential = self._chain(), self._potential()
         rules = Constraints.resolve(self.constraints, self.classes_)
         chain = chain if rules is None else rules.restrict(chain)
-        masks = as_allowed(allowed, tokens, self.classes_)
-
-        def work(first: int, last: int) -> Any:
-            start, stop = int(tokens.starts[first]), int(tokens.starts[last])
-            found = potential(tokens, start, stop)
-            if masks is not None:
-                found.scores[~masks[start:stop]] = -np.inf
-            return infer(Block(first, start, chain, found, tokens.starts[first : last + 1] - start))
-
-        with run.Workers(self.n_jobs) as workers:
-            return workers.map(work, self._blocks(tokens, chain))
-
-    def _blocks(self, tokens: Tokens, chain: Chain) -> Any:
-        """Cut sequences where the work of their tokens reaches a fixed amount, whatever the number of threads."""
-        K = chain.n_labels
-        return run.cuts(K * tokens.rows.indptr[tokens.starts] + K ** (chain.order + 1) * tokens.starts, 1)
+        return View(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
 
     # Reading
 

@@ -3,17 +3,17 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, dense_scores
+from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, View, dense_scores
 from fastlin.sequence.chain import Chain, NoPathError
-from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.emissions import Emissions
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Transitions
@@ -21,8 +21,6 @@ from fastlin.sequence.words import Words
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
-
-
 IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
 
 
@@ -88,7 +86,7 @@ class ChainDensity(SequenceModel, ABC):
         found = np.empty(len(tokens))
         for block in self._free(tokens):
             found[block.sequences] = block.infer("values", labels=codes[block.tokens])
-        found[np.searchsorted(tokens.starts, np.flatnonzero(unknown), side="right") - 1] = -np.inf
+        found[tokens.sequence_of(np.flatnonzero(unknown))] = -np.inf
         return found
 
     def score(self, X: Any, y: Any = None, *, lengths: Any = None, allowed: Any = None) -> float:
@@ -149,30 +147,15 @@ class ChainDensity(SequenceModel, ABC):
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """A sequence without a path that is possible is looked at again, as if nothing were impossible."""
         allowed = list(allowed) if isinstance(allowed, Iterator) else allowed
-        found = super()._infer(tokens, allowed, lambda block: list(self._tried(block, tokens, allowed, infer)))
+        floored = cache(lambda: self._floor()._view(tokens, allowed))
+        found = super()._infer(tokens, allowed, lambda block: list(_tried(block, floored, infer)))
         return [result for results in found for result in results]
 
-    def _tried(self, block: Block, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> Iterator[Any]:
-        try:
-            yield infer(block)
-        except NoPathError:
-            if len(block.starts) == 2:
-                yield infer(self._floor(block, tokens, allowed))
-                return
-            for place in range(len(block.starts) - 1):
-                yield from self._tried(block.only(place), tokens, allowed, infer)
-
-    def _floor(self, block: Block, tokens: Tokens, allowed: Any) -> Block:
-        """A sequence of a model in which nothing is impossible but what constraints forbid."""
-        model, own = copy.copy(self), block.tokens
+    def _floor(self) -> Self:
+        """The model in which nothing is impossible but what constraints forbid."""
+        model = copy.copy(self)
         model._floored = True
-        rules = Constraints.resolve(self.constraints, self.classes_)
-        potentials = model._potential()(tokens, own.start, own.stop)
-        masks = as_allowed(allowed, tokens, self.classes_)
-        if masks is not None:
-            potentials.scores[~masks[own]] = -np.inf
-        found = model._chain() if rules is None else rules.restrict(model._chain())
-        return block._replace(chain=found, potentials=potentials)
+        return model
 
     # Sequences of its own
 
@@ -240,10 +223,21 @@ class ChainDensity(SequenceModel, ABC):
 
     def _free(self, tokens: Tokens) -> Iterator[Block]:
         """The tokens in blocks, without constraints."""
-        chain, potential = self._chain(), self._potential()
-        for first, last in self._blocks(tokens, chain):
-            start, stop = int(tokens.starts[first]), int(tokens.starts[last])
-            yield Block(first, start, chain, potential(tokens, start, stop), tokens.starts[first : last + 1] - start)
+        view = View(tokens, self._chain(), self._potential())
+        return (view.block(first, last) for first, last in view.cuts())
+
+
+def _tried(block: Block, floored: Callable[[], View], infer: Callable[[Block], Any]) -> Iterator[Any]:
+    """What is inferred of a block; where a sequence has no path, of each alone, of that one in the `floored` view."""
+    try:
+        yield infer(block)
+    except NoPathError:
+        n = len(block.starts) - 1
+        if n == 1:
+            yield infer(floored().block(block.first, block.first + 1))
+            return
+        for place in range(n):
+            yield from _tried(block.only(place), floored, infer)
 
 
 def _log_z(block: Block) -> Floats:

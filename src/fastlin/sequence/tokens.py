@@ -37,9 +37,13 @@ class Tokens:
         """The number of tokens of each sequence."""
         return np.diff(self.starts)
 
+    def sequence_of(self, tokens: Any) -> Any:
+        """The sequence of each of some of all tokens, or of one."""
+        return np.searchsorted(self.starts, tokens, side="right") - 1
+
     def place(self, token: int) -> tuple[int, int]:
         """(sequence, token within it) of one of all tokens."""
-        sequence = int(np.searchsorted(self.starts, token, side="right")) - 1
+        sequence = int(self.sequence_of(token))
         return sequence, token - int(self.starts[sequence])
 
 

@@ -42,7 +42,7 @@ class WordReader(SequenceModel, ABC):
         if not self._words or is_matrix(X):
             return tokens
         places = np.flatnonzero(np.diff(tokens.rows.indptr) == 0)
-        of_sequences = np.searchsorted(tokens.starts, places, side="right") - 1
+        of_sequences = tokens.sequence_of(places)
         within = (places - tokens.starts[of_sequences]).tolist()
         found = [X[sequence][place] for sequence, place in zip(of_sequences.tolist(), within, strict=True)]
         there = [isinstance(word, str) for word in found]
