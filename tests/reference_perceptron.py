@@ -51,15 +51,21 @@ class Perceptron:
                 for label in range(self.K):
                     longer = (*path, label)
                     value, state = float(self.features(x, longer) @ self.theta), longer[-self.order :]
+                    if state in best:
+                        self.note([value - best[state][0]])
                     if state not in best or value > best[state][0] + 1e-12:
                         best[state] = value, longer
-            gaps = np.diff(sorted(value for value, _ in best.values()))
-            self.closest = min([self.closest, *gaps[gaps > 0]])
+            self.note(np.diff(sorted(value for value, _ in best.values())))
             ranked = sorted(best, key=lambda state: (-round(best[state][0], 9), state))
             beam = [best[state][1] for state in sorted(ranked[: self.beam_width])]
             if y[: t + 1] not in beam:
                 break
         return max(beam, key=lambda path: (round(float(self.features(x, path) @ self.theta), 9), -path[-1]))
+
+    def note(self, gaps):
+        """How far apart are scores that are compared."""
+        exact = self.loss == "perceptron" or not self.theta.any()  # sums of whole numbers: there ties are ties
+        self.closest = min([self.closest, *(abs(gap) for gap in gaps if gap != 0 or not exact)])
 
     def learn(self, x, y):
         """One sequence."""
@@ -72,9 +78,7 @@ class Perceptron:
             paths, values = [best], [0.0]
         else:
             paths, values = self.ranked(x)
-        exact = self.loss == "perceptron" or not self.theta.any()  # sums of whole numbers: there ties are ties
-        gaps = -np.diff(values[: self.n_best + 1])
-        self.closest = min([self.closest, *(gap for gap in gaps if gap > 0 or not exact)])
+        self.note(np.diff(values[: self.n_best + 1]))
         best, own = paths[0], self.features(x, y)
         distances = [sum(one != other for one, other in zip(path, y, strict=True)) for path in paths]
         self.wrong += distances[0]

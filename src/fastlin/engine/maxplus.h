@@ -64,6 +64,21 @@ FASTLIN_CHAIN_INLINE void fastlin_climb_tile(
         FASTLIN_LANES(out + v * FASTLIN_CHAIN_LANES) = best[0][v] + FASTLIN_LANES((double *)s + v * FASTLIN_CHAIN_LANES);
 }
 
+/* The first i that attains max_i a[i] + b[i], of vectors of P numbers. */
+static inline ptrdiff_t fastlin_source(const double *a, const double *b, ptrdiff_t P)
+{
+    fastlin_lanes best = (fastlin_lanes){0} - __builtin_inf();
+    for (ptrdiff_t i = 0; i < P; i += FASTLIN_CHAIN_LANES)
+        best = FASTLIN_MAX(best, FASTLIN_LANES((double *)a + i) + FASTLIN_LANES((double *)b + i));
+    double top = best[0];
+    for (int lane = 1; lane < FASTLIN_CHAIN_LANES; lane++)
+        top = best[lane] > top ? best[lane] : top;
+    for (ptrdiff_t i = 0; i < P; i++)
+        if (a[i] + b[i] == top)
+            return i;
+    return 0;
+}
+
 static inline void fastlin_climb(
     const double *a, ptrdiff_t apart, const double *M, ptrdiff_t along, ptrdiff_t n_rows, const double *s, double *out,
     ptrdiff_t P)

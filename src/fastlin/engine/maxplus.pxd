@@ -14,6 +14,7 @@ from fastlin.engine.chain cimport Chain
 cdef extern from "maxplus.h" nogil:
     void climb "fastlin_climb"(const double* a, Py_ssize_t apart, const double* M, Py_ssize_t along, Py_ssize_t n_rows,
                                const double* s, double* out, Py_ssize_t P) noexcept
+    Py_ssize_t source "fastlin_source"(const double* a, const double* b, Py_ssize_t P) noexcept
 
 
 cdef inline void ascend(const Chain* chain, Py_ssize_t T, const double* S, double* best) noexcept nogil:
@@ -41,7 +42,6 @@ cdef inline double descend(const Chain* chain, Py_ssize_t T, double* best, const
     """
     cdef Py_ssize_t t, h, i, c, state = 0, P = chain.P, size = chain.size
     cdef double top = -INFINITY, score
-    cdef const double* A
     cdef double* last = best + (T - 1) * size
     for c in range(size):
         last[c] += chain.end[c]
@@ -52,19 +52,14 @@ cdef inline double descend(const Chain* chain, Py_ssize_t T, double* best, const
     for t in range(T - 1, 0, -1):
         y[t] = <int32_t>(state % P)
         last -= size
-        score = -INFINITY
         if chain.rows == 1:
-            A = AT + state * P
-            state = 0
-            for i in range(chain.K):
-                if last[i] + A[i] > score:
-                    score, state = last[i] + A[i], i
-        else:
-            i = state // P                     # the label before: which h led to (h, i), and on to y[t]?
-            state = i
-            for h in range(chain.rows):
-                c = h * P + i
-                if last[c] + chain.A[c * P + y[t]] > score:
-                    score, state = last[c] + chain.A[c * P + y[t]], c
+            state = source(last, AT + state * P, P)
+            continue
+        i, score = state // P, -INFINITY       # the label before: which h led to (h, i), and on to y[t]?
+        state = i
+        for h in range(chain.rows):
+            c = h * P + i
+            if last[c] + chain.A[c * P + y[t]] > score:
+                score, state = last[c] + chain.A[c * P + y[t]], c
     y[0] = <int32_t>(state % P)
     return top
