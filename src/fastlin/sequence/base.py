@@ -236,6 +236,8 @@ class SequenceModel(BaseEstimator, ABC):
     def _view(self, tokens: Tokens, allowed: Any) -> View:
         """Tokens under the constraints, and with the labels that are `allowed`."""
         chain, potential = self._chain(), self._potential()
+        if chain.n_labels != len(self.classes_):
+            raise ValueError(f"classes_ has {len(self.classes_)} labels, but the model has weights of {chain.n_labels}")
         rules = Constraints.resolve(self.constraints, self.classes_)
         chain = chain if rules is None else rules.restrict(chain)
         return View(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
@@ -274,25 +276,38 @@ class SequenceModel(BaseEstimator, ABC):
 
     def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
-        validation.as_jobs(self.n_jobs)
-        if self.order not in (1, 2) or isinstance(self.order, bool):
-            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
-        if self.features is not None and not hasattr(self.features, "tokens"):
-            raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
-        self.features_ = self._attributes = None
-        if self.features is not None and not is_matrix(X):
-            self.features_ = sklearn.clone(self.features)
-            tokens = self._templated(X, lengths, learn=True)
-        else:
-            self._attributes = None if is_matrix(X) else Attributes(self._first_names())
-            tokens = as_tokens(X, lengths, self._attributes, learn=True)
-        if not len(tokens):
-            raise ValueError("X holds no sequence to learn from")
+        self._check_shared()
+        self._read_anew(X)
+        tokens = self._tokens_to_learn(X, lengths, None)
         labels = Labels()
         codes = labels.learn(y, tokens)
         self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
         Constraints.resolve(self.constraints, self.classes_)
         return tokens, codes
+
+    def _check_shared(self) -> None:
+        """Check the parameters that all models of sequences have, but for constraints, which need the labels."""
+        validation.as_jobs(self.n_jobs)
+        if self.order not in (1, 2) or isinstance(self.order, bool):
+            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
+        if self.features is not None and not hasattr(self.features, "tokens"):
+            raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
+
+    def _read_anew(self, X: Any) -> None:
+        """Know nothing of the features of tokens that are like those of X."""
+        templates = self.features is not None and not is_matrix(X)
+        self.features_ = sklearn.clone(self.features) if templates else None
+        self._attributes = None if templates or is_matrix(X) else Attributes(self._first_names())
+
+    def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
+        """Tokens whose features may be new; a matrix has so many columns, or any number."""
+        if self.features_ is not None and not is_matrix(X):
+            tokens = self._templated(X, lengths, learn=True)
+        else:
+            tokens = as_tokens(X, lengths, self._attributes, learn=True, n_columns=n_columns)
+        if not len(tokens):
+            raise ValueError("X holds no sequence to learn from")
+        return tokens
 
     def _first_names(self) -> list[str]:
         """Features that have the first columns, whether a token has them or not."""
@@ -325,14 +340,22 @@ def as_table(name: str, table: Any, shape: tuple[int, ...]) -> NDArray[np.float6
     array = np.require(np.asarray(table), np.float64, ["C", "A"])
     if array.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {array.shape}")
+    if not (array < np.inf).all():
+        raise ValueError(f"{name} holds NaN or infinity; −∞ is what forbids")
     return array
+
+
+def as_sparse(name: str, weights: Any, shape: tuple[int, int]) -> sp.csr_array:
+    """The same of sparse weights, in any format: proved, for kernels go where indices lead."""
+    if weights.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, got {weights.shape}")
+    return validation.as_rows(weights, dtype=DOUBLE, name=name).matrix() if 0 not in shape else sp.csr_array(shape)
 
 
 def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
     """Scores of the tokens start to stop, [stop − start, K], with C-contiguous weights [V, K]."""
     rows, K = tokens.rows, weights.shape[1]
-    if weights.shape[0] != rows.n_columns:
-        raise ValueError(f"weights of {weights.shape[0]} features do not fit tokens of {rows.n_columns}")
+    _check_width(weights, tokens)
     scores = np.empty((stop - start, K))
     block = slice(rows.indptr[start], rows.indptr[stop])
     nothing, spare = np.zeros(K), np.empty(K, weights.dtype)
@@ -343,6 +366,7 @@ def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -
 def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArray[np.float64]:
     """The same with a CSR of weights [V, K]."""
     rows, K = tokens.rows, weights.shape[1]
+    _check_width(weights, tokens)
     found, block = np.empty((stop - start, K)), slice(rows.indptr[start], rows.indptr[stop])
     starts, labels = weights.indptr.astype(np.int64, copy=False), weights.indices.astype(np.int32, copy=False)
     pairs.forward(
@@ -354,7 +378,9 @@ def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArra
 
 def edge_scores(tokens: Tokens, weights: Any, n_labels: int, start: int, stop: int) -> NDArray[np.float64]:
     """Scores [stop − start, K, K] of transitions into tokens, with a CSR of weights [V, K · K]."""
-    K, V = n_labels, tokens.rows.n_columns
-    if weights.shape != (V, K * K):
-        raise ValueError(f"edge_coef_ of shape {weights.shape} does not fit {K} labels and {V} features")
-    return sparse_scores(tokens, weights, start, stop).reshape(-1, K, K)
+    return sparse_scores(tokens, weights, start, stop).reshape(-1, n_labels, n_labels)
+
+
+def _check_width(weights: Any, tokens: Tokens) -> None:
+    if weights.shape[0] != tokens.rows.n_columns:
+        raise ValueError(f"weights of {weights.shape[0]} features do not fit tokens of {tokens.rows.n_columns}")

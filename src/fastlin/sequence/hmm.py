@@ -19,7 +19,7 @@ from fastlin.sequence.density import ChainDensity
 from fastlin.sequence.emissions import NOTHING, Emissions, Vocabulary
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.partly import as_partly_labelled
-from fastlin.sequence.tokens import Attributes, Tokens
+from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions, as_weights
 from fastlin.sequence.unknown import WAYS
 from fastlin.sequence.words import WordReader, listed, shape_of, some_of
@@ -187,13 +187,11 @@ class HMM(WordReader, ChainDensity, Climbing):
         model._forget()
         tokens, codes = model._learnt(X, y, lengths)
         Constraints.resolve(self.constraints, model.classes_)
-        n_features, n_labels = model.n_features_in_, len(model.classes_)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
         seen, seen_codes = some_of(tokens, codes, ~hidden)
-        known = Sums.none(n_features, n_labels, int(self.order))
-        known.features[:], known.labels[:] = model._counted(seen, seen_codes)
-        known.transitions = Transitions.of(seen_codes, seen.starts, n_labels, int(self.order))
+        transitions = Transitions.of(seen_codes, seen.starts, len(model.classes_), int(self.order))
+        known = Sums(*model._counted(seen, seen_codes), transitions)
         if not model._hidden:
             return self._become(model._install(known))
         numbers = np.flatnonzero(hidden)
@@ -236,10 +234,10 @@ class HMM(WordReader, ChainDensity, Climbing):
             Constraints.resolve(self.constraints, classes)
         width = None if first else self.n_features_in_
         try:
-            tokens = model._nonnegative(model._tokens_to_learn(X, lengths, width))
+            tokens = model._tokens_to_learn(X, lengths, width)
         except BaseException:
-            if width is not None and self._attributes is not None and len(self._attributes) > width:
-                self._attributes = Attributes(self._attributes.names[:width])
+            if width is not None and self._attributes is not None:
+                self._attributes.forget(width)
             raise
         assert codes is not None, "what has no shape has no tokens"
         codes = places(classes, labels.classes_)[codes]
@@ -304,7 +302,7 @@ class HMM(WordReader, ChainDensity, Climbing):
         """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
         X = listed(X)
         self._read_anew(X)
-        tokens = self._nonnegative(self._tokens_to_learn(X, lengths, None))
+        tokens = self._tokens_to_learn(X, lengths, None)
         self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
         classes, codes = as_partly_labelled(y, tokens)
         if classes is None:
@@ -318,10 +316,7 @@ class HMM(WordReader, ChainDensity, Climbing):
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
-        if self.order not in (1, 2) or isinstance(self.order, bool):
-            raise ValueError(f"order must be 1 or 2, got {self.order!r}")
-        if self.features is not None and not hasattr(self.features, "tokens"):
-            raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
+        self._check_shared()
         for name in ("alpha", "transition_alpha", "start_alpha"):
             if getattr(self, name) is not None or name == "transition_alpha":
                 real_number(name, getattr(self, name), at_least=0, at_most=1e100)

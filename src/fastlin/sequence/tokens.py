@@ -165,13 +165,14 @@ def as_tokens(
             "for one sequence"
         )
     starts = as_lengths(lengths, X.shape[0])
-    rows = as_rows(X, dtype=DOUBLE) if X.shape[0] else _nothing(X.shape[1])
+    rows = as_rows(X, dtype=DOUBLE) if X.shape[0] else no_rows(X.shape[1])
     if n_columns is not None and rows.n_columns != n_columns:
         raise ValueError(f"X has {rows.n_columns} features, but the model was fitted with {n_columns}")
     return Tokens(rows, starts, _binary(rows))
 
 
-def _nothing(n_columns: int) -> Rows:
+def no_rows(n_columns: int) -> Rows:
+    """What `as_rows` does not make: it refuses what is empty."""
     return Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), n_columns, False, False, 0.0)
 
 

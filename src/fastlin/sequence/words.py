@@ -6,14 +6,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.emissions import Emissions
-from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
-from fastlin.validation import Rows
+from fastlin.sequence.tokens import Tokens, is_matrix, no_rows
 
 
 @dataclass(frozen=True)
@@ -51,21 +49,12 @@ class WordReader(SequenceModel, ABC):
         logs = self._emissions().of_unknown(list(kinds))
         return Words(tokens.rows, tokens.starts, tokens.binary, places[there], np.array(each, np.int64), logs)
 
-    def _read_anew(self, X: Any) -> None:
-        templates = self.features is not None and not is_matrix(X)
-        self.features_ = sklearn.clone(self.features) if templates else None
-        self._attributes = None if templates or is_matrix(X) else Attributes()
-
     def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
-        if self.features_ is not None and not is_matrix(X):
-            tokens = self._templated(X, lengths, learn=True)
-        else:
-            tokens = as_tokens(X, lengths, self._attributes, learn=True, n_columns=n_columns)
-        if not len(tokens):
-            raise ValueError("X holds no sequence to learn from")
+        """Tokens to count."""
+        tokens = super()._tokens_to_learn(X, lengths, n_columns)
         if not tokens.rows.n_columns:
             raise ValueError("X has no features: there is nothing to count")
-        return tokens
+        return self._nonnegative(tokens)
 
     def _nonnegative(self, tokens: Tokens) -> Tokens:
         """Tokens whose features are counts, none of them written though it is 0."""
@@ -88,7 +77,7 @@ def some_of(tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]) 
 
 def shape_of(X: Any, lengths: Any) -> Tokens | None:
     """Where the sequences of X start, without a look at their tokens; None, if X holds no sequences."""
-    nothing = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), 0, False, False, 0.0)
+    nothing = no_rows(0)
     if is_matrix(X):
         return None if lengths is None else Tokens(nothing, validation.as_lengths(lengths, X.shape[0]), True)
     if not isinstance(X, list) or not X or not all(isinstance(sequence, list | tuple) for sequence in X):
