@@ -23,11 +23,15 @@ def _threads(n_jobs: int | None) -> int:
 
 def cuts(indptr: NDArray[np.int64], width: int) -> Iterator[tuple[int, int]]:
     """Cut lines where their non-zeros × width reach a fixed amount of work, whatever the number of threads."""
-    share = max(1, WORK // max(1, width))
-    start, n = 0, len(indptr) - 1
+    return stretches(indptr, max(1, WORK // max(1, width)))
+
+
+def stretches(starts: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Cut lines where their entries, or the lines, would be more than so many; a longer line is alone."""
+    start, n = 0, len(starts) - 1
     while start < n:
-        stop = int(np.searchsorted(indptr, indptr[start] + share, side="right")) - 1
-        stop = min(max(stop, start + 1), start + share, n)
+        stop = int(np.searchsorted(starts, starts[start] + most, side="right")) - 1
+        stop = min(max(stop, start + 1), start + most, n)
         yield start, stop
         start = stop
 

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.engine.memory import zeros
 from fastlin.sequence.base import dense_scores
-from fastlin.sequence.chain import Chain, NoPathError
+from fastlin.sequence.chain import NoPathError
 from fastlin.sequence.emissions import Emissions, Vocabulary
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions
-from fastlin.validation import Rows
 
 Floats = NDArray[np.float64]
 BLOCK = 1 << 14  # tokens, at least one sequence
@@ -72,10 +71,6 @@ class Parameters:
         start = rng.dirichlet(np.ones(n_labels))
         return cls(Transitions(start, outcomes[..., :n_labels], ends), logs, unknown)
 
-    def chain(self) -> Chain:
-        with np.errstate(divide="ignore"):
-            return Chain(*(np.log(table) for table in self.transitions.tables()))
-
 
 class BaumWelch:
     """The parameters as they are, and the steps that better them: what a `Climb` climbs."""
@@ -106,7 +101,7 @@ class BaumWelch:
         """The E-step. Returns the bound of the parameters."""
         n_features, n_labels = self._known.features.shape
         sums, bound = Sums.none(n_features, n_labels, self._known.transitions.order), self._of_known()
-        chain = self._now.chain()
+        chain = self._now.transitions.chain()
         for first, block, codes in self._blocks():
             scores = dense_scores(block, self._now.log_phi, 0, block.n_tokens)
             there = np.flatnonzero(codes >= 0)
@@ -143,14 +138,11 @@ class BaumWelch:
     def _blocks(self) -> Iterator[tuple[int, Tokens, NDArray[np.int32]]]:
         """Some sequences at a time."""
         starts = self._tokens.starts
-        first = 0
-        while first < len(self._tokens):
-            last = max(first + 1, int(np.searchsorted(starts, starts[first] + BLOCK, side="right")) - 1)
+        for first, last in run.stretches(starts, BLOCK):
             start, stop = int(starts[first]), int(starts[last])
-            rows = slice_of(self._tokens.rows, start, stop)
+            rows = self._tokens.rows.between(start, stop)
             block = Tokens(rows, starts[first : last + 1] - start, self._tokens.binary)
             yield first, block, self._codes[start:stop]
-            first = last
 
     def _of_known(self) -> float:
         """log p(x, y) of the labelled sequences."""
@@ -174,13 +166,6 @@ class BaumWelch:
             if smoothing.step > 0:
                 found += smoothing.step * float(np.log(steps).sum() + np.log(ends).sum())
         return found
-
-
-def slice_of(rows: Rows, start: int, stop: int) -> Rows:
-    """The rows start to stop, sharing the arrays."""
-    indptr = rows.indptr[start : stop + 1]
-    own = slice(int(indptr[0]), int(indptr[-1]))
-    return replace(rows, indptr=indptr - indptr[0], indices=rows.indices[own], values=rows.values[own])
 
 
 def _weighed(counts: Floats, logs: Floats) -> float:

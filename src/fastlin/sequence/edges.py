@@ -4,7 +4,6 @@ A CRF with them has θ_{a,i,j} for the features a that were chosen: K times as m
 scores of edges, [n_tokens, K, K], are in memory for a segment of the sequences at a time.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,8 +49,8 @@ class Edges:
         else:
             self.starts, self.labels = observed_pairs(self._whole, places, K * K, np.full(len(columns), cutoff))
         self.segments = [
-            Segment(first, last, Design.of(_between(rows, *tokens.starts[[first, last]].tolist()), everything))
-            for first, last in _stretches(tokens.starts, max(1, ROOM // (K * K)))
+            Segment(first, last, Design.of(rows.between(*tokens.starts[[first, last]].tolist()), everything))
+            for first, last in run.stretches(tokens.starts, max(1, ROOM // (K * K)))
         ]
 
     @property
@@ -104,19 +103,3 @@ def _without(rows: Rows, empty: NDArray[np.int64]) -> Rows:
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     kept = np.arange(indptr[-1]) + np.repeat(rows.indptr[:-1] - indptr[:-1], sizes)
     return replace(rows, indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])
-
-
-def _between(rows: Rows, start: int, stop: int) -> Rows:
-    block = slice(rows.indptr[start], rows.indptr[stop])
-    return replace(
-        rows, indptr=rows.indptr[start : stop + 1] - block.start, indices=rows.indices[block], values=rows.values[block]
-    )
-
-
-def _stretches(starts: NDArray[np.int64], n_tokens: int) -> Iterator[tuple[int, int]]:
-    """Sequences of about so many tokens together."""
-    first, n = 0, len(starts) - 1
-    while first < n:
-        last = max(first + 1, int(np.searchsorted(starts, starts[first] + n_tokens, side="right")) - 1)
-        yield first, last
-        first = last

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin import run
 from fastlin.engine import templates as kernel
 from fastlin.text import raw
 from fastlin.text.analysis import encoded
@@ -164,7 +165,7 @@ class Known:
         layouts = list(self._layouts(starts, numbers, strangers))
         places = starts + (program.before + program.behind) * np.arange(len(starts))
         rows, indptr = kernel.Rows(order), np.zeros(starts[-1] + 1, np.int64)
-        blocks = list(_blocks(places))
+        blocks = list(run.stretches(places, BLOCK))
         width = max((int(places[last] - places[first]) for first, last in blocks), default=0)
         streams = np.empty(
             (len(program.sources) + len(program.pairs), width + program.before + program.behind + 1), np.int32
@@ -354,16 +355,6 @@ def _looked_up(numbers: Ints, table: NDArray[Any], strange: Ints | int) -> NDArr
     if not isinstance(strange, int):
         found[~known] = strange[numbers[~known] - len(table)]
     return found
-
-
-def _blocks(places: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Sequences first to last, so many at a time that they have about as many places."""
-    first = 0
-    while first < len(places) - 1:
-        last = int(np.searchsorted(places, places[first] + BLOCK, side="right")) - 1
-        last = max(last, first + 1)
-        yield first, last
-        first = last
 
 
 def _refill(strings: Any, names: list[str]) -> None:

@@ -41,6 +41,12 @@ class Rows:
         """The rows as scipy knows them, sharing the arrays."""
         return sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))
 
+    def between(self, start: int, stop: int) -> "Rows":
+        """The rows start to stop, sharing the arrays."""
+        indptr = self.indptr[start : stop + 1]
+        own = slice(int(indptr[0]), int(indptr[-1]))
+        return replace(self, indptr=indptr - own.start, indices=self.indices[own], values=self.values[own])
+
     def take(self, rows: NDArray[np.int64]) -> "Rows":
         """A copy of some of the rows."""
         return self._like(self.matrix()[rows])
