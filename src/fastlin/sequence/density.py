@@ -120,9 +120,7 @@ class ChainDensity(SequenceModel, ABC):
     # Inference
 
     def _chain(self) -> Chain:
-        p = self._probabilities()
-        with np.errstate(divide="ignore"):
-            found = Chain(*map(np.log, p.tables()))
+        found = self._probabilities().chain()
         if not self._floored:
             return found
         tables = (found.start, found.transitions, found.end)

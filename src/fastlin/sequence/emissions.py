@@ -45,24 +45,20 @@ class Emissions:
         self.log_phi = zeros(counts.shape)
         totals, pseudo = np.empty(n_labels), np.full(n_features, alpha)
         if words is None or vocabulary.unknown == "uniform":
-            row_kernels.totals(counts, pseudo, totals)
             unknown = np.full(n_labels, 0.0 if words is None else alpha)
-            totals += unknown
-            empty = totals == 0
-            row_kernels.smoothed_logs(counts, pseudo, np.log(np.where(empty, 1.0, totals)), self.log_phi)
         else:
             self.guess = Guess(vocabulary.unknown, words, counts)
             once = max(1.0, float(np.sum(np.abs(counts.sum(axis=1) - 1) < ROUNDING)))
-            raised = counts + alpha * n_labels * self.guess(words) if alpha > 0 else counts
             unknown = once * self.guess.any_rare
-            row_kernels.totals(raised, np.zeros(n_features), totals)
-            empty = totals == 0
-            totals += unknown
-            nothing = np.zeros(n_features)
-            row_kernels.smoothed_logs(raised, nothing, np.log(np.where(totals == 0, 1.0, totals)), self.log_phi)
             self._log_once = np.log(once)
-        self.log_phi[:, empty] = -np.log(n_features)
+            counts = counts + alpha * n_labels * self.guess(words) if alpha > 0 else counts
+            pseudo = np.zeros(n_features)
+        row_kernels.totals(counts, pseudo, totals)
+        empty = totals == 0
+        totals += unknown
         self._log_totals = np.log(np.where(totals == 0, 1.0, totals))
+        row_kernels.smoothed_logs(counts, pseudo, self._log_totals, self.log_phi)
+        self.log_phi[:, empty] = -np.log(n_features)
         with np.errstate(divide="ignore"):
             self.log_unknown = np.log(unknown) - self._log_totals
 

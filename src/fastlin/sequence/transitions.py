@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.sequence.chain import Chain
 from fastlin.validation import one_of, real_number
 
 Floats = NDArray[np.float64]
@@ -85,6 +86,11 @@ class Transitions:
 
     def tables(self) -> tuple[Floats, Floats, Floats]:
         return self.start, self.steps, self.ends
+
+    def chain(self) -> Chain:
+        """Of probabilities: the chain whose scores are their logarithms."""
+        with np.errstate(divide="ignore"):
+            return Chain(*map(np.log, self.tables()))
 
     def add(self, start: Floats, steps: Floats, ends: Floats) -> None:
         """Count more."""

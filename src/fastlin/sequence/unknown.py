@@ -28,10 +28,10 @@ def by_shape(word: str) -> list[str]:
     return [shape(word)]
 
 
-def by_suffix(word: str, longest: int = LONGEST) -> list[str]:
+def by_suffix(word: str) -> list[str]:
     """Its ends, each longer than the one before; words with a capital are another kind."""
     kind = "A" if word[:1].isupper() else "a"
-    return [kind, *(kind + word[-length:] for length in range(1, min(longest, len(word)) + 1))]
+    return [kind, *(kind + word[-length:] for length in range(1, min(LONGEST, len(word)) + 1))]
 
 
 WAYS: dict[str, Callable[[str], list[str]]] = {"shape": by_shape, "suffix": by_suffix}
