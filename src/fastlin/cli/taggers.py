@@ -11,22 +11,16 @@ from fastlin.cli.options import PRESETS
 from fastlin.text import templates
 from fastlin.text.templates import Templates, crfpp, ner
 
-CLASSES: dict[str, tuple[str, dict[str, Any]]] = {  # with what departs from the defaults of the class
-    "crf": ("CRF", {}),
-    "perceptron": ("StructuredPerceptron", {"max_iter": 10}),
-    "memm": ("MEMM", {}),
-    "hmm": ("HMM", {}),
-}
+CLASSES = {"crf": "CRF", "perceptron": "StructuredPerceptron", "memm": "MEMM", "hmm": "HMM"}
 PADDING = "_B"  # what stands beyond the ends of a sentence in the template files of CRF++
 
 
 def tagger(options: argparse.Namespace) -> Any:
     """The model that the options describe; its features are chosen when the columns are known."""
     check_features(options)
-    name, parameters = CLASSES[options.learner]
     named = {"C": options.C, "c1": options.c1, "c2": options.c2, "alpha": options.alpha, "max_iter": options.epochs}
     named |= {"order": options.order, "constraints": options.constraints}
-    return build(options, getattr(sequence, name), parameters, named)
+    return build(options, getattr(sequence, CLASSES[options.learner]), {}, named)
 
 
 def check_features(options: argparse.Namespace) -> None:

@@ -370,12 +370,8 @@ def write_conll(
 
 def _write(sentences: Iterable[Any], file: Any, labels: Iterable[Any] | None, separator: str) -> int:
     count = 0
-    if labels is None:
-        for sentence in sentences:
-            file.write(as_lines(sentence, None, separator, count).encode())
-            count += 1
-        return count
-    for sentence, tags in zip(sentences, labels, strict=True):
+    every = itertools.repeat(None) if labels is None else labels
+    for sentence, tags in zip(sentences, every, strict=labels is not None):
         file.write(as_lines(sentence, tags, separator, count).encode())
         count += 1
     return count

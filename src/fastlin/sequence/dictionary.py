@@ -41,11 +41,8 @@ class TagDictionary:
             return None
         if isinstance(chosen, dict):
             return cls._given(chosen, classes, names, tokens.rows.n_columns)
-        columns, rows, n = (
-            as_columns(chosen, names, tokens.rows.n_columns, "tag_dictionary"),
-            tokens.rows,
-            tokens.n_tokens,
-        )
+        rows, n = tokens.rows, tokens.n_tokens
+        columns = as_columns(chosen, names, rows.n_columns, "tag_dictionary")
         present = (rows.values[: rows.nnz] != 0).astype(np.int64)
         words = sp.csr_array((present, rows.indices[: rows.nnz], rows.indptr), shape=(n, rows.n_columns))[:, columns]
         labels = sp.csr_array((np.ones(n, np.int64), codes, np.arange(n + 1)), shape=(n, len(classes)))

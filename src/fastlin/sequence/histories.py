@@ -32,7 +32,7 @@ class Histories:
         self._first[tokens.starts[:-1][tokens.lengths > 0]] = True
         self._before = np.full(n, K)
         self._before[1:] = np.where(self._first[1:], K, codes[:-1])
-        self.n_features = self.n_columns = tokens.rows.n_columns
+        self.n_features = tokens.rows.n_columns
         self._parts: list[Any] = [tokens.rows.matrix(), self._indicators(self._before, K + 1)]
         if order == 2:
             two_before = np.full(n, K)
