@@ -142,6 +142,18 @@ def test_the_n_best_paths_are_the_n_best_of_all(case, n):
             np.testing.assert_allclose(paths.value(codes), value, **case.tolerance)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("noise", [0.0, 1e-12])
+def test_where_all_paths_are_equally_good_n_of_them_cost_no_more(order, noise):
+    T, K, histories = 100, 5, (5,) if order == 1 else (6, 5)
+    scores = noise * np.random.default_rng(0).random((T, K))
+    (found,) = Chain(np.zeros(K), np.zeros((*histories, K)), np.zeros(histories)).nbest(scores, [0, T], 4)
+    np.testing.assert_allclose([value for _, value in found], 0, atol=1e-9)
+    assert len({tuple(codes) for codes, _ in found}) == 4
+    if not noise:  # the lowest labels first, seen from the end
+        assert [codes.tolist() for codes, _ in found] == [[k] + [0] * (T - 1) for k in range(4)]
+
+
 @given(case=cases(possible=False), seed=seeds)
 def test_the_values_of_given_paths_are_theirs_also_if_forbidden(case, seed):
     codes = np.random.default_rng(seed).integers(0, case.chain.n_labels, len(case.scores)).astype(np.int32)

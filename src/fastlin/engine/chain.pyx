@@ -178,7 +178,7 @@ def several(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] e
         with nogil:
             sequences.take(0, T)
             reach(&chain, T, sequences.S, sequences.edges, sequences.offsets, reached, reached + T * chain.size, NULL)
-            found = n_best(&chain, &partials, T, sequences.S, sequences.edges, sequences.offsets, reached,
+            found = n_best(&chain, &partials, T, sequences.edges, sequences.offsets, reached,
                            values.shape[0], &paths[0, 0], &values[0])
     finally:
         free(reached)

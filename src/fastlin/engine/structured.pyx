@@ -410,7 +410,7 @@ cdef int learn_from_several(Machine machine, const int64_t* indptr, const int32_
     cdef double own, loss = 0, step = 0
     cdef int32_t* paths = machine.paths
     ascend(&machine.chain, T, machine.S, machine.best)
-    found = n_best(&machine.chain, &machine.partials, T, machine.S, NULL, NULL, machine.best, machine.rule.n_best,
+    found = n_best(&machine.chain, &machine.partials, T, NULL, NULL, machine.best, machine.rule.n_best,
                    paths, machine.found)
     if found < 0:
         return NO_MEMORY
