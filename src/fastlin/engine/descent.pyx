@@ -243,6 +243,7 @@ def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
     cdef Hybrid weights
     cdef Batch these
     cdef Room room
+    cdef const number* amounts = &values[0] if values.shape[0] else NULL
     cdef double* memory = NULL
     cdef double eta, step, found, loss = 0
     memset(&room, 0, sizeof(Room))
@@ -276,15 +277,14 @@ def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
                 tie(&chain, these.links, these.links + K * K, scale[0], memory)
                 memset(these.counts, 0, (n_links + size * P) * sizeof(double))
                 memset(room.Q, 0, size * P * sizeof(double))
-                found = residuals_of(&these, &weights, &values[0] if values.shape[0] else NULL, &chain, &room, scale[0],
-                                     these.counts + n_links)
+                found = residuals_of(&these, &weights, amounts, &chain, &room, scale[0], these.counts + n_links)
                 loss += found
                 if found == -INFINITY:
                     break
                 expect(&these, &chain, these.counts + n_links, room.Q)
                 eta = eta0 / (1 + eta0 * l2 * t)
                 if adagrad:
-                    scatter(&these, &weights, &values[0] if values.shape[0] else NULL, P, 1.0 / these.n, these.sums)
+                    scatter(&these, &weights, amounts, P, 1.0 / these.n, these.sums)
                     adapt_features(&these, &weights, &rule, t)
                     for k in range(n_links):
                         if linked[k] != 0:
@@ -292,7 +292,7 @@ def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
                 else:
                     scale[0] *= 1 - eta * l2
                     step = eta / (these.n * scale[0])
-                    scatter(&these, &weights, &values[0] if values.shape[0] else NULL, P, -step, these.w)
+                    scatter(&these, &weights, amounts, P, -step, these.w)
                     for k in range(n_links):
                         these.links[k] -= step * linked[k] * these.counts[k]
                 t += 1

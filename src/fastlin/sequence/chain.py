@@ -73,7 +73,7 @@ class Chain:
         Of paths that are equally good, the one with the lowest last label, then the lowest last but one, and so on.
         """
         labels, values = np.empty(len(scores), np.int32), np.empty(len(starts) - 1)
-        given = self._given(scores, edges, offsets)
+        given = self.given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
             kernels.best(self.padded, *given, starts, first, last, labels, values)
@@ -103,7 +103,7 @@ class Chain:
     ) -> list[list[Path]]:  # fmt: skip
         """The n best paths of every sequence with their scores, best first; all, if there are fewer."""
         found: list[list[Path]] = [[]] * (len(starts) - 1)
-        whole = self._given(scores, edges, offsets)
+        whole = self.given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
@@ -127,7 +127,7 @@ class Chain:
     ) -> Floats:  # fmt: skip
         """s(y) of one path of every sequence."""
         values = np.empty(len(starts) - 1)
-        given = self._given(scores, edges, offsets)
+        given = self.given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
             kernels.values(self.padded, *given, starts, first, last, labels, values)
@@ -141,25 +141,27 @@ class Chain:
         self, scores: Floats, starts: NDArray[np.int64], edges: Any, offsets: Any, n_jobs: int | None, counting: bool
     ) -> Expected:
         p, log_z = np.empty(scores.shape), np.empty(len(starts) - 1)
-        given = self._given(scores, edges, offsets)
+        given = self.given(scores, edges, offsets)
         size, P = len(self.padded[1]), len(self.padded[0])
 
+        def none() -> tuple[Floats, Floats, Floats]:
+            return np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
+
         def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
-            counts = np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
+            counts = none()
             kernels.marginals(self.padded, *given, starts, first, last, p, log_z, *counts)
             return counts
 
         found = self._run(work, starts, n_jobs)
         _refuse_impossible(log_z)
-        first, counts, ends = np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
-        for part in found:
-            first += part[0]
-            counts += part[1]
-            ends += part[2]
+        first, transitions, last = totals = none()
+        for counts in found:
+            for total, part in zip(totals, counts, strict=True):
+                total += part
         K = self.n_labels
-        last = ends.reshape(-1, P)[:, :K]
-        transitions = self.unpad(counts) if counting else np.empty(0)
-        return Expected(p, log_z, first[:K], transitions, last[0] if self.order == 1 else last)
+        ends = last.reshape(-1, P)[:, :K]
+        inner = self.unpad(transitions) if counting else np.empty(0)
+        return Expected(p, log_z, first[:K], inner, ends[0] if self.order == 1 else ends)
 
     def unpad(self, counts: Floats) -> Floats:
         """Counts [size, P] of a kernel in the shape of the transitions."""
@@ -167,7 +169,7 @@ class Chain:
         every = counts.reshape(-1, P, P)[:, :K, :K]
         return every[0] if self.order == 1 else every
 
-    def _given(self, scores: Floats, edges: Any, offsets: Any) -> tuple[Floats, Floats, Floats]:
+    def given(self, scores: Floats, edges: Any, offsets: Any) -> tuple[Floats, Floats, Floats]:
         """Scores, edges and offsets as the kernels take them."""
         if edges is not None and self.order > 1:
             raise ValueError("edges belong to chains of order 1")
@@ -177,11 +179,7 @@ class Chain:
 
     def _run(self, work: Callable[[int, int], Any], starts: NDArray[np.int64], n_jobs: int | None) -> list[Any]:
         with run.Workers(n_jobs) as workers:
-            return workers.map(work, self.cuts(starts))
-
-    def cuts(self, starts: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """The sequences in blocks of bounded work."""
-        return list(run.cuts(starts, self.padded[1].size))
+            return workers.map(work, run.cuts(starts, self.padded[1].size))
 
     @cached_property
     def padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, View, dense_scores
 from fastlin.sequence.chain import Chain, NoPathError
+from fastlin.sequence.constraints import Mask
 from fastlin.sequence.emissions import Emissions
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Transitions
@@ -304,21 +305,21 @@ def _check_stops(chain: Transitions) -> None:
     """Every sequence that can begin can end: from each history that can be there, the stop can be reached."""
     K = len(chain.start)
     ends, steps = chain.ends.reshape(-1) > 0, chain.steps.reshape(-1, K) > 0
-    size = len(ends)
-    histories = np.arange(size)
-    following = np.arange(K) if chain.order == 1 else histories[:, np.newaxis] % K * K + np.arange(K)
-    reached = np.zeros(size, bool)
-    reached[np.flatnonzero(chain.start > 0) + (0 if chain.order == 1 else K * K)] = True
-    stops = ends.copy()
-    for marks, forward in ((reached, True), (stops, False)):
-        while True:
-            many = marks.sum()
-            if forward:
-                places = np.broadcast_to(following, steps.shape)[marks[:, np.newaxis] & steps]
-                marks[places] = True
-            else:
-                marks |= (steps & marks[following]).any(axis=1)
-            if marks.sum() == many:
-                break
+    histories = np.arange(len(ends))
+    first_of = np.zeros_like(histories) if chain.order == 1 else histories % K * K
+    following = first_of[:, np.newaxis] + np.arange(K)  # where a label leads from each history
+    starts = np.zeros(len(ends), bool)
+    starts[np.flatnonzero(chain.start > 0) + (0 if chain.order == 1 else K * K)] = True
+    reached = _closure(starts, lambda marks: np.isin(histories, following[marks[:, np.newaxis] & steps]))
+    stops = _closure(ends, lambda marks: (steps & marks[following]).any(axis=1))
     if (reached & ~stops).any():
         raise ValueError("there are labels after which no sequence of the model can stop: give lengths")
+
+
+def _closure(marks: Mask, further: Callable[[Mask], Mask]) -> Mask:
+    """What is marked, and what any number of steps further mark."""
+    while True:
+        more = marks | further(marks)
+        if np.array_equal(more, marks):
+            return marks
+        marks = more

@@ -22,14 +22,13 @@ from fastlin.engine import memory, pairs, passes, tagger, vectors
 from fastlin.optim.design import Design
 from fastlin.optim.pieces import Pieces
 from fastlin.optim.problem import EASY, Prior
-from fastlin.sequence.chain import Chain
+from fastlin.sequence.chain import NOTHING, Chain
 from fastlin.sequence.edges import Edges, Segment
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import Hybrid
 
 Floats = NDArray[np.float64]
 Cuts = list[tuple[int, int]]
-NO_EDGES = np.empty((0, 0, 0))
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ class Problem:
         table, few = self.hybrid.table(of_features), of_features[len(self.hybrid.places) :]
         loss, counts = 0.0, np.zeros(chain.transitions.shape)
         for segment, cuts in zip(self.segments, self.row_cuts, strict=True):
-            scores = NO_EDGES if self.edges is None else self.edges.scores(segment, of_edges, self.workers)
+            scores = NOTHING if self.edges is None else self.edges.scores(segment, of_edges, self.workers)
             for part, found in self._forward(segment, cuts, chain, table, few, scores):
                 loss += part
                 counts += found
