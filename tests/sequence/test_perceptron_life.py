@@ -54,6 +54,14 @@ def test_it_labels_about_as_well_as_crfsuite(tmp_path, algorithm, loss):
     assert (ours == right).mean() > np.bincount(right).max() / len(right) + 0.1
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_first_steps_of_mira_on_long_sequences(order):
+    """All paths are equally good then."""
+    X, y = problem(3, longest=300, shortest=300)
+    model = fit(StructuredPerceptron(loss="mira", order=order, max_iter=1, C=0.1), X, y)
+    assert model.history_[0]["updates"] == 3
+
+
 @kinds
 def test_what_comes_out_of_a_file_learns_on(tmp_path, kind):
     model = StructuredPerceptron(random_state=3, **KINDS[kind]).fit(SENTENCES, TAGS)
