@@ -308,7 +308,11 @@ def test_starts_that_are_none():
     em(n_components=2, init={name: good[name] for name in good if name != "stopprob"}, max_iter=2).fit(planted(5)[0])
     refused("init must be one of 'auto', 'random', 'labels', got 'kmeans'", init="kmeans", n_components=2)
     refused("init must be", init=[1, 2], n_components=2)
-    refused("init must be", init={"startprob": [1, 0]}, n_components=2)
+    refused("init must be .*; it has no transmat", init={"startprob": [1, 0]}, n_components=2)
+    refused("init must be .*; it has 'trans'", init=good | {"trans": good["transmat"]}, n_components=2)
+    endless = {"startprob": good["startprob"], "transmat": np.eye(2), "emissionprob": good["emissionprob"]}
+    refused("no sequence ends.* or set stop=False", init=endless, n_components=2)
+    em(n_components=2, init=endless, stop=False, max_iter=2).fit(planted(5)[0])
     refused(r"init\['startprob'\] has the shape \(2,\), but must have \(3,\)", init=good, n_components=3)
     refused("init has a stopprob, but stop is False", init=good, n_components=2, stop=False)
     refused("init='labels', but no sequence has all its labels", init="labels", n_components=2)
@@ -329,6 +333,13 @@ def test_parameters_that_are_none():
     refused("max_iter must be at least 1", n_components=2, max_iter=0)
     refused("tol must be", n_components=2, tol=-1)
     refused("n_init must be", n_components=2, n_init=0)
+
+
+@pytest.mark.parametrize("codes", [[[2], [0], [1]], [[1], [0], [1]]])
+def test_a_column_of_codes_is_refused(codes):
+    with pytest.raises(ValueError, match=r"X has one column.*give lists of words, or a column for each code"):
+        em(n_components=2).fit(np.array(codes), lengths=[3])
+    em(n_components=2).fit(np.ones((3, 1)), lengths=[3])
 
 
 def test_labels_that_do_not_fit():

@@ -177,10 +177,13 @@ def _weighed(counts: Floats, logs: Floats) -> float:
 def check_parameters(given: Any, n_features: int, n_labels: int, order: int, stop: bool) -> Parameters:
     """Parameters that a user gives to start from."""
     names = ("startprob", "transmat", "emissionprob")
-    if not isinstance(given, dict) or not set(names) <= set(given) or not set(given) <= {*names, "stopprob"}:
-        raise ValueError(
-            f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob), got {given!r:.80}"
-        )
+    wanted = f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob)"
+    if not isinstance(given, dict):
+        raise ValueError(f"{wanted}, got {given!r:.80}")
+    if unknown := [name for name in given if name not in (*names, "stopprob")]:
+        raise ValueError(f"{wanted}; it has {unknown[0]!r}")
+    if missing := [name for name in names if name not in given]:
+        raise ValueError(f"{wanted}; it has no {missing[0]}")
     like = Transitions.none(n_labels, order)
     shapes = {"startprob": like.start.shape, "transmat": like.steps.shape, "stopprob": like.ends.shape}
     shapes["emissionprob"] = (n_labels, n_features)
@@ -204,6 +207,11 @@ def check_parameters(given: Any, n_features: int, n_labels: int, order: int, sto
         if not np.allclose(total, 1, rtol=0, atol=1e-6):
             whole = " with stopprob" if stop and name == "transmat" else ""
             raise ValueError(f"the rows of init[{name!r}]{whole} must sum to 1")
+    if not (ends > 0).any():
+        raise ValueError(
+            "with the probabilities of init no sequence ends: give a stopprob that adds up to 1 with the rows of "
+            "transmat, or set stop=False"
+        )
     with np.errstate(divide="ignore"):
         log_phi = np.log(arrays["emissionprob"].T)
     return Parameters(

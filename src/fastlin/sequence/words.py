@@ -54,7 +54,17 @@ class WordReader(SequenceModel, ABC):
         tokens = super()._tokens_to_learn(X, lengths, n_columns)
         if not tokens.rows.n_columns:
             raise ValueError("X has no features: there is nothing to count")
-        return self._nonnegative(tokens)
+        rows = self._nonnegative(tokens).rows
+        if (
+            is_matrix(X)
+            and rows.n_columns == 1
+            and (rows.nnz < tokens.n_tokens or (rows.values[: rows.nnz] != 1).any())
+        ):
+            raise ValueError(
+                "X has one column, which is not all 1: for codes of observations give lists of words, or a "
+                "column for each code, with a 1 in each row"
+            )
+        return replace(tokens, rows=rows)
 
     def _nonnegative(self, tokens: Tokens) -> Tokens:
         """Tokens whose features are counts, none of them written though it is 0."""
