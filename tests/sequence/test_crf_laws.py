@@ -301,3 +301,11 @@ def test_long_sequences_with_large_scores():
     assert model.predict(rows, lengths=lengths) == [codes.tolist()]
     p = model.predict_marginals(rows, lengths=lengths)[0]
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_edges_of_no_feature_are_refused():
+    X, y = [["w=a", "w=b"]], [["x", "y"]]
+    with pytest.raises(ValueError, match="edges='W': no feature has a name that begins so: they are like 'w=a'"):
+        CRF(edges="W").fit(X, y)
+    assert CRF(edges=["W", "w"]).fit(X, y).edge_coef_ is not None
+    assert CRF(edges=[]).fit(X, y).edge_coef_ is None

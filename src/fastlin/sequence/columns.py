@@ -30,7 +30,11 @@ def as_columns(chosen: Any, names: list[str] | None, n_columns: int, parameter: 
         if names is None:
             raise ValueError(f"{parameter}={chosen!r:.60} names features, but X is a matrix: give numbers of columns")
         prefixes = tuple(items)
-        return np.array([column for column, name in enumerate(names) if name.startswith(prefixes)], np.int64)
+        columns = [column for column, name in enumerate(names) if name.startswith(prefixes)]
+        if items and not columns:
+            example = f": they are like {names[0]!r:.60}" if names else ""
+            raise ValueError(f"{parameter}={chosen!r:.60}: no feature has a name that begins so{example}")
+        return np.array(columns, np.int64)
     for item in items:
         if isinstance(item, bool | np.bool_) or not isinstance(item, numbers.Integral):
             raise TypeError(f"{parameter} must hold prefixes of names or columns, got {item!r:.60}")
