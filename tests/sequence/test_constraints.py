@@ -59,6 +59,13 @@ def test_a_scheme_allows_exactly_its_taggings(scheme, labels, n):
     assert allowed == {in_scheme(scheme, tokens) for tokens in sentences(n)}
 
 
+def test_a_scheme_in_which_no_span_could_end_is_refused():
+    for scheme, named in (("iobes", "E or S"), ("bilou", "L or U")):
+        with pytest.raises(ValueError, match=f"constraints='{scheme}': no label begins with {named}.*'bio'"):
+            Constraints.of_scheme(scheme, ["O", "B-X", "I-X"])
+        assert Constraints.of_scheme(scheme, ["O"]).transitions.tolist() == [[True]]
+
+
 def test_other_names_of_schemes():
     bio, iob2 = (Constraints.of_scheme(name, LABELS.tolist()) for name in ("bio", "iob2"))
     bilou = [label.replace("E-", "L-").replace("S-", "U-") for label in IOBES]
@@ -174,6 +181,7 @@ def test_labels_of_tokens_that_are_none(allowed):
     "constraints, error, message",
     [
         ("boi", ValueError, "constraints must be one of 'bio', .*did you mean 'bio'"),
+        ("IOBES", ValueError, "got 'IOBES'; did you mean 'iobes'"),
         ("iobes", ValueError, "constraints='iobes': the label 'NN' is neither O nor begins with B nor I nor E nor S"),
         ([("B-X", "I_X")], ValueError, r"in \('B-X', 'I_X'\), the label 'I_X' is unknown; did you mean 'I-X'"),
         (["B-X"], TypeError, r"constraints must hold pairs \(label, label\), got 'B-X'"),

@@ -82,6 +82,11 @@ class Constraints:
         prefixes = PREFIXES[one_of("constraints", scheme, PREFIXES)]
         labels = tuple(labels)
         parts = [("O", "") if label == "O" else _parts(label, scheme, prefixes) for label in labels]
+        if len(prefixes) == 4 and {"B", "I"} & (there := {prefix for prefix, _ in parts}) and not there & set("ELSU"):
+            raise ValueError(
+                f"constraints={scheme!r}: no label begins with {prefixes[2]} or {prefixes[3]}, so no span could end; "
+                "are they 'bio'?"
+            )
         allowed = [[_may_follow(scheme, before, tag) for tag in parts] for before in parts]
         outside = ("O", "")
         start = [_may_follow(scheme, outside, tag) for tag in parts]

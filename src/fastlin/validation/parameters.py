@@ -15,8 +15,9 @@ def one_of(name: str, value: Any, options: Iterable[Any]) -> Any:
     options = list(options)
     if any(value is option or (isinstance(value, str) and value == option) for option in options):
         return value
-    close = difflib.get_close_matches(str(value), [option for option in options if isinstance(option, str)], n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    lower = {option.lower(): option for option in options if isinstance(option, str)}
+    close = difflib.get_close_matches(str(value).lower(), lower, n=1)
+    hint = f"; did you mean {lower[close[0]]!r}?" if close else ""
     raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}{hint}")
 
 
