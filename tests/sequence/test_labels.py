@@ -177,6 +177,11 @@ def test_what_is_no_label_is_refused(case):
             Labels(["N", "V"]).codes(y, tokens, unseen=unseen)
 
 
+def test_sentences_that_were_read_without_their_labels():
+    with pytest.raises(ValueError, match=r"y holds no labels, but None for each sequence.* label= "):
+        Labels().learn([None, None], tokens_of([[1, 2], [3]]))
+
+
 def test_labels_to_learn_from_are_some_and_fit_into_64_bits():
     with pytest.raises(ValueError, match="y holds no label: there is no token to learn from"):
         Labels().learn([[], []], tokens_of([[], []]))

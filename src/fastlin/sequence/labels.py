@@ -88,6 +88,10 @@ def _flat(y: Any, tokens: Tokens) -> list[Any]:
     if isinstance(y, str | bytes | Mapping | set | frozenset) or table or sp.issparse(y) or not isinstance(y, Iterable):
         raise TypeError(f"y must hold a list of labels for each sequence, got {_shown(y)}")
     parts = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "iuU" else list(y)
+    if parts and len(parts) == len(tokens) != tokens.n_tokens and all(part is None for part in parts):
+        raise ValueError(
+            "y holds no labels, but None for each sequence; those of read_conll have some if label= is given"
+        )
     if parts and all(_single(kind) for kind in set(map(type, parts))):
         if len(parts) != tokens.n_tokens:
             raise ValueError(
