@@ -196,6 +196,8 @@ def test_tokens_of_every_kind_have_a_word():
     X = [[("Time", "NN"), {"w": "flies", "pos": "VB"}, ["like", "IN"], "an", (), {}]]
     (group,) = errors(X, [["O", "O", "O", "O", "O", "B-X"]], [["O"] * 6]).confusions
     assert group.examples[0].words == ("Time", "flies", "like", "an", "", "")
+    (group,) = errors([[{"bias": 1.0, "w": "flies"}, {"bias": 1.0}]], [["O", "B-X"]], [["O", "O"]]).confusions
+    assert group.examples[0].words == ("flies", "1.0")
 
 
 def test_long_sentences_are_broken_into_lines():

@@ -356,7 +356,7 @@ def errors(X: Any, y_true: Any, y_pred: Any, n: int = 20) -> Errors:
     Parameters
     ----------
     X : list of sequences of tokens
-        What is shown of a token: itself, or of a tuple, list or dict its first entry.
+        What is shown of a token: itself, of a tuple or list its first entry, of a dict its first string.
     y_true, y_pred : list of sequences of labels
     n : int
         How many sentences are listed.
@@ -411,7 +411,8 @@ def _mistakes(pairs: list[tuple[list[Any], list[Any]]]) -> dict[int, Counter[tup
 def _word(token: Any) -> str:
     """What stands for a token in a listing."""
     if isinstance(token, dict):
-        return str(next(iter(token.values()), ""))
+        values = list(token.values())  # a "bias" often comes first
+        return str(next((value for value in values if isinstance(value, str)), values[0] if values else ""))
     if isinstance(token, Sequence) and not isinstance(token, str):
         return str(token[0]) if len(token) else ""
     return str(token)
