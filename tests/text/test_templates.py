@@ -272,6 +272,11 @@ def test_crfpps_features_of_two_labels_are_chosen_by_themselves():
     assert Templates(crfpp(text, of="B")).strings([["a", "b"]]) == [[["B01:a", "*02:b"], ["B01:b"]]]
 
 
+def test_crfpps_templates_show_their_lines():
+    lines = ["U00:%x[-1,0]", "U01:%X[0,1]/%x[2,0]/end", "U"]
+    assert list(map(repr, crfpp("\n".join(lines)))) == lines
+
+
 @pytest.mark.parametrize("line", ["X00:%x[0,0]", "U00:%y[0,0]", "U00:%x[0]", "U:100%", 'U:%t[0,0,"x"]', "U:%x[0,-1]"])
 def test_what_crfpp_does_not_know_is_refused_with_its_line(line):
     with pytest.raises(ValueError, match="line 2"):
@@ -315,7 +320,8 @@ def test_entries_of_gazetteers_are_found_longest_first_and_do_not_overlap():
 def test_templates_read_as_they_are_written():
     made = [W[0], (W[-1] & P[0].lower).when(W[0].rare(5)), W[0].lower.suffix(3).unless(BOS), *crfpp("U1:%x[0,0]!")]
     assert (
-        repr(made) == "[w[0], (w[-1] & pos[0].lower).when(w[0].rare(5)), w[0].lower.suffix(3).unless(__BOS__), U1:%x!]"
+        repr(made)
+        == "[w[0], (w[-1] & pos[0].lower).when(w[0].rare(5)), w[0].lower.suffix(3).unless(__BOS__), U1:%x[0,0]!]"
     )
     assert repr(Column(2)[1]) == "x2[1]"
     assert (W[0] & W[1]).when(BOS) & P[0] == Template((W[0], W[1], P[0]), ((BOS, True),))

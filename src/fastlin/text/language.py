@@ -181,7 +181,11 @@ class Template(NamedTuple):
         return self._replace(conditions=(*self.conditions, (_checked_flag(flag), False)))
 
     def __repr__(self) -> str:
-        made = "%x".join(self.text) if self.text is not None else " & ".join(part.label for part in self.parts)
+        if self.text is not None:
+            macros = [f"%{'X' if part.folded else 'x'}[{part.offset},{part.column}]" for part in self.parts]
+            made = self.text[0] + "".join(map("".join, zip(macros, self.text[1:], strict=True)))
+        else:
+            made = " & ".join(part.label for part in self.parts)
         made = f"({made})" if self.conditions and len(self.parts) > 1 else made
         return made + "".join(f".{'when' if wanted else 'unless'}({flag})" for flag, wanted in self.conditions)
 
