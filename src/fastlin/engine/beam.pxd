@@ -66,6 +66,8 @@ cdef inline Py_ssize_t keep(const Chain* chain, Beam* beam, Py_ssize_t t) noexce
             if equal == 0:
                 continue
             equal -= 1
+        if n == width:                         # more than the beam holds: scores that are no numbers
+            break
         beam.kept[n] = beam.best[c]
         beam.states[t * width + n] = <int32_t>c
         beam.back[t * width + n] = beam.origin[c]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -17,6 +18,8 @@ from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.constraints import Constraints, Mask, as_allowed
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
+
+LARGEST = 1e100  # of a weight that users set
 
 
 class Potentials(NamedTuple):
@@ -108,6 +111,7 @@ class SequenceModel(BaseEstimator, ABC):
     n_features_in_: int
     features_: Any
     _attributes: Attributes | None
+    _proved: tuple[Any, Any] | None = None  # edge_coef_, and the same as kernels may have it
 
     # What a subclass says
 
@@ -217,6 +221,15 @@ class SequenceModel(BaseEstimator, ABC):
 
         self._infer(tokens, allowed, infer)
         return tokens, codes
+
+    def _edge_weights(self) -> Any:
+        """`edge_coef_`, or None, as kernels may have it; proved once."""
+        edges: Any = getattr(self, "edge_coef_", None)
+        if edges is None:
+            return None
+        if self._proved is None or self._proved[0] is not edges:
+            self._proved = edges, as_sparse("edge_coef_", edges, (self.n_features_in_, len(self.classes_) ** 2))
+        return self._proved[1]
 
     def _path(self, block: Block) -> NDArray[np.int32]:
         """The codes predicted for a block."""
@@ -340,8 +353,8 @@ def as_table(name: str, table: Any, shape: tuple[int, ...]) -> NDArray[np.float6
     array = np.require(np.asarray(table), np.float64, ["C", "A"])
     if array.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {array.shape}")
-    if not (array < np.inf).all():
-        raise ValueError(f"{name} holds NaN or infinity; −∞ is what forbids")
+    if not (array <= LARGEST).all():
+        raise ValueError(f"{name} holds NaN, or more than {LARGEST:g}; −∞ is what forbids")
     return array
 
 
@@ -349,7 +362,9 @@ def as_sparse(name: str, weights: Any, shape: tuple[int, int]) -> sp.csr_array:
     """The same of sparse weights, in any format: proved, for kernels go where indices lead."""
     if weights.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {weights.shape}")
-    return validation.as_rows(weights, dtype=DOUBLE, name=name).matrix() if 0 not in shape else sp.csr_array(shape)
+    if 0 in shape:
+        return sp.csr_array(shape)
+    return validation.as_rows(weights, dtype=np.dtype(np.float64), name=name).matrix()
 
 
 def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
@@ -360,7 +375,7 @@ def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -
     block = slice(rows.indptr[start], rows.indptr[stop])
     nothing, spare = np.zeros(K), np.empty(K, weights.dtype)
     passes.forward(rows.indptr, rows.indices[block], rows.values[block], start, stop, weights, nothing, spare, scores)
-    return scores
+    return _numbers(scores)
 
 
 def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArray[np.float64]:
@@ -373,7 +388,7 @@ def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArra
         rows.indptr, rows.indices[block], rows.values[block], start, stop, starts, labels, weights.data, np.zeros(K),
         found,
     )  # fmt: skip
-    return found
+    return _numbers(found)
 
 
 def edge_scores(tokens: Tokens, weights: Any, n_labels: int, start: int, stop: int) -> NDArray[np.float64]:
@@ -384,3 +399,10 @@ def edge_scores(tokens: Tokens, weights: Any, n_labels: int, start: int, stop: i
 def _check_width(weights: Any, tokens: Tokens) -> None:
     if weights.shape[0] != tokens.rows.n_columns:
         raise ValueError(f"weights of {weights.shape[0]} features do not fit tokens of {tokens.rows.n_columns}")
+
+
+def _numbers(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scores, if they are numbers."""
+    if not scores.max(initial=-np.inf) <= LARGEST**2:
+        raise ValueError("scores of tokens are no numbers: coef_ holds NaN or infinity, or weights overflow")
+    return scores

@@ -14,7 +14,15 @@ from fastlin.linear.reporting import reporter
 from fastlin.optim import lbfgs, orthant
 from fastlin.optim.progress import Progress
 from fastlin.sequence import stochastic
-from fastlin.sequence.base import Potentials, SequenceModel, as_table, dense_scores, edge_scores, sparse_scores
+from fastlin.sequence.base import (
+    Potentials,
+    SequenceModel,
+    as_sparse,
+    as_table,
+    dense_scores,
+    edge_scores,
+    sparse_scores,
+)
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.columns import as_columns
 from fastlin.sequence.edges import Edges
@@ -286,10 +294,10 @@ class CRF(SequenceModel):
     def _by_feature(self) -> Any:
         """`coef_` as [V, K]; turned once."""
         if self._turned is None or self._turned[0] is not self.coef_:
-            turned = self.coef_.T
-            if sp.issparse(turned):
-                turned = turned.tocsr()
+            if sp.issparse(self.coef_):
+                turned = as_sparse("coef_", self.coef_, self.coef_.shape).T.tocsr()
             else:
+                turned = self.coef_.T
                 turned = np.require(turned, validation.as_real(turned), ["C", "A"])
             self._turned = self.coef_, turned
         return self._turned[1]
@@ -298,11 +306,11 @@ class CRF(SequenceModel):
         K, V = len(self.classes_), self.n_features_in_
         if self.coef_.shape != (K, V):
             raise ValueError(f"coef_ of shape {self.coef_.shape} does not fit {K} labels and {V} features")
-        sparse, weights = sp.issparse(self.coef_), self._by_feature()
+        sparse, weights, of_edges = sp.issparse(self.coef_), self._by_feature(), self._edge_weights()
 
         def potential(tokens: Tokens, start: int, stop: int) -> Any:
             score = sparse_scores if sparse else dense_scores
-            edges = None if self.edge_coef_ is None else edge_scores(tokens, self.edge_coef_, K, start, stop)
+            edges = None if of_edges is None else edge_scores(tokens, of_edges, K, start, stop)
             return Potentials(score(tokens, weights, start, stop), edges)
 
         return potential

@@ -257,13 +257,13 @@ class MEMM(SequenceModel):
         weights = np.require(np.asarray(self.coef_).T, validation.as_real(self.coef_), ["C", "A"])
         if weights.shape != (V, K):
             raise ValueError(f"coef_ of shape {weights.T.shape} does not fit {K} labels and {V} features")
-        normalise, words = Normaliser(chain), None
+        normalise, words, of_edges = Normaliser(chain), None, self._edge_weights()
         if self._dictionary is not None:
             words = self._dictionary.reader(V)
 
         def potential(tokens: Tokens, start: int, stop: int) -> Potentials:
             scores = dense_scores(tokens, weights, start, stop)
-            edges = None if self.edge_coef_ is None else edge_scores(tokens, self.edge_coef_, K, start, stop)
+            edges = None if of_edges is None else edge_scores(tokens, of_edges, K, start, stop)
             offsets = normalise(scores, edges)
             low, high = np.searchsorted(tokens.starts, [start, stop])
             first = np.unique(tokens.starts[low:high]) - start
