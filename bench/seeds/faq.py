@@ -133,7 +133,7 @@ def contenders(name: str, make: Callable[..., Any], **choices: Sequence[Any]) ->
 
 def models() -> dict[str, tuple[str, list[Contender]]]:
     """What each reads, and its settings to choose from."""
-    alphas, Cs, c2s = (0.01, 0.1, 1.0), (0.1, 1.0, 10.0, 100.0), (0.01, 0.1, 1.0, 10.0)
+    alphas, Cs, c2s = (0.01, 0.1, 1.0), (0.001, 0.01, 0.1, 1.0, 10.0), (0.001, 0.01, 0.1, 1.0)
     more = {"edges": "all", "max_iter": ENOUGH}
     return {
         "stateless": ("features", contenders("stateless", Stateless, C=Cs)),

@@ -11,6 +11,10 @@ from itertools import chain
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
+from fastlin.sequence.chain import Chain
+
 Sentences = list[list[Any]]
 Labels = list[list[Any]]
 Measure = Callable[[Labels, Labels], float]  # (right, predicted) → per cent
@@ -127,3 +131,31 @@ def report(title: str, found: Sequence[Outcome], goals: dict[str, str]) -> list[
     ]
     show(title, ["model", "chosen on dev", "dev", *measures, "s", "goal or published"], rows)
     return [each.record() for each in found]
+
+
+class Committee:
+    """The sum of linear models of order 1 that differ by their seeds alone, which is a linear model itself.
+
+    ``make(random_state)`` makes a member, which takes a matrix and lengths.
+    """
+
+    def __init__(self, templates: Any, make: Callable[[int], Any], size: int) -> None:
+        self.templates, self.make, self.size = templates, make, size
+
+    def fit(self, X: Sentences, y: Labels) -> Committee:
+        matrix, lengths = self.templates.fit_transform(X)
+        labels = np.concatenate(y)
+        members = (self.make(seed).fit(matrix, labels, lengths=lengths) for seed in range(self.size))
+        self.coef, self.transitions = 0.0, 0.0
+        for member in members:
+            self.classes = member.classes_
+            self.coef = self.coef + member.coef_ / self.size
+            self.transitions = self.transitions + member.transitions_ / self.size
+        return self
+
+    def predict(self, X: Sentences) -> Labels:
+        matrix, lengths = self.templates.transform(X)
+        nothing, starts = np.zeros(len(self.classes)), np.cumsum([0, *lengths])
+        scores = np.ascontiguousarray((self.coef @ matrix.T).T)
+        codes, _ = Chain(nothing, self.transitions, nothing).viterbi(scores, starts)
+        return [part.tolist() for part in np.split(self.classes[codes], starts[1:-1])]
