@@ -335,3 +335,55 @@ def test_inputs_are_not_written_to(name):
     for array in (rows.data, rows.indices, rows.indptr, codes):
         array.flags.writeable = False
     model.fit(rows, codes, lengths=lengths).log_proba(rows, codes, lengths=lengths)
+
+
+# --- attributes that users set ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["CRF", "CRF, order 2", "MEMM", "MEMM, order 2", "MEMM, beam", "MEMM, greedy"])
+def test_weights_that_are_no_numbers_are_refused(name):
+    """And a beam holds no more than its width, whatever the scores."""
+    beams = {"MEMM, beam": {"decoder": "beam", "beam_width": 2}, "MEMM, greedy": {"decoder": "greedy"}}
+    model = MODELS[name.split(", ")[0] if name in beams else name](**beams.get(name, {})).fit(*sentences())
+    X = sentences()[0]
+    for attribute in ("coef_", "transitions_", "start_", "second_order_"):
+        if getattr(model, attribute, None) is None:
+            continue
+        for value in (np.nan, np.inf):
+            broken = copy.deepcopy(model)
+            weights = getattr(model, attribute).copy()
+            (weights.data if sparse.issparse(weights) else weights)[:] = value
+            setattr(broken, attribute, weights)
+            for method in (broken.predict, broken.predict_marginals, lambda X, m=broken: m.predict_nbest(X, 2)):
+                with pytest.raises(ValueError, match=f"{attribute}|coef_|weights|no path"):
+                    method(X)
+
+
+@pytest.mark.parametrize("model", [CRF, MEMM])
+def test_sparse_weights_are_proved_whatever_their_format(model):
+    X, y = sentences()
+    edges = model(edges="all").fit(X, y)
+    best = edges.predict(X)
+    for form in (sparse.csc_array, sparse.coo_array, lambda a: a.toarray(), lambda a: a.astype(np.float32)):
+        other = copy.deepcopy(edges)
+        other.edge_coef_ = form(edges.edge_coef_)
+        assert other.predict(X) == best
+    for name in ("edge_coef_", "coef_"):
+        other = copy.deepcopy(edges)
+        weights = sparse.csr_array(getattr(other, name))
+        weights.indices = weights.indices.copy()
+        weights.indices[0] = 10**8
+        setattr(other, name, weights)
+        with pytest.raises((ValueError, TypeError), match=f"{name}|array"):
+            other.predict(X)
+
+
+@every
+def test_other_classes_than_those_of_the_weights_are_refused(name):
+    model, (X, y) = fitted(name), sentences()
+    for classes in (np.array(["D", "N", "V", "W"], object), model.classes_[:2], np.arange(300)):
+        broken = copy.deepcopy(model)
+        broken.classes_ = classes
+        for method in (broken.predict, broken.predict_marginals, lambda X, m=broken: m.log_proba(X, y)):
+            with pytest.raises(ValueError, match=r"classes_|labels|shape"):
+                method(X)
