@@ -552,3 +552,19 @@ def test_tokens_are_frozen():
     assert isinstance(tokens, Tokens)
     with pytest.raises(AttributeError):
         tokens.binary = False
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_fails_behind_the_reading_leaves_no_names_either(monkeypatch, error):
+    """Ctrl-C is noticed as soon as the reading has returned."""
+    attributes = Attributes(["old"])
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("fastlin.sequence.tokens.Rows", fail)
+    with pytest.raises(error):
+        attributes.learn([["new", "old"]])
+    monkeypatch.undo()
+    assert attributes.names == ["old"]
+    assert attributes.learn([["newer", "old"]]).rows.indices.tolist() == [1, 0]

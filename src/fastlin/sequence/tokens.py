@@ -117,6 +117,15 @@ class Attributes:
         return self._tokens(X, False)
 
     def _tokens(self, X: Any, learn: bool) -> Tokens:
+        known = len(self)
+        try:
+            return self._read(X, learn)
+        except BaseException:  # also behind the reading: Ctrl-C is noticed there, and memory may not do
+            if learn:
+                self.forget(known)
+            raise
+
+    def _read(self, X: Any, learn: bool) -> Tokens:
         indptr, indices, values, starts = self._table.read(X, learn)
         n_columns = len(self)
         if values is None:
