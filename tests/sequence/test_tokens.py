@@ -568,3 +568,11 @@ def test_what_fails_behind_the_reading_leaves_no_names_either(monkeypatch, error
     monkeypatch.undo()
     assert attributes.names == ["old"]
     assert attributes.learn([["newer", "old"]]).rows.indices.tolist() == [1, 0]
+
+
+def test_an_empty_name_in_an_empty_reader():
+    """What is written first is nothing: the checked build has it that memory is there, nevertheless."""
+    attributes = Attributes()
+    assert attributes.learn([[{"": ""}, "", [""]]]).rows.indices.tolist() == [0, 1, 1]
+    assert attributes.names == [":", ""]
+    assert Attributes().learn([[type("Name", (str,), {})("")]]).rows.n_columns == 1

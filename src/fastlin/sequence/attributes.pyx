@@ -309,11 +309,11 @@ cdef class Reading:
         else:
             encoded = utf8(text)
             start, n = PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded)
-        if self.written + n > self.paper:
-            larger = <char*>realloc(self.scratch, 2 * (self.written + n))
+        if not self.scratch or self.written + n > self.paper:  # an empty string, too, is written to memory
+            larger = <char*>realloc(self.scratch, 2 * (self.written + n) + 64)
             if not larger:
                 raise MemoryError
-            self.scratch, self.paper = larger, 2 * (self.written + n)
+            self.scratch, self.paper = larger, 2 * (self.written + n) + 64
         memcpy(self.scratch + self.written, start, n)
         self.written += n
         return 0
