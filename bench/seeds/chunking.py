@@ -92,18 +92,14 @@ def models() -> list[list[Contender]]:
             [Contender(f"perceptron{name}", partial(online, max_iter=n), {"epochs": n}) for n in (5, 10, 20)],
             [Contender(f"CRF{name}", partial(batch, c2=c2), {"c2": c2}) for c2 in (1.0, 0.5, 0.25)],
         ]
-    member = partial(StructuredPerceptron, weights="observed")
     found.append(
-        [
-            Contender("committee, richer", partial(committee, member, n), {"epochs": n, "members": MEMBERS})
-            for n in (5, 10, 20)
-        ]
+        [Contender("committee, richer", partial(committee, n), {"epochs": n, "members": MEMBERS}) for n in (5, 10, 20)]
     )
     return found
 
 
-def committee(member: Any, epochs: int) -> Committee:
-    return Committee(richer(), lambda seed: member(max_iter=epochs, random_state=seed), MEMBERS)
+def committee(epochs: int) -> Committee:
+    return Committee(richer(), lambda seed: StructuredPerceptron(max_iter=epochs, random_state=seed), MEMBERS)
 
 
 def main() -> None:

@@ -134,7 +134,7 @@ def report(title: str, found: Sequence[Outcome], goals: dict[str, str]) -> list[
 
 
 class Committee:
-    """The sum of linear models of order 1 that differ by their seeds alone, which is a linear model itself.
+    """The mean of linear models that differ by their seeds alone, which is a linear model itself.
 
     ``make(random_state)`` makes a member, which takes a matrix and lengths.
     """
@@ -150,12 +150,20 @@ class Committee:
         for member in members:
             self.classes = member.classes_
             self.coef = self.coef + member.coef_ / self.size
-            self.transitions = self.transitions + member.transitions_ / self.size
+            self.transitions = self.transitions + of_histories(member) / self.size
         return self
 
     def predict(self, X: Sentences) -> Labels:
         matrix, lengths = self.templates.transform(X)
-        nothing, starts = np.zeros(len(self.classes)), np.cumsum([0, *lengths])
+        starts = np.cumsum([0, *lengths])
         scores = np.ascontiguousarray((self.coef @ matrix.T).T)
-        codes, _ = Chain(nothing, self.transitions, nothing).viterbi(scores, starts)
+        nothing = np.zeros(self.transitions.shape[:-1])
+        codes, _ = Chain(np.zeros(len(self.classes)), self.transitions, nothing).viterbi(scores, starts)
         return [part.tolist() for part in np.split(self.classes[codes], starts[1:-1])]
+
+
+def of_histories(model: Any) -> np.ndarray:
+    """The scores of transitions as a `Chain` has them: [K, K], or in order 2 [K + 1, K, K]."""
+    if model.second_order_ is None:
+        return model.transitions_
+    return np.concatenate([model.transitions_ + model.second_order_, model.transitions_[np.newaxis]])
