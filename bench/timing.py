@@ -34,7 +34,10 @@ Prepare = Callable[[], Run]  # not timed; makes what is
 Times = dict[str, list[float]]
 
 RESULTS = Path(__file__).with_name("results")
-PACKAGES = ("fastlin", "scikit-learn", "vowpalwabbit", "liblinear-official", "fasttext-wheel", "nltk", "numpy", "scipy")
+PACKAGES = (
+    *("fastlin", "scikit-learn", "vowpalwabbit", "liblinear-official", "fasttext-wheel", "nltk", "python-crfsuite"),
+    *("hmmlearn", "numpy", "scipy"),
+)
 
 
 def arguments(question: str) -> argparse.ArgumentParser:
