@@ -62,9 +62,8 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
                     break
                 loss += max(log_z - own, 0.0)        # p is at most 1, whatever rounding says
                 for t in range(T):
-                    for k in range(K):
-                        R[offset + t, k] = room.p[t * P + k]
-                    R[offset + t, y[offset + t]] -= 1
+                    room.p[t * P + y[offset + t]] -= 1
+                    memcpy(&R[offset + t, 0], room.p + t * P, K * sizeof(double))
                 if conditioned:
                     memcpy(own_edges + K * K, on_edges + K * K, (T - 1) * K * K * sizeof(double))
                     for t in range(1, T):
