@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastlin import run
 from fastlin.engine import vectors
 
-PIECE = 1 << 18  # numbers
+PIECE = 1 << 16  # numbers: few enough that threads end together
 
 Vector = NDArray[Any]
 

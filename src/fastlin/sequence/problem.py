@@ -28,6 +28,7 @@ from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import Hybrid
 
 Floats = NDArray[np.float64]
+MISS = 8  # multiply–adds that a feature with few labels takes as long as: it waits for memory
 Cuts = list[tuple[int, int]]
 
 
@@ -116,7 +117,7 @@ class Problem:
         tabled = hybrid.n_tabled
         self.column_cuts = [
             (low + first, high + first)
-            for first, last, width in ((0, tabled, hybrid.n_labels), (tabled, design.n_features, 1))
+            for first, last, width in ((0, tabled, hybrid.n_labels), (tabled, design.n_features, MISS))
             for low, high in run.cuts(design.column_indptr[first : last + 1] - design.column_indptr[first], width)
         ]
         self.segments = [Segment(0, len(tokens), None)] if edges is None else edges.segments
@@ -220,7 +221,7 @@ class Problem:
         """Its sequences in pieces of bounded work."""
         K, sequences = self.hybrid.n_labels, self.starts[segment.first : segment.last + 1]
         work = K ** (self.links.order + 1) * sequences + K * self.design.indptr[sequences]
-        return [(segment.first + first, segment.first + last) for first, last in run.cuts(work - work[0], 1)]
+        return [(segment.first + first, segment.first + last) for first, last in run.cuts((work - work[0]) // 2, 1)]
 
     def _gather(self, gradient: Floats, values: NDArray[Any]) -> None:
         """Xᵀ R of the weights of features, with these values for the columns' own."""
