@@ -68,7 +68,7 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
 }
 # from the top: a module may import from its own room and from those below it
 LAYERS = ["__main__", "cli", "demo", "__init__", "sequence", "inspect", "select", "cluster", "linear", "optim"]
-LAYERS += ["losses", "text", "data", "store", "run", "validation", "engine"]
+LAYERS += ["losses", "text", "core", "data", "store", "run", "validation", "runtime", "engine"]
 MODELS = """
 import sys
 import numpy as np

@@ -1,0 +1,1 @@
+"""What every estimator is built on; it knows no model."""

@@ -1,0 +1,1 @@
+"""What lies below everything but the engine: locks; threads, buffers and files will follow."""
