@@ -35,7 +35,9 @@ demo: $(VENV)/package.stamp
 	@$(PLAIN) $(BIN)/python -m fastlin.demo
 
 test: $(VENV)/package.stamp $(VENV)/test.stamp
-	@$(PLAIN) $(BIN)/pytest --doctest-modules --pyargs fastlin tests $(PYTEST_ARGS)
+	@# What measures seconds or bytes runs alone, the rest on all cores; 5: no test was chosen
+	@$(PLAIN) $(BIN)/pytest -m timing tests $(PYTEST_ARGS) || [ $$? = 5 ]
+	@$(PLAIN) $(BIN)/pytest -n auto --dist worksteal -m "not timing" --doctest-modules --pyargs fastlin tests $(PYTEST_ARGS)
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
