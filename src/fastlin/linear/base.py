@@ -3,16 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import run, store, validation
+from fastlin.core.estimator import Estimator, reads
 from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import Scratch
 from fastlin.engine import rows as row_kernels
@@ -76,7 +77,7 @@ class Whole:
         return Scratch()
 
 
-class SparseEstimator(BaseEstimator, ABC):
+class SparseEstimator(Estimator, ABC):
     """An estimator of sparse rows.
 
     It reads rows for its predictions all at once or, of a corpus, a segment at a time: `_parts` hands them out, and
@@ -142,11 +143,6 @@ class SparseEstimator(BaseEstimator, ABC):
             ways = "fit or partial_fit" if hasattr(self, "partial_fit") else "fit"
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call {ways} first")
 
-    def _become(self, model: Self) -> Self:
-        """Take over all that a copy has learnt, at once: until then, nothing has changed."""
-        self.__dict__ = dict(model.__dict__)
-        return self
-
 
 class SparseClassifier(ClassifierMixin, SparseEstimator):
     """A classifier that is fitted once it knows its labels."""
@@ -154,11 +150,13 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
     classes_: NDArray[Any]
     coef_: Any
 
+    @reads
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals."""
         codes = self._codes(self._checked_rows(X))
         return self.classes_[codes]
 
+    @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`, which has labels and weights itself.
 
