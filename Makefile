@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 
 BIN := $(VENV)/bin
 CHECKED_BIN := $(CHECKED)/bin
-PACKAGING := setup.py pyproject.toml MANIFEST.in README.md LICENSE
+PACKAGING := setup.py pyproject.toml MANIFEST.in README.md SECURITY.md LICENSE
 SOURCES := $(shell find src -type f \( -name '*.py' -o -name '*.py[ix]' -o -name '*.px[di]' \
              -o -name '*.h' -o -name py.typed \) -not -path '*.egg-info/*') $(PACKAGING)
 # A plain build, whatever the environment holds: the checked build has its own target.

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 import fastlin
 from fastlin import select, store
 from fastlin.store import keeping
+from fastlin.text.templates import Templates
 from store_models import (
     ANSWERS,
     BATCH,
@@ -294,16 +295,17 @@ def test_names_of_columns_come_back(path):
 def test_parameters_of_all_kinds_come_back(path):
     generator = np.random.Generator(np.random.PCG64(3))
     weight = {0: 1.0, 1: float("inf"), (2, "x"): None, "s": np.float32(0.1), b"\xff": [True, np.int64(3)]}
-    model = select.SelectFeatures(random_state=generator, C=weight, tol=float("-inf"), solver=np.float32)
+    model = select.SelectFeatures(random_state=generator, tol=float("inf"), C=np.float32(0.5))
     words = [f"w{i}" for i in range(100)]
     for many in (words, dict(zip(words, range(100), strict=True)), {"a": 2**70, **dict.fromkeys(words, 1)}):
-        assert many == again(select.SelectFeatures(C=many), path).C
+        assert many == again(Templates(many), path).templates
     loaded = again(fastlin.HashingVectorizer(stop_words={"a", "b"}, dtype=np.dtype("int64")), path)
     assert (loaded.stop_words, loaded.dtype) == ({"a", "b"}, np.dtype("int64"))
     wrapped = make_pipeline(fastlin.Elementwise(), fastlin.Conjunctions(groups=[slice(0, 3), [1, 2]]), model)
     back = again(wrapped, path).steps[2][1]
-    assert repr(back.C) == repr(weight)
-    assert (back.tol, back.solver) == (float("-inf"), np.float32)
+    assert repr(again(Templates([], gazetteers=weight), path).gazetteers) == repr(weight)
+    assert (back.tol, back.C) == (float("inf"), 0.5)
+    assert again(fastlin.CountVectorizer(dtype=np.float32), path).dtype is np.float32
     assert back.random_state.integers(2**60) == generator.integers(2**60)
 
 

@@ -7,9 +7,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.linear.counts import Counts
-from fastlin.linear.files import give_report, packed_counts, proved_counts, take_report
+from fastlin.linear.files import RUN, SEARCHED, give_report, packed_counts, proved_counts, take_report
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.parameters import ABSENT, FLAG, LABEL_WEIGHTS, NUMBERS, PLAIN, WORD, Table, choice, real, whole
 from fastlin.store.weights import Packing, unpack
 
 CHOSEN = ("alpha_", "components_", "unlabeled_weight_", "scores_", "path_")  # by folds
@@ -74,6 +75,23 @@ def _give_kmeans(model: Any, state: State, verify: bool) -> None:
     model.cluster_centers_ = np.ascontiguousarray(centres.T, np.float64)  # in another order sums would round otherwise
     model.n_features_in_ = len(centres)
 
+
+_EM = RUN | {"tol": real(0), "max_iter": whole(1), "n_init": whole(1), "base_measure": NUMBERS | ABSENT}
+_PARTLY = _EM | {"fit_prior": FLAG, "class_prior": NUMBERS | ABSENT}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.KMeans": RUN | {
+        "n_clusters": whole(1), "init": WORD | NUMBERS, "n_init": choice("auto") | whole(1), "max_iter": whole(1),
+        "tol": real(0), "copy_x": FLAG, "algorithm": WORD, "metric": WORD, "temperature": real(0) | ABSENT,
+    },
+    "fastlin.MultinomialMixture": _EM | {"n_components": whole(1), "alpha": NUMBERS, "init": WORD | NUMBERS},
+    "fastlin.SemiSupervisedNB": _PARTLY | {
+        "alpha": NUMBERS, "unlabeled_weight": real(0), "components": NUMBERS | LABEL_WEIGHTS, "early_stopping": FLAG,
+        "validation_fraction": real(0, 1), "n_iter_no_change": whole(1),
+    },
+    "fastlin.SemiSupervisedNBCV": _PARTLY | SEARCHED | {
+        "unlabeled_weights": NUMBERS, "components": PLAIN, "alphas": PLAIN,
+    },
+}  # fmt: skip
 
 SEMI_SUPERVISED = Keeper(_take_semi_supervised, _give_semi_supervised)
 KEEPERS = {

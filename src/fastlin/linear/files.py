@@ -16,6 +16,26 @@ from fastlin.linear.online import SparseWeights
 from fastlin.optim.state import CLOCK, GENERATION, RULE
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.parameters import (
+    ABSENT,
+    DTYPE,
+    FLAG,
+    FOLDS,
+    JOBS,
+    LABEL_WEIGHTS,
+    NO_CODE,
+    NUMBERS,
+    PLAIN,
+    SEED,
+    STRINGS,
+    VERBOSE,
+    WORD,
+    Table,
+    choice,
+    estimator,
+    real,
+    whole,
+)
 from fastlin.store.weights import Packing, unpack
 from fastlin.validation import LIMITS
 
@@ -254,6 +274,54 @@ def _give_lexicon(model: Any, state: State, verify: bool) -> None:
     if vectorizer is not None:
         model.vectorizer_ = vectorizer
 
+
+# Parameters
+
+RUN: Table = {"n_jobs": JOBS, "verbose": VERBOSE, "random_state": SEED, "callback": NO_CODE}
+_FIT = RUN | {"max_iter": whole(1), "tol": real(0) | ABSENT, "warm_start": FLAG}
+_TYPE = {"dtype": DTYPE | ABSENT}
+_CLASSIFIER = {"fit_intercept": FLAG, "class_weight": choice("balanced") | LABEL_WEIGHTS | ABSENT}
+_HELD_OUT = {
+    "early_stopping": FLAG, "validation_fraction": real(0, 1), "n_iter_no_change": whole(1), "shuffle": FLAG,
+}  # fmt: skip
+_ONLINE = _FIT | _TYPE | _CLASSIFIER | _HELD_OUT | {"average": FLAG | whole(0), "grow_features": FLAG}
+_PENALTY = {"penalty": WORD | ABSENT, "alpha": real(0), "l1_ratio": real(0, 1) | ABSENT, "eta0": real(0)}
+_PRIOR = {"prior_mean": NUMBERS | ABSENT, "prior_variance": NUMBERS | ABSENT}
+_BATCH = (
+    _FIT | _TYPE | {"C": real(0), "penalty": WORD | ABSENT, "l1_ratio": real(0, 1) | ABSENT, "solver": WORD} | _PRIOR
+)
+_LOGISTIC = _CLASSIFIER | {
+    "intercept_scaling": real(), "dual": FLAG, "weights": WORD, "cutoff": NUMBERS,
+}  # fmt: skip
+_COUNTS = {"force_alpha": FLAG, "fit_prior": FLAG, "class_prior": NUMBERS | ABSENT, "n_jobs": JOBS}
+SEARCHED: Table = {"cv": whole(2) | FOLDS | ABSENT, "scoring": WORD | ABSENT}
+_SEARCH = {name: kind for name, kind in _BATCH.items() if name not in ("C", "l1_ratio", "prior_variance", "warm_start")}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.CandidateClassifier": _BATCH | {"loss": WORD, "average": FLAG | whole(0), "shuffle": FLAG},
+    "fastlin.CategoricalNB": _COUNTS | {"alpha": NUMBERS, "min_categories": NUMBERS | ABSENT, "handle_unknown": WORD},
+    "fastlin.LexiconClassifier": {
+        "lexicon": PLAIN, "vectorizer": estimator("transform") | ABSENT, "prior": LABEL_WEIGHTS | NUMBERS | ABSENT,
+        "vocabulary": STRINGS | LABEL_WEIGHTS | estimator("get_feature_names_out") | ABSENT, "n_jobs": JOBS,
+    },
+    "fastlin.LinearSVC": _FIT | _CLASSIFIER | {
+        "penalty": WORD, "loss": WORD, "dual": FLAG | choice("auto"), "C": real(0), "multi_class": WORD,
+        "intercept_scaling": real(),
+    },
+    "fastlin.LogisticRegression": _BATCH | _LOGISTIC,
+    "fastlin.LogisticRegressionCV": _SEARCH | _LOGISTIC | SEARCHED | {
+        "Cs": NUMBERS, "l1_ratios": NUMBERS | ABSENT, "refit": FLAG,
+    },
+    "fastlin.MIRAClassifier": _ONLINE | {"C": real(0)},
+    "fastlin.MultinomialNB": _COUNTS | {
+        "alpha": NUMBERS, "base_measure": NUMBERS | ABSENT, "concentration": real(0) | ABSENT, "grow_features": FLAG,
+    },
+    "fastlin.PassiveAggressiveClassifier": _ONLINE | {"C": real(0), "loss": WORD},
+    "fastlin.Perceptron": _ONLINE | _PENALTY,
+    "fastlin.SGDClassifier": _ONLINE | _PENALTY | {
+        "loss": WORD, "sampling": WORD | ABSENT, "learning_rate": WORD, "power_t": real(), "project": FLAG,
+        "batch_size": whole(1),
+    },
+}  # fmt: skip
 
 ONLINE = Keeper(_take_online, _give_online)
 MAXENT = Keeper(_take_maxent, _give_maxent)

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from fastlin.linear.files import RUN
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.store.keeping import Keeper, State, attributes
+from fastlin.store.parameters import ABSENT, FLAG, WORD, Table, real, whole
 
 _CUTOFF = attributes("row_counts_", "counts_")
 _FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
@@ -33,6 +35,14 @@ def _give_features(model: Any, state: State, verify: bool) -> None:
     model.n_features_in_ = len(support)
 
 
+PARAMETERS: dict[str, Table] = {
+    "fastlin.select.CountCutoff": {"min_rows": whole(0), "min_count": real(0)},
+    "fastlin.select.SelectFeatures": RUN | {
+        "n_features": whole(1) | ABSENT, "method": WORD, "C": real(0), "fit_intercept": FLAG,
+        "step": whole(1) | real(0, 1), "min_gain": real(0), "patience": whole(1) | ABSENT, "solver": WORD,
+        "tol": real(0), "max_iter": whole(1),
+    },
+}  # fmt: skip
 KEEPERS = {
     "fastlin.select.CountCutoff": Keeper(_CUTOFF.take, _give_cutoff),
     "fastlin.select.SelectFeatures": Keeper(_FEATURES.take, _give_features),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.linear.counts import Counts
-from fastlin.linear.files import give_report, packed_counts, proved_counts, take_report
+from fastlin.linear.files import RUN, give_report, packed_counts, proved_counts, take_report
 from fastlin.sequence.averaged import Asleep
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf import CRF
@@ -22,6 +22,19 @@ from fastlin.sequence.tokens import Attributes
 from fastlin.sequence.transitions import Transitions
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.parameters import (
+    ABSENT,
+    DTYPE,
+    FLAG,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    PLAIN,
+    WORD,
+    Table,
+    estimator,
+    real,
+    whole,
+)  # fmt: skip
 from fastlin.store.weights import Packing, unpack
 from fastlin.validation import LIMITS
 
@@ -200,6 +213,30 @@ def _give_crf(model: CRF, state: State, verify: bool) -> None:
     only(state)
 
 
+# Parameters
+
+_TAGGER = RUN | {
+    "order": whole(1, 2), "max_iter": whole(1), "features": estimator("tokens") | ABSENT, "constraints": PLAIN,
+}  # fmt: skip
+_WEIGHTS = {"weights": WORD, "cutoff": whole(1), "edges": PLAIN, "solver": WORD, "tol": real(0)}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.sequence.CRF": _TAGGER | _WEIGHTS | {
+        "c1": real(0), "c2": real(0), "eta0": real(0) | ABSENT, "batch_size": whole(1),
+    },
+    "fastlin.sequence.HMM": _TAGGER | {
+        "alpha": real(0) | ABSENT, "transition_alpha": real(0), "start_alpha": real(0) | ABSENT, "tol": real(0),
+        "interpolation": WORD | NUMBERS | ABSENT, "unknown": WORD, "stop": FLAG, "n_components": whole(1) | ABSENT,
+        "init": WORD | LABEL_WEIGHTS, "n_init": whole(1),
+    },
+    "fastlin.sequence.MEMM": _TAGGER | _WEIGHTS | {
+        "C": real(0), "l1_ratio": real(0, 1), "decoder": WORD, "beam_width": whole(1), "tag_dictionary": PLAIN,
+        "dictionary_cutoff": whole(0), "dtype": DTYPE | ABSENT,
+    },
+    "fastlin.sequence.StructuredPerceptron": _TAGGER | {
+        "loss": WORD, "average": FLAG, "tol": real(0) | ABSENT, "C": real(0), "n_best": whole(1),
+        "beam_width": whole(1) | ABSENT, "weights": WORD, "cutoff": whole(1), "shuffle": FLAG,
+    },
+}  # fmt: skip
 KEEPERS = {
     "fastlin.sequence.CRF": Keeper(_take_crf, _give_crf),
     "fastlin.sequence.HMM": Keeper(_take_hmm, _give_hmm),

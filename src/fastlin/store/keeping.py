@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastlin.store.archive import ModelFileError
+from fastlin.store.parameters import Table
 from fastlin.store.weights import Packing
 
 State = dict[str, Any]
@@ -23,7 +24,7 @@ class Keeper:
     give: Callable[[Any, State, bool], None]
 
 
-# where keepers are, a module's KEEPERS, and where the classes they keep
+# where keepers and tables of parameters are, a module's KEEPERS and PARAMETERS, and where the classes they keep
 _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "fastlin.linear.files": {
         "fastlin": (
@@ -87,6 +88,12 @@ def class_of(name: Any) -> tuple[Any, Keeper]:
         raise ModelFileError(f"holds a {str(name)[:60]!r}, which this version does not know")
     module, kind, room = _MODULES[name]
     return _found(module, kind), importlib.import_module(room).KEEPERS[name]
+
+
+def parameters_of(name: str) -> Table:
+    """What a file may say of the parameters of a class that `class_of` knows."""
+    table: Table = importlib.import_module(_MODULES[name][2]).PARAMETERS[name]
+    return table
 
 
 def name_of_function(value: Any) -> str | None:

@@ -1,14 +1,17 @@
 """Models in one file: weights, vectoriser and labels, so that raw text comes in and a label out."""
 
 import importlib
+import inspect
 import os
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from fastlin.store.archive import ModelFileError, read_archive, write_archive
-from fastlin.store.keeping import class_of, function_of, name_of, name_of_function
+from fastlin.store.keeping import class_of, function_of, name_of, name_of_function, parameters_of
+from fastlin.store.parameters import LEFT_OUT, check_parameter
 from fastlin.store.values import Decoder, Encoder
 from fastlin.store.weights import Packing
 
@@ -40,8 +43,9 @@ def save(
     Returns
     -------
     dict
-        bytes; weights, how many of them are not zero; pruned, how many were left out; with X and y, accuracy and
-        accuracy_saved, that of the model as it is loaded from the file.
+        bytes; weights, how many of them are not zero; pruned, how many were left out; left_out, the names of
+        parameters that no file holds (the memory of a pipeline), where there are any: a warning tells, too; with X and y, accuracy
+        and accuracy_saved, that of the model as it is loaded from the file.
 
     Examples
     --------
@@ -66,6 +70,9 @@ def save(
     header = {"model": described["model"], "fastlin": importlib.import_module("fastlin").__version__}
     report: dict[str, Any] = {"bytes": write_archive(path, KIND, header, encoder.arrays)}
     report |= {"weights": packing.weights, "pruned": packing.pruned}
+    if packing.left_out:
+        report["left_out"] = packing.left_out
+        warnings.warn(f"{', '.join(packing.left_out)}: left out of the file, which names no folder", stacklevel=2)
     if X is not None:
         report |= {"accuracy": float(model.score(X, y)), "accuracy_saved": float(load(path).score(X, y))}
     return report
@@ -115,11 +122,29 @@ def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any
             raise TypeError(f"{name} is a function: model files hold no code; set it to None before saving")
         raise TypeError(f"{what}, which does not go into a model file: {value!r:.80}")
     keeper = class_of(kind)[1]
-    parameters = {key: encoder(item, f"{name}.{key}") for key, item in value.get_params(deep=False).items()}
+    parameters = _described_parameters(value, kind, name, encoder, packing)
     learnt = keeper.take(value, packing)
     learnt |= {key: vars(value)[key] for key in ("feature_names_in_", "n_features_in_") if key in vars(value)}
     state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
     return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
+
+
+def _described_parameters(model: Any, kind: str, name: str, encoder: Encoder, packing: Packing) -> dict[str, Any]:
+    """The parameters of a model as JSON, each of a kind that may be loaded again."""
+    table, described = parameters_of(kind), {}
+    for key, item in model.get_params(deep=False).items():
+        if table.get(key) is LEFT_OUT and item is not None:
+            packing.left_out.append(f"{name}.{key}")
+        elif key in table or not _is_default(model, key, item):  # of a later version of a peer, perhaps
+            described[key] = encoder(item, f"{name}.{key}")
+            check_parameter(table, name, key, item)
+    return described
+
+
+def _is_default(model: Any, name: str, value: Any) -> bool:
+    """Whether a new model has this value of a parameter."""
+    default = inspect.signature(type(model)).parameters[name].default
+    return default is value or (isinstance(value, bool | int | float | str) and default == value)
 
 
 def _restored(kind: str, content: Any, decode: Decoder, verify: bool) -> Any:
@@ -137,7 +162,10 @@ def _restored(kind: str, content: Any, decode: Decoder, verify: bool) -> Any:
     if not set(parameters) <= set(found._get_param_names()):
         raise ModelFileError(f"parameters that {found.__name__} does not have")
     try:
-        model = found(**{name: decode(value) for name, value in parameters.items()})
+        decoded = {name: decode(value) for name, value in parameters.items()}
+        for name, value in decoded.items():
+            check_parameter(parameters_of(content["class"]), found.__name__, name, value)
+        model = found(**decoded)
         state = {name: decode(value) for name, value in learnt.items()}
         columns = {name: state.pop(name) for name in ("n_features_in_", "feature_names_in_") if name in state}
         _set_columns(model, **columns)

@@ -5,9 +5,30 @@ from typing import Any
 import numpy as np
 
 from fastlin.store.exports import proved_labels
-from fastlin.store.keeping import Keeper, State, attributes
+from fastlin.store.keeping import Keeper, State, attributes, name_of_function
+from fastlin.store.parameters import (
+    ABSENT,
+    DTYPE,
+    FLAG,
+    JOBS,
+    LABEL_WEIGHTS,
+    LEFT_OUT,
+    NO_CODE,
+    SEED,
+    STEPS,
+    STRINGS,
+    TEXT,
+    TRANSFORMERS,
+    WORD,
+    Kind,
+    Table,
+    choice,
+    pair_of,
+    real,
+    whole,
+)
+from fastlin.validation import WIDEST
 
-_NOTHING = attributes()
 _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pvalues_", "idf_")  # one number a column
 
 
@@ -53,16 +74,63 @@ def _prove_components(_: Any, state: State) -> None:
         raise ValueError("components that are no matrix")
 
 
-def _prove_steps(model: Any, _: State) -> None:
-    steps = model.get_params(deep=False).get("steps", model.get_params(deep=False).get("transformer_list"))
-    if not isinstance(steps, list) or not steps:
-        raise ValueError("no steps")
-    for name, step in steps:
-        if not isinstance(name, str) or not (step in ("passthrough", "drop", None) or hasattr(step, "fit")):
-            raise ValueError(f"a step that is none: {name!r:.40}")
+# Parameters
 
+DECODE_ERRORS = choice("strict", "ignore", "replace")
+_CONTENT = Kind(
+    choice("content", "file").allows, "'content' or 'file': 'filename' would open whatever files the data name"
+)
+SHARE = whole(1) | real(0, 1)  # of the documents, or so many
+# the parameters that scikit-learn's vectorisers of texts have, too
+ANALYSIS: Table = {
+    "input": _CONTENT, "encoding": WORD, "decode_error": DECODE_ERRORS,
+    "strip_accents": choice("ascii", "unicode") | ABSENT, "lowercase": FLAG, "preprocessor": NO_CODE,
+    "tokenizer": NO_CODE, "stop_words": STRINGS | choice("english") | ABSENT, "token_pattern": TEXT | ABSENT,
+    "ngram_range": pair_of(whole(1)), "analyzer": choice("word", "char", "char_wb"), "binary": FLAG, "dtype": DTYPE,
+}  # fmt: skip
+COUNTING: Table = ANALYSIS | {
+    "max_df": SHARE, "min_df": SHARE, "max_features": whole(1) | ABSENT,
+    "vocabulary": STRINGS | LABEL_WEIGHTS | ABSENT,
+}  # fmt: skip
+IDF: Table = {
+    "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
+}  # fmt: skip
+DICTS: Table = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
+HASHED: Table = {"n_features": whole(1, WIDEST), "alternate_sign": FLAG}
+OF_SAMPLES: Table = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
+HASHED_TEXTS: Table = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
+_SCORING: Table = {"score_func": Kind(lambda value: name_of_function(value) is not None, "a score of the table")}
+_COPY: Table = {"copy": FLAG}
+PARAMETERS: dict[str, Table] = {
+    "sklearn.decomposition.TruncatedSVD": {
+        "n_components": whole(1), "algorithm": choice("arpack", "randomized"), "n_iter": whole(0), "tol": real(0),
+        "n_oversamples": whole(1), "power_iteration_normalizer": choice("auto", "QR", "LU", "none"),
+        "random_state": SEED,
+    },
+    "sklearn.feature_extraction.DictVectorizer": DICTS,
+    "sklearn.feature_extraction.FeatureHasher": OF_SAMPLES,
+    "sklearn.feature_extraction.text.CountVectorizer": COUNTING,
+    "sklearn.feature_extraction.text.HashingVectorizer": HASHED_TEXTS,
+    "sklearn.feature_extraction.text.TfidfTransformer": IDF,
+    "sklearn.feature_extraction.text.TfidfVectorizer": COUNTING | IDF,
+    "sklearn.feature_selection.SelectKBest": _SCORING | {"k": whole(0) | choice("all")},
+    "sklearn.feature_selection.SelectPercentile": _SCORING | {"percentile": real(0, 100)},
+    "sklearn.feature_selection.VarianceThreshold": {"threshold": real(0)},
+    "sklearn.pipeline.FeatureUnion": {
+        "transformer_list": TRANSFORMERS, "n_jobs": JOBS, "transformer_weights": LABEL_WEIGHTS | ABSENT,
+        "verbose": FLAG, "verbose_feature_names_out": FLAG,
+    },
+    "sklearn.pipeline.Pipeline": {
+        "steps": STEPS, "transform_input": STRINGS | ABSENT, "memory": LEFT_OUT, "verbose": FLAG,
+    },
+    "sklearn.preprocessing.Binarizer": _COPY | {"threshold": real()},
+    "sklearn.preprocessing.LabelEncoder": {},
+    "sklearn.preprocessing.MaxAbsScaler": _COPY | {"clip": FLAG},
+    "sklearn.preprocessing.Normalizer": _COPY | {"norm": choice("l1", "l2", "max")},
+    "sklearn.preprocessing.StandardScaler": _COPY | {"with_mean": FLAG, "with_std": FLAG},
+}  # fmt: skip
 
-_STEPS = _proved(_NOTHING, _prove_steps)
+_NOTHING = attributes()
 _SCORED = _proved(attributes("scores_", "pvalues_"), _prove_columns)
 KEEPERS = {
     "sklearn.decomposition.TruncatedSVD": _proved(
@@ -82,8 +150,8 @@ KEEPERS = {
     "sklearn.feature_selection.SelectKBest": _SCORED,
     "sklearn.feature_selection.SelectPercentile": _SCORED,
     "sklearn.feature_selection.VarianceThreshold": _proved(attributes("variances_"), _prove_columns),
-    "sklearn.pipeline.FeatureUnion": _STEPS,
-    "sklearn.pipeline.Pipeline": _STEPS,
+    "sklearn.pipeline.FeatureUnion": _NOTHING,
+    "sklearn.pipeline.Pipeline": _NOTHING,
     "sklearn.preprocessing.Binarizer": _NOTHING,
     "sklearn.preprocessing.LabelEncoder": _proved(attributes("classes_"), _prove_labels),
     "sklearn.preprocessing.MaxAbsScaler": _proved(attributes("scale_", "max_abs_", "n_samples_seen_"), _prove_columns),

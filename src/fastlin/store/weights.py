@@ -45,6 +45,7 @@ class Packing:
         self.dtype: str | None = dtype
         self.prune = real_number("prune", prune, at_least=0)
         self.weights = self.pruned = self.packed = 0
+        self.left_out: list[str] = []  # parameters that do not go into a file
 
     @property
     def serving(self) -> bool:

@@ -7,6 +7,22 @@ from numpy.typing import NDArray
 
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, attributes, only
+from fastlin.store.parameters import (
+    ABSENT,
+    DTYPE,
+    FLAG,
+    JOBS,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    PLAIN,
+    STRINGS,
+    TEXT,
+    WORD,
+    Kind,
+    Table,
+    whole,
+)
+from fastlin.store.peers import COUNTING, DECODE_ERRORS, DICTS, HASHED_TEXTS, IDF, OF_SAMPLES, SHARE
 from fastlin.store.weights import Packing
 from fastlin.text.hashing import Kept
 from fastlin.text.known import Known
@@ -298,6 +314,34 @@ def _give_ratio(model: Any, state: State, verify: bool) -> None:
         model.n_features_in_ = ratio.shape[1]
     _RATIO.give(model, state, verify)
 
+
+# Parameters
+
+_LENGTHS = whole(1) | Kind(
+    lambda value: isinstance(value, tuple | list) and all(map(whole(1).allows, value)), "lengths from 1"
+)
+_MORE_WORDS = {"negation": FLAG, "prefixes": _LENGTHS | ABSENT, "suffixes": _LENGTHS | ABSENT, "n_jobs": JOBS}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.Conjunctions": {
+        "degree": whole(2, 3), "groups": PLAIN, "interaction_only": FLAG, "include_original": FLAG, "min_df": SHARE,
+        "n_features": whole(1, WIDEST) | ABSENT, "alternate_sign": FLAG, "sparse_output": FLAG,
+    },
+    "fastlin.CountVectorizer": COUNTING | _MORE_WORDS,
+    "fastlin.DictVectorizer": DICTS,
+    "fastlin.DocumentFeatures": {
+        "features": STRINGS | ABSENT, "log": FLAG, "dtype": DTYPE, "encoding": WORD, "sparse_output": FLAG,
+        "decode_error": DECODE_ERRORS,
+    },
+    "fastlin.Elementwise": {"functions": STRINGS, "sparse_output": FLAG},
+    "fastlin.FeatureHasher": OF_SAMPLES,
+    "fastlin.HashingVectorizer": HASHED_TEXTS | _MORE_WORDS | {"names": whole(0)},
+    "fastlin.LogCountRatio": {"alpha": NUMBERS, "binary": FLAG, "n_jobs": JOBS, "sparse_output": FLAG},
+    "fastlin.TfidfTransformer": IDF | {"n_jobs": JOBS},
+    "fastlin.TfidfVectorizer": COUNTING | _MORE_WORDS | IDF,
+    "fastlin.text.templates.Templates": {
+        "templates": PLAIN, "padding": TEXT | ABSENT, "gazetteers": LABEL_WEIGHTS | ABSENT,
+    },
+}  # fmt: skip
 
 _NOTHING = attributes()
 _RATIO = attributes("classes_", "log_ratio_")
