@@ -68,7 +68,7 @@ def test_of_three_columns_it_must_be_said_which_are_the_label_and_the_text(optio
     with pytest.raises(ReadError, match="say which columns are the label and the text: 0: 'id', 1: 'sense', 2: 'body'"):
         gather("id,sense,body\n1,a,b\n", "csv", **options)
     assert gather("1,a,b\n", "csv", label=1, text=2)[0] == ["a"]
-    assert gather("a,b,2\n", "csv", weight=2)[0] == ["a"]
+    assert gather("a,b,2\n", "csv", weight=2, header=False)[0] == ["a"]
 
 
 def test_a_first_line_that_names_label_and_text_is_a_header():
@@ -102,7 +102,7 @@ def test_invalid_utf8():
     assert gather(text, "tsv", encoding="latin-1")[1] == ["b", "dÿþe", "g"]
     assert gather(text, "tsv", on_error="skip")[1] == ["b", "g"]
     assert refused(b"\xff\tb\n", "tsv", "0xff", label=0, text=1) == 1
-    assert refused(b"a,b\nc,\xff\n", "csv", "0xff is not utf-8") == 2
+    assert refused(b"a,b\nc,\xff\n", "csv", "0xff is not utf-8", header=False) == 2
     assert refused(b"a\n\xff", "lines", "0xff") == 2
     assert refused(b'{"label": "\xff", "text": ""}', "jsonl", "0xff") == 1
     assert refused(b"1 | \xff", "vw", "0xff") == 1
@@ -157,13 +157,13 @@ def test_csv_records_begin_on_their_lines():
 )
 def test_a_malformed_record_is_named_and_left_out(line, message, block):
     text = f'a,"b\nc"\n{line}\nd,e\nf,g\n'
-    assert refused(text, "csv", message, block=block) == 3
-    assert gather(text, "csv", on_error="skip", block=block)[0] == ["a", "d", "f"]
+    assert refused(text, "csv", message, block=block, header=False) == 3
+    assert gather(text, "csv", on_error="skip", block=block, header=False)[0] == ["a", "d", "f"]
 
 
 def test_csv_of_many_quotes_takes_linear_time():
     text = 'a,"' + '""' * 1_000_000 + '"\nb,c\n'
-    assert gather(text, "csv", block=4096)[1] == ['"' * 1_000_000, "c"]
+    assert gather(text, "csv", block=4096, header=False)[1] == ['"' * 1_000_000, "c"]
 
 
 # --- JSON Lines, plain lines -----------------------------------------------------------------------------------------

@@ -64,7 +64,10 @@ def rows(write):
 TSV = "".join(f"l{i % 3}\t{text}\n" for i, text in enumerate(TEXTS)).encode()
 FILES = {
     "x.tsv": TSV,
-    "x.csv": "".join('l{},"{}"\r\n'.format(i % 3, text.replace('"', '""')) for i, text in enumerate(TEXTS)).encode(),
+    "x.csv": "".join(
+        '{},"{}"\r\n'.format(f"l{i % 3}" if i else "label", text.replace('"', '""') if i else "text")
+        for i, text in enumerate(["", *TEXTS])
+    ).encode(),
     "x.jsonl": JSON.encode(),
     "x.txt": "\n".join(TEXTS).encode(),
     "x.vw": "".join(f"{i % 3} {i / 5} 't{i}|a x:{i} y |b:2 z:-1e-3 z\n" for i in range(40)).encode(),

@@ -9,6 +9,9 @@ import sys
 import tracemalloc
 import types
 
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 import zstandard
 from hypothesis import given
@@ -233,7 +236,7 @@ def test_a_file_takes_the_memory_of_a_block(form, line):
     n, rows = 20_000, 0
     tracemalloc.start()
     try:
-        for found in read(Lines(line, n), form, block=1 << 13):
+        for found in read(Lines(line, n), form, block=1 << 13, **({"header": False} if form == "csv" else {})):
             rows += len(found.y if form == "svmlight" else found.texts)
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -264,3 +267,59 @@ def test_a_reader_can_be_read_again(tmp_path):
     for _ in range(2):
         assert [text for found in reader for text in found.texts] == EXPECTED
         assert reader.skipped.count == 1
+
+
+class Dribble:
+    """A pipe that gives a byte at a time."""
+
+    def __init__(self, data):
+        self._file = io.BytesIO(data)
+
+    def read(self, size=-1):
+        return self._file.read(min(size, 1))
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbfa\nb\n", b"a\nb\n", gzip.compress(b"a\nb\n"), bz2.compress(b"a\nb\n")])
+def test_what_a_file_begins_with_may_come_byte_by_byte(data):
+    assert lines(Dribble(data)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("data", [b"\xef", b"\xef\xbb\xbf", b"\xff", b"BZh", b"BZh91", b"\x1f", b""])
+def test_files_that_end_within_a_mark(data):
+    expected = [data.decode("latin-1")] if data and not data.startswith(b"\xef\xbb\xbf") else []
+    found = list(read(Dribble(data), "lines", encoding="latin-1"))
+    assert [text for each in found for text in each.texts] == expected
+    with pytest.raises(ReadError, match="UTF-16"):
+        lines(Dribble(b"\xff\xfea\0"))
+
+
+def tables(form, folder):
+    table = pyarrow.table(
+        {"label": ["a", "b"] * 5000, "text": [f"text {i}" for i in range(10_000)], "id": range(10_000)}
+    )
+    path = folder / f"x.{form}"
+    if form == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    elif form == "arrow":
+        pyarrow.feather.write_feather(table, path, compression="uncompressed")
+    else:
+        with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, 1000)
+    return path
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows"])
+def test_tables_come_out_of_pipes(form, tmp_path):
+    path = tables(form, tmp_path)
+    name = form.removesuffix("s")
+    expected = [f"text {i}" for i in range(10_000)]
+    with path.open("rb") as file:
+        for source in (path, Dribble(path.read_bytes()), io.BytesIO(path.read_bytes()), file):
+            found = list(read(source, name, keep="id"))
+            assert [text for each in found for text in each.texts] == expected
+            assert [one for each in found for one in each.columns["id"]] == list(range(10_000))
+        assert not file.closed
+    found = list(read(path, name, text=["label", "text"], label=None))
+    assert found[0].texts[:2] == ["a\ntext 0", "b\ntext 1"]
+    with pytest.raises(ReadError, match="damaged or not whole"):
+        list(read(Dribble(path.read_bytes()[:-500]), name))

@@ -48,6 +48,8 @@ class Documents(NamedTuple):
         The file.
     line : int
         The number of the line, or in a table the row, that the block begins with.
+    columns : dict or None
+        The columns that were asked for by `keep=`: from each one's name or number to its values.
     """
 
     texts: list[Any]
@@ -55,3 +57,4 @@ class Documents(NamedTuple):
     weights: NDArray[np.float64] | None
     path: str
     line: int
+    columns: dict[Any, list[Any]] | None = None

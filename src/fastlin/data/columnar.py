@@ -1,5 +1,8 @@
 """Parquet and Arrow's files, by pyarrow: columns of labels and texts, or of labels, indices and values."""
 
+import contextlib
+import io
+import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,27 +13,31 @@ from numpy.typing import NDArray
 from fastlin.data.arrow import pyarrow
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
+from fastlin.data.lines import BETWEEN, as_columns
 from fastlin.data.sources import File
 from fastlin.validation import WIDEST
 
 ROWS = 8192  # of a batch of a Parquet file
+ARROW_FILE = b"ARROW1"  # what Arrow's files begin with, and its streams do not
+PIPED = 1 << 20  # bytes of a pipe at a time
 
 
 class Names(NamedTuple):
     """Which columns are wanted."""
 
     label: str | None
-    text: str | None  # None: indices and values
+    texts: list[str] | None  # None: indices and values
     weight: str | None
+    keep: list[str]
 
     @property
     def columns(self) -> list[str]:
-        content = ["indices", "values"] if self.text is None else [self.text]
-        return [name for name in (self.label, *content, self.weight) if name is not None]
+        content = ["indices", "values"] if self.texts is None else self.texts
+        return [name for name in (self.label, *content, self.weight, *self.keep) if name is not None]
 
 
 def tables(
-    file: File, form: str, *, label: Any, text: Any, weight: Any, n_features: int | None, dtype: Any
+    file: File, form: str, *, label: Any, text: Any, weight: Any, n_features: int | None, dtype: Any, keep: list[Any]
 ) -> Iterator[Block | Documents]:
     """What a file holds, batch by batch."""
     pa = pyarrow()
@@ -38,9 +45,10 @@ def tables(
     try:
         for batch in _parquet(file) if form == "parquet" else _arrow(file):
             sparse = text is ... and {"indices", "values"} <= set(batch.schema.names)
-            names = Names(
-                "label" if label is ... else label, None if sparse else "text" if text is ... else text, weight
-            )
+            texts = None if sparse else as_columns("text" if text is ... else text)
+            names = Names("label" if label is ... else label, texts, weight, keep)
+            if sparse and keep:
+                raise ReadError(file.name, 0, f"the column {keep[0]!r} is kept of documents, and these are rows")
             part = _Part(batch, names, file.name, row)
             row += batch.num_rows
             if not batch.num_rows:
@@ -60,9 +68,7 @@ def tables(
 def _parquet(file: File) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    if file.stream is not None and not (hasattr(file.stream, "seekable") and file.stream.seekable()):
-        raise ValueError(f"{file.name}: a Parquet file cannot be read from a pipe; name the file")
-    with pq.ParquetFile(file.stream or file.name) as table:
+    with _seekable(file) as source, pq.ParquetFile(source) as table:
         yield from table.iter_batches(ROWS)
 
 
@@ -70,20 +76,61 @@ def _arrow(file: File) -> Iterator[Any]:
     """A file, which begins with "ARROW1" and is also called Feather, or a stream."""
     import pyarrow as pa
 
-    if file.stream is not None:
-        with pa.ipc.open_stream(file.stream) as reader:
-            yield from reader
-        return
-    with pa.OSFile(file.name) as stream:
-        magic = stream.read(6)
-        stream.seek(0)
-        if magic != b"ARROW1":
-            with pa.ipc.open_stream(stream) as reader:
-                yield from reader
+    with contextlib.ExitStack() as opened:
+        if _can_seek(file):
+            source = opened.enter_context(_seekable(file))
+            stream = pa.PythonFile(source, "r") if file.stream else opened.enter_context(pa.OSFile(source))
+            magic = stream.read(len(ARROW_FILE))
+            stream.seek(0)
+        else:
+            stream = io.BufferedReader(_Begun(file.stream))
+            magic = stream.peek(len(ARROW_FILE))[: len(ARROW_FILE)]
+        if magic != ARROW_FILE:
+            yield from opened.enter_context(pa.ipc.open_stream(stream))  # batches as they come
             return
-        with pa.ipc.open_file(stream) as reader:
-            for number in range(reader.num_record_batches):
-                yield reader.get_batch(number)
+        whole = stream if _can_seek(file) else opened.enter_context(_seekable(File(file.name, stream)))
+        reader = opened.enter_context(pa.ipc.open_file(whole))
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+class _Begun(io.RawIOBase):
+    """An open file of which at least a few bytes come at the first reading."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream, self._held = stream, b""
+        while len(self._held) < len(ARROW_FILE) and (part := stream.read(len(ARROW_FILE) - len(self._held))):
+            self._held += part
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        part = self._held or self._stream.read(len(room)) or b""
+        part, self._held = part[: len(room)], part[len(room) :]
+        room[: len(part)] = part
+        return len(part)
+
+
+def _can_seek(file: File) -> bool:
+    return file.stream is None or (hasattr(file.stream, "seekable") and file.stream.seekable())
+
+
+@contextlib.contextmanager
+def _seekable(file: File) -> Iterator[Any]:
+    """The path of a file, or an open one in which one can go back: a pipe goes into a temporary file."""
+    if file.stream is None:
+        yield file.name
+        return
+    if _can_seek(file):
+        yield file.stream
+        return
+    with tempfile.TemporaryFile(prefix="fastlin-") as copy:
+        while part := file.stream.read(PIPED):
+            copy.write(part)
+        copy.seek(0)
+        yield copy
 
 
 class _Part:
@@ -98,11 +145,14 @@ class _Part:
         batch.validate(full=True)  # offsets and UTF-8
 
     def documents(self) -> Documents:
-        texts = self.column(self.names.text)
-        if not all(isinstance(text, str) for text in texts):
-            raise ReadError(self.path, 0, f"the column {self.names.text!r} does not hold texts")
+        parts = [self.column(name) for name in self.names.texts or ()]
+        for name, part in zip(self.names.texts or (), parts, strict=True):
+            if not all(isinstance(text, str) for text in part):
+                raise ReadError(self.path, 0, f"the column {name!r} does not hold texts")
+        texts = parts[0] if len(parts) == 1 else [BETWEEN.join(row) for row in zip(*parts, strict=True)]
         labels = None if self.names.label is None else [str(label) for label in self.column(self.names.label)]
-        return Documents(texts, labels, self.weights(), self.path, self.row)
+        kept = {name: self.batch.column(name).to_pylist() for name in self.names.keep} or None
+        return Documents(texts, labels, self.weights(), self.path, self.row, kept)
 
     def rows(self, width: int, n_features: int | None, dtype: Any) -> Block:
         """Rows of lists of indices and of values."""

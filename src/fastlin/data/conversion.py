@@ -19,6 +19,7 @@ from fastlin.data.errors import ReadError
 from fastlin.data.manifest import NAME
 from fastlin.data.reading import read
 
+COUNTED_FROM_1 = {"class": "svmlight", "parameters": {"zero_based": False}}  # what the columns are
 SIMPLE = (str, int, float, bool, type(None))
 
 
@@ -48,7 +49,10 @@ def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, opt
         reader = read(source, format, **options)
         _add(builder, reader, vectorizer)
     names = feature_names(vectorizer)
-    builder.finish(options.get("n_features"), names, hashed_by(vectorizer) if names is None else None)
+    made = hashed_by(vectorizer) if names is None else None
+    if vectorizer is None and options.get("zero_based") is False:
+        made = COUNTED_FROM_1
+    builder.finish(options.get("n_features"), names, made)
     return reader.skipped
 
 

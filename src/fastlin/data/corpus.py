@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.data.arrow import storage_of, write_arrow
 from fastlin.data.builder import Builder, retyped
-from fastlin.data.conversion import fill, is_readable, is_stored
+from fastlin.data.conversion import COUNTED_FROM_1, fill, is_readable, is_stored
 from fastlin.data.disk import OnDisk
 from fastlin.data.memory import InMemory
 from fastlin.data.scratch import Scratch, TemporaryFolder
@@ -175,6 +175,11 @@ class Corpus:
     def feature_names(self) -> NDArray[np.object_] | None:
         """The names of the features; None where they have none."""
         return self._store.names()
+
+    @property
+    def first_index(self) -> int:
+        """The index that the first column has in svmlight's files: 1 of rows read with `zero_based=False`, else 0."""
+        return int(self._store.hashed == COUNTED_FROM_1)
 
     @property
     def n_segments(self) -> int:

@@ -1,82 +1,114 @@
 """Columns of text: TSV, whose fields stand as they are, and CSV, whose fields may be in quotes (RFC 4180)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastlin.data.blocks import Documents
-from fastlin.data.errors import Problems, ReadError
-from fastlin.data.lines import Columns, Decoder, as_weight, explained, parsed
+from fastlin.data.errors import USUAL, Problems, ReadError, UnknownColumnsError
+from fastlin.data.lines import BETWEEN, Columns, Decoder, as_columns, as_weight, explained, parsed
 from fastlin.data.sources import File, Piece, pieces
 
-NAMES = "label", "text"
 OPEN = re.compile(r'"[^"]*+(?:""[^"]*+)*+')
 LINE_END = re.compile(r"\r\n|\n|\r")
 ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 class Fields:
-    """Which fields of a record are its label, its text and its weight.
+    """Which fields of a record are its label, its text or texts, its weight, and those to keep.
 
     Where no column is named, a TSV file without a header has a label before the first tab and a text behind it, tabs
-    and all.
+    and all. Of a CSV file nobody has to guess: its header names both, or the caller does.
     """
 
-    def __init__(self, label: Any, text: Any, weight: Any, header: bool | None) -> None:
-        self.label, self.text, self.weight, self.header = label, text, weight, header
-        self.places: tuple[int | None, int, int | None] = (0, 1, None)
+    def __init__(
+        self,
+        label: Any,
+        text: Any,
+        weight: Any,
+        header: bool | None,
+        keep: Sequence[Any] = (),
+        *,
+        in_order: bool = True,
+    ) -> None:
+        self.label, self.text, self.weight, self.header, self.keep = label, text, weight, header, keep
+        self.in_order = in_order  # whether a first line without the usual names is a label and a text
+        self.places: tuple[int | None, list[int], int | None, dict[Any, int]] = (0, [1], None, {})
         self.n_fields = 2
 
     @property
     def usual(self) -> bool:
         """Whether the columns were left to the format."""
-        return self.label in (..., None) and self.text is ... and self.weight is None
+        return self.label in (..., None) and self.text is ... and self.weight is None and not self.keep
 
-    def begin(self, path: str, first: list[str]) -> bool:
+    def begin(self, path: str, first: list[str], line: int = 1) -> bool:
         """Learn from the first record what the fields are; whether it is a header."""
-        named = [name for name in (self.label, self.text, self.weight) if isinstance(name, str)]
+        chosen = [self.label, *as_columns(self.text), self.weight, *self.keep]
+        named = [name for name in chosen if isinstance(name, str)]
         header = self.header
         if header is None:
-            header = bool(named) or set(NAMES) <= {name.lower() for name in first}
+            wanted = {"text"} if self.label is None else set(USUAL)
+            header = bool(named) or (self.text is ... and wanted <= {name.lower() for name in first})
         if named and not header:
             raise ValueError(f"the column {named[0]!r} has a name, which header=False says there are not")
-        names = [name.lower() for name in first] if header else []
-        usual = [names.index(name) for name in NAMES] if set(NAMES) <= set(names) else self._first_two(path, first)
-        label = usual[0] if self.label is ... else self._place(path, first, self.label)
-        text = (0 if label is None and not names else usual[1]) if self.text is ... else self.text
+        places = {name: self._place(path, line, first, name) for name in chosen if name is not None and name is not ...}
+        label, text = self._usual(path, line, first, header, set(places.values()))
         self.n_fields = len(first)
-        self.places = label, self._place(path, first, text) or 0, self._place(path, first, self.weight)
+        self.places = (
+            label if self.label is ... else places.get(self.label),
+            text if self.text is ... else [places[name] for name in as_columns(self.text)],
+            places.get(self.weight),
+            {name: places[name] for name in self.keep},
+        )
         return header
 
-    def _first_two(self, path: str, first: list[str]) -> list[int]:
-        """The columns of a label and a text that have no name, where there is nothing to mix them up with."""
-        if ... in (self.label, self.text) and len(first) - (self.weight is not None) > len(NAMES):
-            columns = ", ".join(f"{place}: {name!r:.20}" for place, name in enumerate(first))
-            raise ReadError(path, 1, f"say which columns are the label and the text: {columns}"[:300])
-        return [0, 1]
+    def _usual(
+        self, path: str, line: int, first: list[str], header: bool, used: set[int]
+    ) -> tuple[int | None, list[int]]:
+        """Where the label and the text are, of which the caller has not named at least one.
 
-    def _place(self, path: str, first: list[str], name: Any) -> int | None:
-        if name is None:
-            return None
+        They are the columns of these names. Otherwise one of them is the column that is left; both are the two that are
+        left if the order is known.
+        """
+        wanted = [name for name, given in zip(USUAL, (self.label, self.text), strict=True) if given is ...]
+        names = ["" if place in used else name.lower() for place, name in enumerate(first)] if header else []
+        if set(wanted) <= set(names):
+            found = {name: self._place(path, line, names, name) for name in wanted}
+        else:
+            left = [place for place in range(len(first)) if place not in used]
+            both = len(wanted) == len(USUAL)
+            if len(left) != len(wanted) or (both and (header or not (self.in_order or self.header is False))):
+                raise UnknownColumnsError(path, line, first)
+            found = dict(zip(wanted, left, strict=True))
+        return found.get("label"), [found.get("text", 0)]
+
+    def _place(self, path: str, line: int, first: list[str], name: Any) -> int:
         if isinstance(name, str):
             if name not in first:
-                raise ReadError(path, 1, f"there is no column {name!r} among {', '.join(map(repr, first))}"[:200])
+                raise ReadError(path, line, f"there is no column {name!r} among {', '.join(map(repr, first))}"[:200])
+            if first.count(name) > 1:
+                raise ReadError(path, line, f"{first.count(name)} columns are called {name!r}; say which by number")
             return first.index(name)
         if not 0 <= name < len(first):
-            raise ReadError(path, 1, f"there is no column {name}: the line has {len(first)} field(s), counted from 0")
+            what = f"there is no column {name}: the line has {len(first)} field(s), counted from 0"
+            raise ReadError(path, line, what)
         return int(name)
 
     def parse(self, records: list[list[str]]) -> Columns:
         """Records that are all as long as the first; an empty line is none."""
-        label, text, weight = self.places
+        label, texts, weight, keep = self.places
         records = [record for record in records if record != [""]]
         for record in records:
             if len(record) != self.n_fields:
                 raise ValueError(f"the line has {len(record)} field(s), but the first has {self.n_fields}")
+        text = texts[0]
         return Columns(
-            [record[text] for record in records],
+            [record[text] for record in records]
+            if len(texts) == 1
+            else [BETWEEN.join([record[place] for place in texts]) for record in records],
             None if label is None else [record[label] for record in records],
             None if weight is None else [as_weight(record[weight]) for record in records],
+            {name: [record[place] for record in records] for name, place in keep.items()} or None,
         )
 
 
@@ -87,22 +119,22 @@ class Tsv:
         self.decoder, self.fields, self.delimiter = decoder, fields, delimiter
         self.parse: Callable[[list[bytes]], Columns] = self.columns
 
-    def begin(self, path: str, lines: list[bytes]) -> int:
-        first = next((number for number, line in enumerate(lines) if line), None)
+    def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
+        first = next((number for number, one in enumerate(lines) if one), None)
         if first is None:
-            return 0
+            return None
         try:
             record = lines[first].decode(*self.decoder).split(self.delimiter)
         except UnicodeDecodeError as error:
-            raise ReadError(path, first + 1, explained(error)) from error
+            raise ReadError(path, line + first, explained(error)) from error
         if (
             self.fields.usual
             and self.delimiter == "\t"
-            and not (self.fields.header or set(NAMES) <= {name.lower() for name in record})
+            and not (self.fields.header or set(USUAL) <= {name.lower() for name in record})
         ):
             self.parse = self.whole if self.fields.label is None else self.halves
             return 0
-        return first + 1 if self.fields.begin(path, record) else 0
+        return first + 1 if self.fields.begin(path, record, line + first) else 0
 
     def halves(self, lines: list[bytes]) -> Columns:
         """label<TAB>text. Equal labels become one string."""
@@ -145,10 +177,13 @@ class Csv:
         first = True
         for found in self.records(file, size):
             records, lines = found.records, found.lines
-            if first and records:
-                first = False
-                if self.fields.begin(file.name, records[0]):
-                    records, lines = records[1:], lines[1:]
+            if first:
+                empty = next((number for number, record in enumerate(records) if record != [""]), len(records))
+                records, lines = records[empty:], lines[empty:]
+                if records:
+                    first = False
+                    if self.fields.begin(file.name, records[0], lines[0]):
+                        records, lines = records[1:], lines[1:]
             columns = parsed(self.parse, records, lines, file.name, self.problems)
             if columns.texts:
                 yield columns.documents(file.name, lines[0])

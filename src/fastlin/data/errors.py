@@ -1,8 +1,10 @@
 """What is wrong with a file, and where."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 SHOWN = 5
+USUAL = "label", "text"  # the columns that are looked for
 
 
 class ReadError(ValueError):
@@ -25,6 +27,28 @@ class ReadError(ValueError):
     def __str__(self) -> str:
         place = f", {self.unit} {self.line}" if self.line else ""
         return f"{self.path}{place}: {self.what}"
+
+
+class UnknownColumnsError(ReadError):
+    """A header, or a first line, that does not say which columns hold the label and the text: `columns` are its fields.
+
+    Examples
+    --------
+    >>> from fastlin.data.errors import UnknownColumnsError
+    >>> print(UnknownColumnsError("reviews.csv", 1, ["review", "sentiment"]).columns)
+    ['review', 'sentiment']
+    """
+
+    def __init__(self, path: str, line: int, columns: list[str]) -> None:
+        self.columns = columns
+        self.listed = ", ".join(f"{place}: {name!r:.20}" for place, name in enumerate(columns))[:200]
+        what = f"say which columns are the label and the text: {self.listed}; label= and text= take numbers or names"
+        if len(columns) == len(USUAL):
+            what += "; header=False says that this line is a document, its label first"
+        super().__init__(path, line, what)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.line, self.columns)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from fastlin.data.errors import Problems
 from fastlin.data.sources import File, pieces
 
 LARGEST = sys.float_info.max  # JSON's whole numbers have no end
+BETWEEN = "\n"  # the texts of several columns
 
 
 class Columns(NamedTuple):
@@ -21,17 +22,21 @@ class Columns(NamedTuple):
     texts: list[Any]
     labels: list[str] | None
     weights: list[float] | None
+    kept: dict[Any, list[Any]] | None = None
 
     def documents(self, path: str, line: int) -> Documents:
         weights = None if self.weights is None else np.array(self.weights, dtype=np.float64)
-        return Documents(self.texts, self.labels, weights, path, line)
+        return Documents(self.texts, self.labels, weights, path, line, self.kept)
 
 
 class Format(Protocol):
     """How one file is read."""
 
-    def begin(self, path: str, lines: list[bytes]) -> int:
-        """Look at the first lines; how many of them are no records."""
+    def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
+        """Look at the first lines, which begin at a line of the file; how many of them are no records.
+
+        None: all are empty, and the lines behind them are the first.
+        """
 
     def parse(self, lines: list[bytes]) -> Columns:
         """The records on some lines. ValueError: one of them is malformed."""
@@ -42,7 +47,9 @@ def documents(file: File, form: Format, problems: Problems, size: int) -> Iterat
     first = True
     for piece in pieces(file, size):
         lines = piece.text.splitlines()
-        start = form.begin(piece.path, lines) if first else 0
+        start = form.begin(piece.path, lines, piece.line) if first else 0
+        if start is None:
+            continue
         first = False
         found = parsed(
             form.parse, lines[start:], range(piece.line + start, piece.line + len(lines)), piece.path, problems
@@ -69,6 +76,9 @@ def parsed(
         [text for one in good for text in one.texts],
         None if any(one.labels is None for one in good) else [label for one in good for label in one.labels or ()],
         None if any(one.weights is None for one in good) else [weight for one in good for weight in one.weights or ()],
+        {name: [one.kept[name][0] for one in good if one.kept and one.texts] for name in good[0].kept}
+        if good and good[0].kept
+        else None,
     )
 
 
@@ -77,6 +87,11 @@ def explained(error: ValueError) -> str:
         what = f"the byte {error.object[error.start]:#04x} is not {error.encoding}"
         return f"{what}; errors='replace' reads it nonetheless"
     return str(error)
+
+
+def as_columns(names: Any) -> list[Any]:
+    """One column, or several, as a list."""
+    return list(names) if isinstance(names, list | tuple) else [names]
 
 
 def as_weight(text: str) -> float:
@@ -107,7 +122,7 @@ class Lines:
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
 
-    def begin(self, path: str, lines: list[bytes]) -> int:  # noqa: ARG002
+    def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
     def parse(self, lines: list[bytes]) -> Columns:
@@ -117,25 +132,26 @@ class Lines:
 class JsonLines:
     """An object on every line that is not empty."""
 
-    def __init__(self, decoder: Decoder, label: Any, text: Any, weight: Any) -> None:
+    def __init__(self, decoder: Decoder, label: Any, text: Any, weight: Any, keep: Sequence[Any] = ()) -> None:
         self.decoder = decoder
         self.label = "label" if label is ... else label
-        self.text = "text" if text is ... else text
-        self.weight = weight
+        self.texts = as_columns("text" if text is ... else text)
+        self.weight, self.keep = weight, keep
         self.read = json.JSONDecoder(parse_constant=_no_number).decode
-        for name in (self.label, self.text, self.weight):
+        for name in (self.label, *self.texts, self.weight, *keep):
             if name is not None and not isinstance(name, str):
                 raise TypeError(f"the fields of JSON Lines have names, got {name!r}")
 
-    def begin(self, path: str, lines: list[bytes]) -> int:  # noqa: ARG002
+    def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
     def parse(self, lines: list[bytes]) -> Columns:
         records = [self.record(line) for line in self.decoder.each(lines) if line and not line.isspace()]
         return Columns(
-            [_text(record, self.text) for record in records],
+            [_joined(record, self.texts) for record in records],
             None if self.label is None else [_label(record, self.label) for record in records],
             None if self.weight is None else [_weight(record, self.weight) for record in records],
+            {name: [_field(record, name) for record in records] for name in self.keep} or None,
         )
 
     def record(self, line: str) -> dict[str, Any]:
@@ -168,6 +184,17 @@ def _field(record: dict[str, Any], name: str) -> Any:
     if name not in record:
         raise ValueError(f"there is no field {name!r} among {', '.join(map(repr, record)) or 'none'}"[:200])
     return record[name]
+
+
+def _joined(record: dict[str, Any], names: Sequence[str]) -> Any:
+    """The text of a field, or the texts of several with line ends between them."""
+    parts = [_text(record, name) for name in names]
+    if len(parts) == 1:
+        return parts[0]
+    for name, part in zip(names, parts, strict=True):
+        if not isinstance(part, str):
+            raise ValueError(f"the field {name!r} holds an object of features, which cannot be joined with texts")
+    return BETWEEN.join(parts)
 
 
 def _text(record: dict[str, Any], name: str) -> Any:

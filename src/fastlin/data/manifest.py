@@ -55,7 +55,7 @@ class Manifest:
     segment: int  # the shards are the segments of so many non-zeros; 0: they are not
     shards: list[ShardFacts] = field(default_factory=list)
     tables: dict[str, TableFacts] = field(default_factory=dict)
-    hashed: dict[str, Any] = field(default_factory=dict)  # how features without names were hashed
+    hashed: dict[str, Any] = field(default_factory=dict)  # how columns without names were made
 
     def write(self, folder: Path) -> None:
         """Put it into its place at once; what it describes must be there already."""

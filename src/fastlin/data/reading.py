@@ -12,7 +12,8 @@ from fastlin.data.blocks import Block, Documents
 from fastlin.data.columnar import tables
 from fastlin.data.delimited import Csv, Fields, Tsv
 from fastlin.data.errors import Problems
-from fastlin.data.lines import Decoder, JsonLines, Lines, documents
+from fastlin.data.fasttext import FastText
+from fastlin.data.lines import Decoder, JsonLines, Lines, as_columns, documents
 from fastlin.data.sources import File
 from fastlin.data.vw import Vw
 from fastlin.validation import WIDEST, one_of, whole_number
@@ -20,6 +21,7 @@ from fastlin.validation import WIDEST, one_of, whole_number
 FORMATS = {
     "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
     "csv": (".csv",),
+    "fasttext": (".fasttext", ".ft"),
     "jsonl": (".jsonl", ".ndjson"),
     "lines": (".txt",),
     "parquet": (".parquet", ".pq"),
@@ -28,11 +30,14 @@ FORMATS = {
     "vw": (".vw",),
 }
 BY_SUFFIX = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
-TEXT = {"csv", "jsonl", "lines", "tsv", "vw"}
+TEXT = {"csv", "fasttext", "jsonl", "lines", "tsv", "vw"}
+TABLES = {"arrow", "csv", "jsonl", "parquet", "tsv"}  # whose columns have names or numbers
+USUAL_COLUMNS: dict[str, tuple[Any, ...]] = {"label": (None, ...), "text": (...,), "weight": (None,), "keep": (None,)}
 OPTIONS = {  # that only some formats have
-    "label": {"arrow", "csv", "jsonl", "parquet", "tsv", "vw"},
-    "text": {"arrow", "csv", "jsonl", "parquet", "tsv"},
-    "weight": {"arrow", "csv", "jsonl", "parquet", "svmlight", "tsv"},
+    "label": TABLES | {"fasttext", "vw"},
+    "text": TABLES,
+    "weight": TABLES | {"svmlight"},
+    "keep": TABLES,
     "delimiter": {"csv", "tsv"},
     "header": {"csv", "tsv"},
     "encoding": TEXT,
@@ -50,6 +55,7 @@ def read(
     label: Any = ...,
     text: Any = ...,
     weight: Any = None,
+    keep: Any = None,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
@@ -68,19 +74,23 @@ def read(
     source : path, list of paths, folder, glob, "-" or open binary file
         What to read, in this order; of folders and globs sorted by name. "-" is standard input. Compressed with gzip,
         bzip2, xz or zstd, or plain.
-    format : {"arrow", "csv", "jsonl", "lines", "parquet", "svmlight", "tsv", "vw"} or None
+    format : {"arrow", "csv", "fasttext", "jsonl", "lines", "parquet", "svmlight", "tsv", "vw"} or None
         None: what the suffix of the name says, as in "train.tsv.gz".
-    label, text : int, str or None
-        The columns (from 0 on) or fields that hold the label and the text. `...`: those named "label" and "text", or
-        without names the first two; in TSV without a header, the text is all that follows the first tab. `label=None`:
-        there are no labels, and the first column is the text.
+    label, text : int, str, list of these, or None
+        The columns (from 0 on) or fields that hold the label and the text. `...`: those named "label" and "text"; of
+        two columns of which one was given, the other. In TSV without a header, the label is before the first tab, and
+        the text is all behind it; of other files whose header has other names (or that have none, which
+        `header=False` says) it must be said which is which. `label=None`: there are no labels, and in TSV the whole
+        line is the text. Several columns of text become one, with line ends between.
     weight : int, str, bool or None
         The column or field that holds the weight of a row; in svmlight, True says that a label may be "label:weight".
+    keep : int, str, list of these, or None
+        Columns or fields to hand on as they are, as `columns` of `Documents`.
     delimiter : str or None
         What stands between columns; None: a comma in CSV, a tab in TSV.
     header : bool or None
         Whether the first line holds the names of the columns; None: if a column is named here, or the line names both
-        "label" and "text".
+        "label" and "text" (with `label=None`, the latter).
     encoding, errors : str
         How text is decoded, as in `bytes.decode`.
     n_features : int or None
@@ -149,19 +159,22 @@ class Reader:
     def _documents(self, file: File, problems: Problems) -> Iterator[Any]:
         options = self._options
         label, text, weight = options["label"], options["text"], options["weight"]
+        keep = [] if options["keep"] is None else as_columns(options["keep"])
         if self._format in ("arrow", "parquet"):
             return tables(
                 file, self._format, label=label, text=text, weight=weight, n_features=options["n_features"],
-                dtype=self._dtype,
+                dtype=self._dtype, keep=keep,
             )  # fmt: skip
         decoder = Decoder(options["encoding"], options["errors"])
         if self._format == "lines":
             return documents(file, Lines(decoder), problems, self._size)
         if self._format == "vw":
             return documents(file, Vw(decoder, label is not None), problems, self._size)
+        if self._format == "fasttext":
+            return documents(file, FastText(decoder, label is not None), problems, self._size)
         if self._format == "jsonl":
-            return documents(file, JsonLines(decoder, label, text, weight), problems, self._size)
-        fields = Fields(label, text, weight, options["header"])
+            return documents(file, JsonLines(decoder, label, text, weight, keep), problems, self._size)
+        fields = Fields(label, text, weight, options["header"], keep, in_order=self._format == "tsv")
         if self._format == "tsv":
             return documents(file, Tsv(decoder, fields, options["delimiter"] or "\t"), problems, self._size)
         return Csv(decoder, fields, options["delimiter"] or ",", problems).documents(file, self._size)
@@ -188,10 +201,7 @@ def _check(form: str, options: dict[str, Any]) -> None:
         value = options[name]
         if value is not defaults[name] and value != defaults[name] and form not in formats:
             raise ValueError(f"{name}={value!r} means nothing for {form}; {', '.join(sorted(formats))} have it")
-    for name in ("label", "text", "weight"):
-        value = options[name]
-        if not (value is None or value is ... or isinstance(value, int | str)) or (name == "text" and value is None):
-            raise TypeError(f"{name} must be the number or the name of a column, got {value!r}")
+    _check_columns(form, options)
     if options["n_features"] is not None and whole_number("n_features", options["n_features"], 1) > WIDEST:
         raise ValueError(f"n_features must be at most {WIDEST}, got {options['n_features']}")
     delimiter = options["delimiter"]
@@ -204,6 +214,22 @@ def _check(form: str, options: dict[str, Any]) -> None:
         same = False
     if not same:
         raise ValueError(f"encoding {options['encoding']!r} is not read: ASCII must be a part of it; convert to UTF-8")
+
+
+def _check_columns(form: str, options: dict[str, Any]) -> None:
+    """Whether columns are numbers or names, and distinct."""
+    for name, in_place in USUAL_COLUMNS.items():
+        several = isinstance(options[name], list | tuple) and name in ("text", "keep")
+        values = list(options[name]) if several else [options[name]]
+        if several and len(set(map(str, values))) < len(values):
+            raise ValueError(f"{name} names a column twice: {options[name]!r:.100}")
+        usual = () if several else in_place
+        if not values or not all(value in usual or isinstance(value, int | str) for value in values):
+            raise TypeError(f"{name} must be the number or the name of a column, got {options[name]!r:.100}")
+    if form in ("fasttext", "vw") and options["label"] not in (None, ...):
+        raise ValueError(
+            f"label={options['label']!r} means nothing for {form}, which has no columns; None leaves it out"
+        )
 
 
 def _vectorized(found: Any, vectorizer: Any) -> Any:

@@ -103,14 +103,28 @@ def whole_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 def chunks(file: File, size: int) -> Iterator[bytes]:
     """What the file holds, decompressed, without a byte order mark, in parts of about `size` bytes."""
-    first = True
+    first, held = True, b""
     for part in _decompressed(file, size):
         if first:
-            if part.startswith(UTF16_MARKS):
+            held += part
+            if _may_become(held, (UTF8_MARK, *UTF16_MARKS)):
+                continue
+            if held.startswith(UTF16_MARKS):
                 raise ReadError(file.name, 1, "the file is in UTF-16; convert it to UTF-8")
-            part, first = part.removeprefix(UTF8_MARK), False
+            part, first = held.removeprefix(UTF8_MARK), False
         if part:
             yield part
+    if first and held:
+        yield held
+
+
+def _may_become(begun: bytes, marks: Iterable[bytes]) -> bool:
+    """Whether more bytes could make one of these marks of what a file begins with: pipes give as few as they have."""
+    return any(len(begun) < len(mark) and mark.startswith(begun) for mark in marks)
+
+
+def _may_become_bzip2(begun: bytes) -> bool:
+    return begun.startswith(b"BZh") and len(begun) < 10 and BZIP2_BLOCK.startswith(begun[4:])
 
 
 def _decompressed(file: File, size: int) -> Iterator[bytes]:
@@ -144,10 +158,13 @@ class _Stream:
 
     def kind(self, name: str) -> str | None:
         """The compression that the first bytes are the sign of."""
-        first = self._stream.read(INPUT)
-        if isinstance(first, str):
-            raise TypeError(f"{name} is open as text; open it with mode 'rb'")
-        self._seen = first or b""
+        while not self._seen or _may_become(self._seen, MAGIC) or _may_become_bzip2(self._seen):
+            part = self._stream.read(INPUT)
+            if isinstance(part, str):
+                raise TypeError(f"{name} is open as text; open it with mode 'rb'")
+            if not part:
+                break
+            self._seen += part
         for magic, kind in MAGIC.items():
             if self._seen.startswith(magic) and (kind != "bzip2" or self._seen[4:10] == BZIP2_BLOCK):
                 return kind

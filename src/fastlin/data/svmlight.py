@@ -99,6 +99,22 @@ def blocks(
             yield Block(X, labels, weights if weighted else None, grouped, piece.path, piece.line)
 
 
+def first_index(files: list[sources.File], on_error: str = "raise", *, weighted: bool = False) -> int:
+    """The index of the first column, by the rule of `load_svmlight`: 0 if it occurs, and else 1; 0 of no columns."""
+    rows = _Rows(
+        Problems(on_error == "raise"), 0, WIDEST - 1, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False
+    )
+    some = False
+    for file in files:
+        for piece in sources.pieces(file, IN_CACHE):
+            rows.read(piece)
+            indices = rows.parser.take()[4]
+            some = some or len(indices) > 0
+            if len(indices) and not indices.min():
+                return 0
+    return int(some)
+
+
 def load_svmlight(
     source: Any,
     *,

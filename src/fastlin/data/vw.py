@@ -18,7 +18,7 @@ class Vw:
     def __init__(self, decoder: Decoder, labelled: bool) -> None:
         self.decoder, self.labelled = decoder, labelled
 
-    def begin(self, path: str, lines: list[bytes]) -> int:  # noqa: ARG002
+    def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
     def parse(self, lines: list[bytes]) -> Columns:
