@@ -21,6 +21,7 @@ ENGINE = PACKAGE / "engine"
 ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
 KERNELS = (
     "ascent",
+    "backoff",
     "beam",
     "candidates",
     "chain",
@@ -36,12 +37,15 @@ KERNELS = (
     "likelihood",
     "local",
     "means",
+    "ngram_counts",
+    "ngram_words",
     "online",
     "pairs",
     "passes",
     "reader",
     "rows",
     "scaling",
+    "smoothing",
     "structured",
     "svmlight",
     "tagger",

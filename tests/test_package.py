@@ -67,7 +67,7 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
     "TfidfVectorizer": (*TERMS, "idf_"),
 }
 # from the top: a module may import from its own room and from those below it
-LAYERS = ["__main__", "cli", "demo", "__init__", "sequence", "inspect", "select", "cluster", "linear", "optim"]
+LAYERS = ["__main__", "cli", "demo", "__init__", "lm", "sequence", "inspect", "select", "cluster", "linear", "optim"]
 LAYERS += ["losses", "text", "core", "data", "store", "run", "validation", "runtime", "engine"]
 MODELS = """
 import sys

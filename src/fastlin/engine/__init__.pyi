@@ -1,4 +1,5 @@
 from fastlin.engine import ascent as ascent
+from fastlin.engine import backoff as backoff
 from fastlin.engine import beam as beam
 from fastlin.engine import candidates as candidates
 from fastlin.engine import chain as chain
@@ -15,12 +16,15 @@ from fastlin.engine import layout as layout
 from fastlin.engine import likelihood as likelihood
 from fastlin.engine import local as local
 from fastlin.engine import means as means
+from fastlin.engine import ngram_counts as ngram_counts
+from fastlin.engine import ngram_words as ngram_words
 from fastlin.engine import online as online
 from fastlin.engine import pairs as pairs
 from fastlin.engine import passes as passes
 from fastlin.engine import reader as reader
 from fastlin.engine import rows as rows
 from fastlin.engine import scaling as scaling
+from fastlin.engine import smoothing as smoothing
 from fastlin.engine import structured as structured
 from fastlin.engine import svmlight as svmlight
 from fastlin.engine import tagger as tagger

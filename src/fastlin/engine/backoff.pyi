@@ -1,0 +1,26 @@
+import numpy as np
+from numpy.typing import NDArray
+
+SCRATCH: int
+
+class BackoffQueries:
+    def __init__(
+        self,
+        starts: list[NDArray[np.int32]],
+        words: list[NDArray[np.int32]],
+        log_prob: list[NDArray[np.float32]],
+        backoff: list[NDArray[np.float32]],
+    ) -> None: ...
+    def score(
+        self,
+        tokens: NDArray[np.int32],
+        log_prob: NDArray[np.float64],
+        lengths: NDArray[np.int32],
+        nodes: NDArray[np.int32],
+    ) -> None: ...
+    def advance(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]: ...
+    def next_word(self, state: tuple[int, ...], log_prob: NDArray[np.float32]) -> None: ...
+
+def prove(
+    starts: NDArray[np.int32], words: NDArray[np.int32], suffix: NDArray[np.int32], n_histories: int, n_words: int
+) -> bool: ...

@@ -1,0 +1,251 @@
+"""Queries of a back-off model: log p of all words of a text, of one word after a state, of every word after a context.
+
+    log p(w|h) = log_prob(hw)                     if hw is known
+               = backoff(h) + log p(w|h′)         else, where an unknown h has backoff 0
+
+A text is asked level by level. At level n, `nodes` holds for each token the (n−1)-gram that ends there, −1: it is not
+known. The n-gram is a child of the node one token before: found, its log_prob replaces what stood there, else the
+history's backoff is added. There is no state and no branch on how far back a word has to go; what the next tokens
+ask for is on its way from memory meanwhile. A chunk of tokens passes all levels while it is in cache.
+
+The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+from cython cimport final
+
+from fastlin.engine.csr cimport prefetch
+
+cdef enum:
+    CHUNK = 4096            # tokens that pass the levels together
+    FAR = 32                # tokens ahead: where children begin
+    NEAR = 16               # the children themselves
+
+SCRATCH = CHUNK             # nodes of scratch memory, besides one for each order
+
+cdef struct Level:
+    const int32_t* starts   # [n of the level above + 1]; of unigrams NULL
+    const int32_t* words
+    const float* log_prob
+    const float* backoff    # of the highest NULL
+    int64_t n
+
+
+cdef inline int64_t find(const int32_t* words, int64_t first, int64_t stop, int32_t word) noexcept nogil:
+    """Where a word stands among those that rise from `first` to `stop`; −1: nowhere."""
+    cdef int64_t n = stop - first, half
+    if n <= 0:
+        return -1
+    while n > 1:
+        half = n >> 1
+        first += half if words[first + half] <= word else 0
+        n -= half
+    return first if words[first] == word else -1
+
+
+cdef inline int64_t child(const Level* level, int64_t history, int32_t word) noexcept nogil:
+    return find(level.words, level.starts[history], level.starts[history + 1], word)
+
+
+cdef void score_level(const Level* level, const Level* above, const int32_t* tokens, int64_t start, int64_t stop,
+                      int32_t before, int32_t* nodes, double* log_prob, int32_t* lengths, int length) noexcept nogil:
+    """From the nodes above to those of a level, last token first: each looks at the node one before it."""
+    cdef int64_t i = stop - 1, j, found
+    cdef int32_t history
+    while i >= start:
+        j = i - FAR
+        if j > start and nodes[j - 1] >= 0:
+            prefetch(level.starts + nodes[j - 1])
+        j = i - NEAR
+        if j > start and nodes[j - 1] >= 0:
+            history = nodes[j - 1]
+            prefetch(level.words + ((level.starts[history] + level.starts[history + 1]) >> 1))
+        history = nodes[i - 1] if i > start else before
+        if tokens[i] == 0 or history < 0:
+            nodes[i] = -1
+        else:
+            found = child(level, history, tokens[i])
+            nodes[i] = <int32_t>found
+            if found >= 0:
+                log_prob[i] = level.log_prob[found]
+                lengths[i] = length
+            else:
+                log_prob[i] += above.backoff[history]
+        i -= 1
+
+
+@final
+cdef class BackoffQueries:
+    """The arrays of a model, bound once. Whoever makes one has proved that children and words are in range."""
+
+    cdef Level* levels
+    cdef int order
+    cdef int64_t n_words
+    cdef list kept
+
+    def __cinit__(self, list starts, list words, list log_prob, list backoff):
+        cdef const int32_t[::1] integers
+        cdef const float[::1] numbers
+        cdef int k
+        self.order = len(log_prob)
+        if self.order < 1 or not len(starts) == len(words) == self.order or len(backoff) != self.order - 1:
+            raise ValueError("arrays of different orders")
+        self.levels = <Level*>calloc(self.order, sizeof(Level))
+        if self.levels == NULL:
+            raise MemoryError
+        self.kept = [starts, words, log_prob, backoff]
+        for k in range(self.order):
+            numbers = log_prob[k]
+            self.levels[k].n = numbers.shape[0]
+            self.levels[k].log_prob = &numbers[0] if numbers.shape[0] else NULL
+            if k < self.order - 1:
+                numbers = backoff[k]
+                if numbers.shape[0] != self.levels[k].n:
+                    raise ValueError("back-off weights of other n-grams")
+                self.levels[k].backoff = &numbers[0] if numbers.shape[0] else NULL
+            if k:
+                integers = starts[k]
+                if integers.shape[0] != self.levels[k - 1].n + 1:
+                    raise ValueError("children of other n-grams")
+                self.levels[k].starts = &integers[0]
+                integers = words[k]
+                if integers.shape[0] != self.levels[k].n:
+                    raise ValueError("words of other n-grams")
+                self.levels[k].words = &integers[0] if integers.shape[0] else NULL
+        self.n_words = self.levels[0].n
+
+    def __dealloc__(self):
+        free(self.levels)
+
+    def score(self, const int32_t[::1] tokens, double[::1] log_prob, int32_t[::1] lengths, int32_t[::1] nodes):
+        """log p of each token, and how long the n-gram is that it was found in; 0 where a sentence begins.
+
+        `nodes` [order + CHUNK] is scratch memory. The tokens are words of the model.
+        """
+        cdef int64_t start, stop, n = tokens.shape[0]
+        cdef int32_t* carried
+        cdef int32_t* here
+        if log_prob.shape[0] != n or lengths.shape[0] != n or nodes.shape[0] < self.order + CHUNK:
+            raise ValueError("no room for the answers")
+        if n == 0:
+            return
+        carried, here = &nodes[0], &nodes[self.order]
+        with nogil:
+            for start in range(self.order):
+                carried[start] = -1
+            start = 0
+            while start < n:
+                stop = start + CHUNK if start + CHUNK < n else n
+                self.score_chunk(&tokens[start], stop - start, carried, here, &log_prob[start], &lengths[start])
+                start = stop
+
+    cdef void score_chunk(self, const int32_t* tokens, int64_t n, int32_t* carried, int32_t* nodes,
+                          double* log_prob, int32_t* lengths) noexcept nogil:
+        """`carried` are the nodes of every level at the token before."""
+        cdef int64_t i
+        cdef int k
+        cdef int32_t before
+        for i in range(n):
+            nodes[i] = tokens[i]
+            log_prob[i] = self.levels[0].log_prob[tokens[i]] if tokens[i] else 0
+            lengths[i] = tokens[i] != 0
+        before = carried[0]
+        carried[0] = nodes[n - 1]
+        for k in range(1, self.order):
+            score_level(&self.levels[k], &self.levels[k - 1], tokens, 0, n, before, nodes, log_prob, lengths, k + 1)
+            before = carried[k]
+            carried[k] = nodes[n - 1]
+
+    def advance(self, state, int32_t word):
+        """(log p of a word after a state, the state after it): the known n-grams that end there, of 1, 2, … words."""
+        cdef tuple nodes = tuple(state)
+        cdef Py_ssize_t k, m = len(nodes), known = 0
+        cdef int64_t found
+        cdef int32_t history
+        cdef double log_prob
+        cdef list after
+        if word < 1 or word >= self.n_words or m >= self.order:
+            raise ValueError("a word or a state that the model does not have")
+        log_prob = self.levels[0].log_prob[word]
+        after = [word] if self.order > 1 else []
+        known = len(after)
+        for k in range(1, m + 1):
+            history = nodes[k - 1]
+            found = -1
+            if history >= 0:
+                if history >= self.levels[k - 1].n:
+                    raise ValueError("a state that the model does not have")
+                found = child(&self.levels[k], history, word)
+                if found >= 0:
+                    log_prob = self.levels[k].log_prob[found]
+                else:
+                    log_prob += self.levels[k - 1].backoff[history]
+            if k < self.order - 1:
+                after.append(found)
+                if found >= 0:
+                    known = k + 1
+        while known > 1 and self.idle(known - 1, after[known - 1]):
+            known -= 1
+            while known > 1 and after[known - 1] < 0:
+                known -= 1
+        return log_prob, tuple(after[:known])
+
+    cdef bint idle(self, Py_ssize_t k, int64_t node):
+        """Whether a history has no children and no backoff: it says nothing of the next word."""
+        return (self.levels[k + 1].starts[node] == self.levels[k + 1].starts[node + 1]
+                and self.levels[k].backoff[node] == 0)
+
+    def next_word(self, state, float[::1] log_prob):
+        """log p of every word but the first, 0: unigrams, and over them the children of longer and longer histories."""
+        cdef tuple nodes = tuple(state)
+        cdef Py_ssize_t k, m = len(nodes)
+        cdef int64_t i, history
+        cdef double more = 0
+        cdef float add
+        cdef const Level* level
+        if log_prob.shape[0] != self.n_words - 1 or m >= self.order:
+            raise ValueError("a state that the model does not have, or no room for every word")
+        for k in range(m):
+            history = nodes[k]
+            if history >= self.levels[k].n:
+                raise ValueError("a state that the model does not have")
+            if history >= 0:
+                more += self.levels[k].backoff[history]
+        level = self.levels
+        add = <float>more
+        with nogil:
+            for i in range(1, level.n):
+                log_prob[i - 1] = level.log_prob[i] + add
+        for k in range(m):
+            history = nodes[k]
+            if history < 0:
+                continue
+            more -= self.levels[k].backoff[history]
+            add = <float>more if k < m - 1 else 0
+            level = &self.levels[k + 1]
+            with nogil:
+                for i in range(level.starts[history], level.starts[history + 1]):
+                    log_prob[level.words[i] - 1] = level.log_prob[i] + add
+
+
+def prove(const int32_t[::1] starts, const int32_t[::1] words, const int32_t[::1] suffix, Py_ssize_t n_histories,
+          Py_ssize_t n_words):
+    """Whether an order is well formed: children in order and in range, words rising, suffixes one level up."""
+    cdef Py_ssize_t h, i, n = words.shape[0]
+    cdef bint sound = starts.shape[0] == n_histories + 1 and suffix.shape[0] == n
+    if not sound or starts[0] != 0 or starts[n_histories] != n:
+        return False
+    with nogil:
+        for h in range(n_histories):
+            if starts[h] > starts[h + 1]:
+                sound = False
+                break
+        if sound:
+            for h in range(n_histories):
+                for i in range(starts[h], starts[h + 1]):
+                    if words[i] < 1 or words[i] >= n_words or (i > starts[h] and words[i] <= words[i - 1]):
+                        sound = False
+                    if suffix[i] < -1 or suffix[i] >= n_histories:
+                        sound = False
+    return sound

@@ -1,0 +1,167 @@
+"""Words to numbers, in the order in which they come, and lines of text to sequences of them.
+
+The table begins with the three marks: 0 begins a sentence, 1 ends it, 2 stands for every unknown word. A sentence
+becomes 0 w₁ … wₙ 1, so that a 0 says where the next one begins, and nothing else has to.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from cython cimport final
+
+import numpy as np
+
+from fastlin.engine.tables cimport BATCH, PADDING, Lexicon, free_lexicon, make_lexicon, strings
+
+cdef enum:
+    BEGIN = 0
+    END = 1
+    UNKNOWN = 2
+    MARKS = 3
+
+ROOM_BEHIND = PADDING       # bytes that are read behind a text
+
+cdef struct Pending:
+    int64_t[BATCH] start        # of words that are not looked up yet
+    int32_t[BATCH] length
+    int64_t[BATCH] place        # among the tokens
+    int64_t[BATCH] line
+    int32_t[BATCH] nodes
+    Py_ssize_t n
+
+cdef struct Lines:
+    int64_t tokens
+    int64_t lines
+    int64_t marked              # the first line that holds a mark; −1: none does
+    bint full                   # there was no memory
+
+
+cdef inline bint blank(uint8_t c) noexcept nogil:
+    return c == 32 or <uint8_t>(c - 9) < 5
+
+
+cdef bint flush(Lexicon* lexicon, bint learn, bint keep, const char* text, Pending* pending, int32_t* tokens,
+                Lines* found) noexcept nogil:
+    """Look up the words that wait. False: a mark that must not be there, or no memory."""
+    cdef Py_ssize_t i
+    cdef int32_t node
+    if not strings(lexicon, learn, text, pending.start, pending.length, pending.n, pending.nodes):
+        found.full = True
+        return False
+    for i in range(pending.n):
+        node = pending.nodes[i]
+        if node < 0:
+            node = UNKNOWN
+        elif node < MARKS:
+            if not keep:
+                found.marked = pending.line[i]
+                return False
+            if node != UNKNOWN:
+                node = -1
+        tokens[pending.place[i]] = node
+    pending.n = 0
+    return True
+
+
+cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py_ssize_t n, int32_t* tokens,
+                Lines* found) noexcept nogil:
+    cdef Pending pending
+    cdef Py_ssize_t p = 0, start
+    cdef int64_t m = 0
+    cdef bint open_line = False
+    pending.n = 0
+    while p < n:
+        if not open_line:
+            tokens[m] = BEGIN
+            m += 1
+            open_line = True
+        if text[p] == c"\n" or (text[p] == c"\r" and not (p + 1 < n and text[p + 1] == c"\n")):
+            tokens[m] = END
+            m += 1
+            found.lines += 1
+            open_line = False
+            p += 1
+        elif blank(text[p]):
+            p += 1
+        else:
+            start = p
+            while p < n and not blank(text[p]):
+                p += 1
+            pending.start[pending.n] = start
+            pending.length[pending.n] = <int32_t>(p - start)
+            pending.place[pending.n] = m
+            pending.line[pending.n] = found.lines
+            pending.n += 1
+            m += 1
+            if pending.n == BATCH and not flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
+                return
+    if open_line:
+        tokens[m] = END
+        m += 1
+        found.lines += 1
+    if flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
+        found.tokens = m
+
+
+@final
+cdef class WordTable:
+    """Strings and their numbers."""
+
+    cdef Lexicon lexicon
+
+    def __cinit__(self, uint64_t seed):
+        if not make_lexicon(&self.lexicon, seed):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free_lexicon(&self.lexicon)
+
+    def __len__(self):
+        return self.lexicon.n_strings
+
+    def look_up(self, const uint8_t[::1] arena, const int64_t[::1] offsets, bint learn, int32_t[::1] numbers):
+        """Numbers of the strings arena[offsets[i]:offsets[i + 1]]; −1: unknown. 64 bytes follow the last."""
+        cdef Py_ssize_t i, first = 0, size, n = numbers.shape[0]
+        cdef int32_t[BATCH] length
+        cdef bint whole = True
+        if offsets.shape[0] != n + 1 or arena.shape[0] < offsets[n] + PADDING:
+            raise ValueError("strings without their offsets or without room behind the last")
+        with nogil:
+            while first < n and whole:
+                size = n - first if n - first < BATCH else BATCH
+                for i in range(size):
+                    length[i] = <int32_t>(offsets[first + i + 1] - offsets[first + i])
+                whole = strings(&self.lexicon, learn, <const char*>&arena[0], &offsets[first], length, size,
+                                &numbers[first])
+                first += size
+        if not whole:
+            raise MemoryError
+
+    def split(self, const uint8_t[::1] text, Py_ssize_t n, bint learn, bint keep, int32_t[::1] tokens):
+        """The sentences on the lines of the first n bytes: (tokens, lines, the first line with a mark, else −1).
+
+        64 bytes follow the n, and there is room for 2n + 2 tokens. `keep`: an unknown word's mark is a word, those of
+        sentences become −1.
+        """
+        cdef Lines found
+        found.tokens = found.lines = 0
+        found.marked = -1
+        found.full = False
+        if n < 0 or text.shape[0] < n + PADDING or tokens.shape[0] < 2 * n + 2:
+            raise ValueError("no room behind a text, or for its tokens")
+        with nogil:
+            split(&self.lexicon, learn, keep, &text[0], n, &tokens[0], &found)
+        if found.full:
+            raise MemoryError
+        return found.tokens, found.lines, found.marked
+
+    def strings(self):
+        """(bytes, where each string begins): all strings in the order of their numbers, 64 bytes behind the last."""
+        cdef int64_t m = self.lexicon.n_strings, size = self.lexicon.offsets[m], i
+        arena = np.zeros(size + PADDING, np.uint8)
+        offsets = np.empty(m + 1, np.int64)
+        cdef uint8_t[::1] to = arena
+        cdef int64_t[::1] at = offsets
+        for i in range(size):
+            to[i] = <uint8_t>self.lexicon.arena[i]
+        for i in range(m + 1):
+            at[i] = self.lexicon.offsets[i]
+        return arena, offsets

@@ -1,0 +1,30 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def continuations(suffix: NDArray[np.int32], first: int, counts: NDArray[np.int64]) -> None: ...
+def discount(
+    starts: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    raw: NDArray[np.int64],
+    cutoff: int,
+    taken: NDArray[np.float64],
+    weight: float,
+    weight_a_type: float,
+    leave: bool,
+    q: NDArray[np.float64],
+    left: NDArray[np.float64],
+) -> None: ...
+def interpolate(
+    starts: NDArray[np.int32],
+    suffix: NDArray[np.int32],
+    left: NDArray[np.float64],
+    shorter: NDArray[np.float64],
+    p: NDArray[np.float64],
+) -> None: ...
+def backoff_weights(
+    starts: NDArray[np.int32],
+    suffix: NDArray[np.int32],
+    shorter: NDArray[np.float64],
+    p: NDArray[np.float64],
+    left: NDArray[np.float64],
+) -> None: ...

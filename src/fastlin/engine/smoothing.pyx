@@ -1,0 +1,89 @@
+"""From counts to probabilities, an order at a time: discounts, what they leave, and the shorter history's share.
+
+With c the counts of the words after a history h, T how many there are, d(c) what is taken from a count,
+
+    Z = Σ_w c(hw) + a + b T      q(w|h) = (c(hw) − d(c(hw))) / Z      γ(h) = (Σ_w d(c(hw)) + a + b T) / Z
+
+is Kneser and Ney's (1995), Chen and Goodman's (1999) and absolute discounting (a = b = 0), Witten and Bell's (b = 1),
+Dirichlet's prior (a its weight), Katz's (d as Good and Turing say), and relative frequency (all 0). Then
+
+    interpolated   p(w|h) = q(w|h) + γ(h) p(w|h′),                  bow(h) = γ(h)
+    back-off       p(w|h) = q(w|h) where hw is known,               bow(h) = γ(h) / (1 − Σ_{w known} p(w|h′))
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+cdef double LEAST = 1e-9    # of γ: what is left to the words that are not known after a history
+
+
+def continuations(const int32_t[::1] suffix, Py_ssize_t first, int64_t[::1] counts):
+    """counts[s] = how many n-grams of one word more end in s, of those s from `first` on; others stay."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(first, counts.shape[0]):
+            counts[i] = 0
+        for i in range(suffix.shape[0]):
+            if suffix[i] >= first:
+                counts[suffix[i]] += 1
+
+
+def discount(const int32_t[::1] starts, const int64_t[::1] counts, const int64_t[::1] raw, int64_t cutoff,
+             const double[::1] taken, double weight, double weight_a_type, bint leave, double[::1] q,
+             double[::1] left):
+    """q and γ of every history: `weight` is a, `weight_a_type` b; d(c) = taken[c], of larger counts the last.
+
+    An n-gram seen less often than `cutoff` keeps nothing. `leave`: where nothing would be left, a grows by one.
+    """
+    cdef Py_ssize_t h, i, last = taken.shape[0] - 1
+    cdef double total, lost, d, extra
+    with nogil:
+        for h in range(starts.shape[0] - 1):
+            total = lost = 0
+            for i in range(starts[h], starts[h + 1]):
+                d = taken[counts[i] if counts[i] < last else last]
+                if raw[i] < cutoff or d > counts[i]:
+                    d = counts[i]
+                q[i] = counts[i] - d
+                lost += d
+                total += counts[i]
+            extra = weight + weight_a_type * (starts[h + 1] - starts[h])
+            if leave and lost + extra < LEAST * (total + extra):
+                extra += 1
+            total += extra
+            left[h] = (lost + extra) / total if total > 0 else 1
+            if total > 0:
+                for i in range(starts[h], starts[h + 1]):
+                    q[i] /= total
+
+
+def interpolate(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] left,
+                const double[::1] shorter, double[::1] p):
+    """p += γ(h) p(w|h′), where p(w|h′) stands at the suffix."""
+    cdef Py_ssize_t h, i
+    with nogil:
+        for h in range(starts.shape[0] - 1):
+            for i in range(starts[h], starts[h + 1]):
+                p[i] += left[h] * shorter[suffix[i]]
+
+
+def backoff_weights(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] shorter, double[::1] p,
+                    double[::1] left):
+    """γ becomes bow; p of a history after which every word is known is scaled to one. p = 0: not known."""
+    cdef Py_ssize_t h, i
+    cdef double rest, known
+    with nogil:
+        for h in range(starts.shape[0] - 1):
+            rest = 1
+            known = 0
+            for i in range(starts[h], starts[h + 1]):
+                if p[i] > 0:
+                    rest -= shorter[suffix[i]]
+                    known += p[i]
+            if rest > LEAST:
+                left[h] /= rest
+            elif known > 0:
+                left[h] = 1
+                for i in range(starts[h], starts[h + 1]):
+                    p[i] /= known
+            else:
+                left[h] = 1

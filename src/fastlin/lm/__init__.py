@@ -1,0 +1,28 @@
+"""Language models: what the next word is, and how probable a text."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fastlin.lm.base import LanguageModel as LanguageModel
+    from fastlin.lm.base import State as State
+    from fastlin.lm.ngram import NgramModel as NgramModel
+
+__all__ = ["LanguageModel", "NgramModel", "State"]
+
+_HOMES = {
+    "LanguageModel": "fastlin.lm.base",
+    "NgramModel": "fastlin.lm.ngram",
+    "State": "fastlin.lm.base",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is first asked for: scikit-learn, the base of models, takes over a second."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'fastlin.lm' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

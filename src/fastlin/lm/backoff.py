@@ -1,0 +1,127 @@
+"""A back-off model: sorted tries with a probability and a back-off weight for each n-gram, and what is asked of them.
+
+Whatever is estimated as p(w|h) for known n-grams and a weight for each history is one: smoothed counts, a
+maximum-entropy model of n-gram features, a file in ARPA's format.
+"""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import backoff as engine
+from fastlin.lm.vocabulary import BEGIN, Vocabulary
+
+StateNodes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BackoffModel:
+    """Arrays by order, unigrams first; the layout is that of `engine/ngram_counts.pyx` and never changes.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        The words: unigram w is word w.
+    words : list of ndarray of int32
+        The last word of each n-gram; of unigrams empty.
+    starts : list of ndarray of int32
+        starts[n][h]: where the children of the history h, an n-gram of one order less, begin; of unigrams empty.
+    suffix : list of ndarray of int32
+        The n-gram without its first word, one order down; −1: pruning took it. Of unigrams empty.
+    log_prob : list of ndarray of float32
+        ln p of the last word after the others.
+    backoff : list of ndarray of float32
+        ln of the history's back-off weight; there is none for the highest order.
+    """
+
+    vocabulary: Vocabulary
+    words: list[NDArray[np.int32]]
+    starts: list[NDArray[np.int32]]
+    suffix: list[NDArray[np.int32]]
+    log_prob: list[NDArray[np.float32]]
+    backoff: list[NDArray[np.float32]]
+
+    @property
+    def order(self) -> int:
+        return len(self.log_prob)
+
+    @property
+    def n_words(self) -> int:
+        """How many words, the marks among them."""
+        return len(self.log_prob[0])
+
+    @property
+    def n_grams(self) -> list[int]:
+        return [len(each) for each in self.log_prob]
+
+    @functools.cached_property
+    def queries(self) -> engine.BackoffQueries:
+        return engine.BackoffQueries(self.starts, self.words, self.log_prob, self.backoff)
+
+    def histories(self, n: int) -> NDArray[np.int32]:
+        """Of every n-gram the number of its first n − 1 words; n counts from 0, bigrams are 1."""
+        return np.repeat(np.arange(len(self.starts[n]) - 1, dtype=np.int32), np.diff(self.starts[n]))
+
+    def check(self) -> None:
+        """ValueError unless every array is well formed: what no kernel looks at again."""
+        sizes = self.n_grams
+        lengths = {len(self.words), len(self.starts), len(self.suffix), self.order, len(self.backoff) + 1}
+        if len(lengths) != 1 or sizes[0] != len(self.vocabulary) or sizes[0] < 3:
+            raise ValueError("arrays that do not belong together")
+        for log_prob in self.log_prob:
+            if not (log_prob <= 0).all():
+                raise ValueError("a probability that is above 1 or no number")
+        for backoff, size in zip(self.backoff, sizes, strict=False):
+            if len(backoff) != size or not (backoff < np.inf).all():
+                raise ValueError("a back-off weight that is no number")
+        for n in range(1, self.order):
+            if len(self.words[n]) != sizes[n] or not engine.prove(
+                self.starts[n], self.words[n], self.suffix[n], sizes[n - 1], sizes[0]
+            ):
+                raise ValueError(f"{n + 1}-grams that are not well formed")
+
+    def start(self) -> StateNodes:
+        """The state where a sentence begins."""
+        return (BEGIN,) if self.order > 1 else ()
+
+    def score(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """ln p of every token, and the length of the n-gram it was found in; 0 where a sentence begins."""
+        log_prob, lengths = np.empty(len(tokens)), np.empty(len(tokens), np.int32)
+        self.queries.score(tokens, log_prob, lengths, np.empty(self.order + engine.SCRATCH, np.int32))
+        return log_prob, lengths
+
+    def next_word(self, state: StateNodes) -> NDArray[np.float32]:
+        """ln p of every word but begin, in the order of their numbers."""
+        log_prob = np.empty(self.n_words - 1, np.float32)
+        self.queries.next_word(state, log_prob)
+        return log_prob
+
+    def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
+        """The state after some words, at the beginning of a sentence or somewhere within one."""
+        state = self.start() if begin else ()
+        for word in words:
+            state = self.queries.advance(state, word)[1]
+        return state
+
+    def only(self, keep: Sequence[NDArray[np.bool_] | None]) -> "BackoffModel":
+        """Without the n-grams that are not to be kept (None: all of an order are); histories must be kept."""
+        words, starts, suffix = self.words[:1], self.starts[:1], self.suffix[:1]
+        log_prob, backoff = self.log_prob[:1], self.backoff[:1]
+        shorter = np.arange(self.n_words, dtype=np.int32)
+        kept_histories = np.ones(self.n_words, np.bool_)
+        for n in range(1, self.order):
+            mask = keep[n]
+            kept = np.ones(len(self.words[n]), np.bool_) if mask is None else mask
+            below = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
+            starts.append(below[self.starts[n][np.append(np.flatnonzero(kept_histories), len(kept_histories))]])
+            words.append(self.words[n][kept])
+            old = self.suffix[n][kept]
+            suffix.append(np.where(old >= 0, shorter[old], -1).astype(np.int32))
+            log_prob.append(self.log_prob[n][kept])
+            if n < self.order - 1:
+                backoff.append(self.backoff[n][kept])
+            shorter, kept_histories = np.where(kept, below[:-1], -1).astype(np.int32), kept
+        return BackoffModel(self.vocabulary, words, starts, suffix, log_prob, backoff)

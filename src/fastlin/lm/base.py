@@ -1,0 +1,322 @@
+"""What every language model answers: log p of sentences, perplexity, the next word, samples, states for decoders."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.core.estimator import Estimator, reads
+from fastlin.lm.backoff import BackoffModel, StateNodes
+from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, MARKS, UNKNOWN, Vocabulary, marks
+from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
+
+BITS = math.log(2)
+LONGEST_SAMPLE = 1000  # words
+
+
+class State(tuple[int, ...]):
+    """What a model needs to know of the words so far: equal states have equal futures. Hashable, and small."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"State{tuple(self)}"
+
+
+class Surprisals(NamedTuple):
+    """Bits of each word of some sentences, flat, each sentence's last for its end; and how many words each has."""
+
+    bits: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+
+
+class _Events(NamedTuple):
+    """Every word and end of some sentences."""
+
+    log_prob: NDArray[np.float64]
+    ends: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
+
+
+class LanguageModel(Estimator):
+    """Questions to a back-off model, whoever has estimated it."""
+
+    # subclasses: the model as it was learnt
+    @property
+    def _backoff_model(self) -> BackoffModel:
+        raise NotImplementedError
+
+    def _reader(self) -> SentenceReader:
+        raise NotImplementedError
+
+    # --- what there is -----------------------------------------------------------------------------------------------
+
+    @property
+    @reads
+    def words_(self) -> list[str]:
+        """All words that may come next, the end of a sentence and the unknown word first."""
+        return self._backoff_model.vocabulary.names[1:]
+
+    @property
+    @reads
+    def n_grams_(self) -> list[int]:
+        """How many n-grams of each order the model holds."""
+        return self._backoff_model.n_grams
+
+    # --- texts -------------------------------------------------------------------------------------------------------
+
+    def _blocks(self, X: Any) -> Iterator[NDArray[np.int32]]:
+        return self._reader().blocks(X, self._backoff_model.vocabulary.table, False)
+
+    def _events(self, X: Any) -> Iterator[_Events]:
+        model = self._backoff_model
+        for tokens in self._blocks(X):
+            inside = tokens != BEGIN
+            log_prob = model.score(tokens)[0]
+            yield _Events(log_prob[inside], tokens[inside] == END, tokens[inside] == UNKNOWN)
+
+    @reads
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """ln p of each sentence, its end included.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            A sentence is a string, split at white space (or into characters, if that is the model's unit), or a list of
+            words. Files hold a sentence a line.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_sentences,)
+        """
+        model = self._backoff_model
+        found = [np.add.reduceat(model.score(tokens)[0], np.flatnonzero(tokens == BEGIN)) for tokens in self._blocks(X)]
+        return np.concatenate(found) if found else np.empty(0)
+
+    @reads
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean ln p of a word, ends of sentences included: higher is better. `y` is ignored."""
+        del y
+        total, n = _mean(self._events(X), end=True, oov=True)
+        return total / n
+
+    @reads
+    def surprisal(self, X: Any) -> Surprisals:
+        """−log₂ p of each word and of each sentence's end: `bits`, flat, and `lengths`, how many each sentence has."""
+        bits, lengths = [], []
+        for events in self._events(X):
+            bits.append(-events.log_prob / BITS)
+            lengths.append(np.diff(np.flatnonzero(events.ends), prepend=-1))
+        if not bits:
+            return Surprisals(np.empty(0), np.empty(0, np.int64))
+        return Surprisals(np.concatenate(bits), np.concatenate(lengths).astype(np.int64))
+
+    @reads
+    def perplexity(self, X: Any, *, end: bool = True, oov: bool = True) -> float:
+        """exp of the mean −ln p of a word.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+        end : bool
+            Whether the end of a sentence is a word that is predicted, as KenLM and SRILM's `ppl` have it.
+        oov : bool
+            Whether unknown words count. Without them they remain in the contexts of others, as in SRILM.
+        """
+        total, n = _mean(self._events(X), end, oov)
+        return float(np.exp(-total / n))
+
+    @reads
+    def entropy(self, X: Any, per: str = "word", *, end: bool = True, oov: bool = True) -> float:
+        """Cross-entropy of a text under the model, in bits a word or a character.
+
+        Characters of words are counted with one for what follows each word, a space or a line's end; if the model's
+        unit is the character, both are the same.
+        """
+        per = one_of("per", per, ["word", "character"])
+        total, n = _mean(self._events(X), end, oov)
+        if per == "character" and self._reader().unit == "word":
+            n = self._n_characters(X)
+        return -total / n / BITS
+
+    def _n_characters(self, X: Any) -> int:
+        """Characters of the words of X, unknown ones included, and one for each word and each end of a sentence."""
+        table = Vocabulary.of(marks(None)).new_table()
+        reader, n = self._reader(), 0
+        counts = np.zeros(0, np.int64)
+        for tokens in reader.blocks(X, table, True):
+            found = np.bincount(tokens, minlength=len(counts))
+            found[: len(counts)] += counts
+            counts = found
+        names = Vocabulary.of_table(table).names
+        for number in range(MARKS, len(counts)):
+            n += int(counts[number]) * (len(names[number]) + 1)
+        return n + int(counts[END]) if len(counts) else 0
+
+    @reads
+    def cross_entropy(self, X: Any) -> float:
+        """−Σ ln p / n over words and ends of sentences, in nats: the negative of `score`."""
+        return -self.score(X)
+
+    # --- the next word -----------------------------------------------------------------------------------------------
+
+    def _number(self, word: Any) -> int:
+        if not isinstance(word, str):
+            raise TypeError(f"a word is a string, got {word!r:.60}")
+        return self._backoff_model.vocabulary.numbers.get(word, UNKNOWN)
+
+    def _state(self, context: Any) -> StateNodes:
+        """The state after a context: words in the order in which one reads them, or a state itself."""
+        if isinstance(context, State):
+            return context
+        if isinstance(context, str):
+            context = list(context) if self._reader().unit == "character" else context.split()
+        words = list(context)
+        if self._reader().backward:
+            words.reverse()
+        begin = bool(words) and words[0] == BEGIN_NAME
+        numbers = [self._number(word) for word in words[begin:]]
+        if BEGIN in numbers:
+            raise ValueError(f"{BEGIN_NAME} stands within a context; it can only be its first word")
+        model = self._backoff_model
+        longest = model.order - 1
+        return model.state_after(numbers[-longest:] if longest else [], begin and len(numbers) < longest)
+
+    @reads
+    def next_word(self, context: Any = ()) -> NDArray[np.float32]:
+        """p of every word after a context, in the order of `words_`.
+
+        Parameters
+        ----------
+        context : str, list of words, or State
+            The words before, of which the last order − 1 count; "<s>" as the first of them begins a sentence. Of a
+            backward model the words that follow.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_words,)
+            They sum to one.
+        """
+        return self._next_word(self._backoff_model, self._state(context))
+
+    def _next_word(self, model: BackoffModel, state: StateNodes) -> NDArray[np.float32]:
+        log_prob = model.next_word(state)
+        return np.exp(log_prob, out=log_prob)
+
+    @reads
+    def top(self, context: Any = (), n: int = 10) -> list[tuple[str, float]]:
+        """The n most probable next words, each with its p, best first."""
+        n = whole_number("n", n, 1)
+        p = self._next_word(self._backoff_model, self._state(context))
+        n = min(n, len(p))
+        best = np.argpartition(-p, n - 1)[:n]
+        best = best[np.lexsort((best, -p[best]))]
+        names = self._backoff_model.vocabulary.names
+        return [(names[word + 1], float(p[word])) for word in best.tolist()]
+
+    # --- decoders ----------------------------------------------------------------------------------------------------
+
+    @reads
+    def start(self) -> State:
+        """The state where a sentence begins."""
+        return State(self._backoff_model.start())
+
+    @reads
+    def advance(self, state: State, word: str) -> tuple[float, State]:
+        """(ln p of a word after a state, the state after it). The end of a sentence is the word "</s>"."""
+        number = self._number(word)
+        if number == BEGIN:
+            raise ValueError(f"{BEGIN_NAME} is no word that follows; `start()` is the state behind it")
+        log_prob, after = self._backoff_model.queries.advance(state, number)
+        return log_prob, State(after)
+
+    @reads
+    def advance_many(self, states: Sequence[State], words: Sequence[str]) -> tuple[NDArray[np.float64], list[State]]:
+        """`advance` of many states, each with a word of its own."""
+        if len(states) != len(words):
+            raise ValueError(f"{len(states)} states and {len(words)} words: each state needs one")
+        advance, number = self._backoff_model.queries.advance, self._number
+        found = [advance(state, number(word)) for state, word in zip(states, words, strict=True)]
+        return np.array([log_prob for log_prob, _ in found], np.float64), [State(after) for _, after in found]
+
+    # --- samples -----------------------------------------------------------------------------------------------------
+
+    @reads
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        context: Any = (),
+        random_state: Any = None,
+        temperature: float = 1.0,
+        max_length: int = LONGEST_SAMPLE,
+    ) -> list[list[str]]:
+        """Draw sentences, word by word.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        context : str or list of words
+            How each begins; what is returned begins with it.
+        random_state : int, RandomState, Generator or None
+        temperature : float
+            p^(1/temperature), scaled: below 1 the probable becomes more so.
+        max_length : int
+            Words of a sentence at most, without the context.
+
+        Returns
+        -------
+        list of lists of str
+        """
+        n, max_length = whole_number("n", n, 0), whole_number("max_length", max_length, 1)
+        temperature = real_number("temperature", temperature, above=0.0)
+        generator = as_generator(random_state)
+        model, backward = self._backoff_model, self._reader().backward
+        if isinstance(context, str):
+            context = list(context) if self._reader().unit == "character" else context.split()
+        prompt = [word for word in context if word != BEGIN_NAME]
+        numbers = [self._number(word) for word in (prompt[::-1] if backward else prompt)]
+        start = model.state_after(numbers, True)
+        found = []
+        for _ in range(n):
+            words = self._drawn(model, start, generator, temperature, max_length)
+            found.append(words[::-1] + prompt if backward else prompt + words)
+        return found
+
+    def _drawn(
+        self, model: BackoffModel, state: StateNodes, generator: np.random.Generator, temperature: float, most: int
+    ) -> list[str]:
+        words: list[str] = []
+        names = model.vocabulary.names
+        while len(words) < most:
+            log_prob = model.next_word(state).astype(np.float64)
+            highest = log_prob.max()
+            if highest == -np.inf:
+                raise ValueError("no word has a probability after a context that was never seen")
+            weights = np.cumsum(np.exp((log_prob - highest) / temperature))
+            word = int(np.searchsorted(weights, generator.random() * weights[-1], side="right")) + 1
+            if word == END:
+                break
+            words.append(names[word])
+            state = model.queries.advance(state, word)[1]
+        return words
+
+
+def _mean(blocks: Iterable[_Events], end: bool, oov: bool) -> tuple[float, int]:
+    """(Σ ln p, how many) of the words that count."""
+    total, n = 0.0, 0
+    for events in blocks:
+        counted = np.ones(len(events.log_prob), np.bool_)
+        if not end:
+            counted &= ~events.ends
+        if not oov:
+            counted &= ~events.unknown
+        total += float(events.log_prob[counted].sum())
+        n += int(np.count_nonzero(counted))
+    if n == 0:
+        raise ValueError("there is no word to measure: X is empty, or all of its words are left out")
+    return total, n

@@ -1,0 +1,322 @@
+"""`NgramModel`: counts of n-grams, smoothed."""
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from fastlin.core.estimator import learns, reads
+from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.base import LanguageModel
+from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, relabel
+from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, check_cutoffs, estimate
+from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, Vocabulary, look_up, marks
+from fastlin.run import Workers
+from fastlin.validation.parameters import as_jobs, one_of, real_number, whole_number
+
+BLOCK = 1 << 24  # tokens that are counted together
+HIGHEST = 64  # order
+UNITS, DIRECTIONS = ("word", "character"), ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class NgramState:
+    """What was learnt: counts of every word that was seen, and how a model is made of them."""
+
+    seen: Vocabulary
+    counts: NgramCounts
+    smoothing: Smoothing
+    reader: SentenceReader
+    min_count: int
+    vocabulary: tuple[str, ...] | None
+    unk: str | None
+
+    @functools.cached_property
+    def known(self) -> tuple[Vocabulary, NgramCounts]:
+        """The vocabulary, and its counts: those of rare and of other words are the unknown word's."""
+        return _known(self)
+
+    @functools.cached_property
+    def estimate(self) -> Estimate:
+        return estimate(self.known[1], self.known[0], self.smoothing)
+
+    @property
+    def model(self) -> BackoffModel:
+        return self.estimate.model
+
+
+@dataclass(frozen=True)
+class ImportedState:
+    """A model that was read from a file or pruned: there are no counts."""
+
+    model: BackoffModel
+    reader: SentenceReader
+    why: str  # no counts
+
+
+class NgramModel(LanguageModel):
+    """An n-gram language model: p(w | the order − 1 words before), from smoothed counts.
+
+    By default modified Kneser-Ney (Chen and Goodman 1999), interpolated:
+    p(w|h) = max(c(hw) − D(c(hw)), 0) / c(h) + γ(h) p(w|h′), where h′ is h without its first word, and c, below the
+    highest order, counts how many different words an n-gram follows.
+
+    Parameters
+    ----------
+    order : int
+        The n of n-grams, from 1 to 64.
+    smoothing : str
+        "modified_kneser_ney", "kneser_ney" (one discount an order), "absolute_discounting", "witten_bell", "katz"
+        (Good and Turing's discounts of counts up to 5; always back-off), "dirichlet" (`alpha` shared among words as the
+        next shorter history has them, or as `base_measure` says), "lidstone" (`alpha` added to each count), "laplace"
+        (one added), or "relative_frequency", which has no probability for what was not seen, and none at all in a
+        context that was not.
+    interpolate : bool
+        Whether the shorter history's probabilities are added to those of known n-grams, too (else: back-off).
+    discount : float or None
+        The one discount of "kneser_ney" and "absolute_discounting", in (0, 1); of "modified_kneser_ney" it takes the
+        place of the three. None: from the counts, for each order.
+    alpha : float
+        See "dirichlet" and "lidstone".
+    base_measure : dict of words to numbers, or None
+        Of a word without a history; None: every word is as probable. "dirichlet" with a base measure asks no shorter
+        history, and "lidstone" shares its additions so.
+    min_count : int
+        Words seen less often are unknown words.
+    cutoff : int or list of int
+        N-grams seen less often are left out, for each order from bigrams' on: cutoff=[1, 1, 2], the last for all that
+        follow, unigrams being always kept. Must not fall.
+    vocabulary : list of str or None
+        The words there are; others are unknown. None: those of the training text.
+    unk : str or None
+        The unknown word's name. None: the vocabulary is closed, and an unknown word has probability 0.
+    unit : {"word", "character"}
+    direction : {"forward", "backward"}
+        Backward models predict a word from those that follow.
+    markup : {"raise", "keep"}
+        What happens where "<s>", "</s>" or the unknown word's name stand in a text. "keep": the latter counts as the
+        unknown word, the others are left out.
+    n_jobs : int or None
+        Threads that count. The model has the same bits.
+
+    Attributes
+    ----------
+    words_ : list of str
+        The words that may come next, "</s>" first.
+    n_grams_ : list of int
+        How many of each order.
+    counts_ : NgramCounts
+        How often each n-gram was seen, as sorted tries.
+    discounts_ : list of ndarray
+        Of each order, what was taken from counts of 1, 2, … (the last for all larger). Where there are too few counts
+        to estimate those of modified Kneser-Ney, they are n₁/(n₁ + 2n₂), or ½, 1, 1½, and a warning says so.
+
+    Notes
+    -----
+    At most 2³¹ − 2 n-grams of an order and 2³¹ words. Kept in memory: 20 bytes an n-gram besides its counts.
+
+    Examples
+    --------
+    >>> from fastlin.lm import NgramModel
+    >>> model = NgramModel(order=2, smoothing="witten_bell").fit(["the cat sat", "the dog sat", "a cat ran"])
+    >>> round(model.perplexity(["the cat ran"]), 2)
+    2.47
+    >>> model.top(["the"], 2)[0][0]
+    'cat'
+    """
+
+    def __init__(
+        self,
+        order: int = 3,
+        smoothing: str = "modified_kneser_ney",
+        *,
+        interpolate: bool = True,
+        discount: float | None = None,
+        alpha: float = 1.0,
+        base_measure: Any = None,
+        min_count: int = 1,
+        cutoff: int | Sequence[int] = 1,
+        vocabulary: Sequence[str] | None = None,
+        unk: str | None = "<unk>",
+        unit: str = "word",
+        direction: str = "forward",
+        markup: str = "raise",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.order = order
+        self.smoothing = smoothing
+        self.interpolate = interpolate
+        self.discount = discount
+        self.alpha = alpha
+        self.base_measure = base_measure
+        self.min_count = min_count
+        self.cutoff = cutoff
+        self.vocabulary = vocabulary
+        self.unk = unk
+        self.unit = unit
+        self.direction = direction
+        self.markup = markup
+        self.n_jobs = n_jobs
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    @learns
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Count the n-grams of sentences, and smooth.
+
+        Parameters
+        ----------
+        X : list of sentences, path, open file, or what `fastlin.data.read` returns
+            A sentence is a string, split at white space (with unit="character", into characters), or a list of words.
+            A path or an open binary file holds a sentence a line, compressed or not; suffixes as in `fastlin.data.read`
+            say otherwise.
+        y : ignored
+        """
+        del y
+        model = self._working_copy()
+        model._state_of_fit = model._counted(X, None)
+        model._state_of_fit.estimate  # noqa: B018 - what it warns of is this fit's business
+        return self._become(model)
+
+    @learns
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add the counts of more sentences; probabilities are made anew when they are next asked for.
+
+        `fit(a + b)` is `fit(a).partial_fit(b)`, in every bit.
+        """
+        del y
+        model = self._working_copy()
+        known = self.__dict__.get("_state_of_fit")
+        if isinstance(known, ImportedState):
+            raise ValueError(f"partial_fit needs counts, and this model has none: {known.why}")
+        model._state_of_fit = model._counted(X, known)
+        return self._become(model)
+
+    def _counted(self, X: Any, known: NgramState | None) -> NgramState:
+        order, smoothing, reader = self._checked()
+        if known is None:
+            table = Vocabulary.of(marks(self.unk)).new_table()
+        else:
+            if known.counts.order != order or known.reader != reader or known.unk != self.unk:
+                raise ValueError("order, unit, direction, markup and unk must be those of what was counted before")
+            table = known.seen.new_table()
+        blocks = grouped(reader.blocks(X, table, True), BLOCK)
+        runs = self._runs(blocks, order, table)
+        counts = merge_all(runs, order, len(table))
+        if known is not None:
+            counts = merge(known.counts, counts)
+        if counts.counts[0][BEGIN] == 0:
+            raise ValueError("there is no sentence to learn from")
+        vocabulary = None if self.vocabulary is None else tuple(self.vocabulary)
+        return NgramState(Vocabulary.of_table(table), counts, smoothing, reader, self.min_count, vocabulary, self.unk)
+
+    def _runs(self, blocks: Iterator[NDArray[np.int32]], order: int, table: Any) -> Iterator[NgramCounts]:
+        """The counts of each block, cut into one part for each thread."""
+        with Workers(self.n_jobs) as workers:
+            for block in blocks:
+                parts = list(_parts(block, workers.threads))
+                yield from workers.map(
+                    lambda tokens, n: count_tokens(tokens, order, n), [(p, len(table)) for p in parts]
+                )
+
+    def _checked(self) -> tuple[int, Smoothing, SentenceReader]:
+        order = whole_number("order", self.order, 1)
+        if order > HIGHEST:
+            raise ValueError(f"order must be at most {HIGHEST}, got {self.order!r}")
+        one_of("smoothing", self.smoothing, SMOOTHINGS)
+        alpha = real_number("alpha", self.alpha, above=0.0)
+        discount = None if self.discount is None else real_number("discount", self.discount, above=0.0, below=1.0)
+        whole_number("min_count", self.min_count, 1)
+        for each in [self.cutoff] if isinstance(self.cutoff, int) else list(self.cutoff):
+            whole_number("cutoff", each, 1)
+        cutoffs = check_cutoffs(self.cutoff)
+        one_of("unit", self.unit, UNITS)
+        one_of("direction", self.direction, DIRECTIONS)
+        one_of("markup", self.markup, ("raise", "keep"))
+        as_jobs(self.n_jobs)
+        if self.unk is not None and (not isinstance(self.unk, str) or self.unk in ("<s>", "</s>", "")):
+            raise ValueError(f"unk must be a word that is no mark of sentences, or None, got {self.unk!r}")
+        if isinstance(self.vocabulary, str):
+            raise TypeError("vocabulary must be a list of words, not one string")
+        smoothing = Smoothing(
+            self.smoothing, bool(self.interpolate), discount, alpha, self.base_measure, cutoffs, self.unk is None
+        )
+        reader = SentenceReader(self.unit, self.direction == "backward", self.markup == "keep")
+        return order, smoothing, reader
+
+    # --- what was learnt ---------------------------------------------------------------------------------------------
+
+    @property
+    def _learnt(self) -> "NgramState | ImportedState":
+        try:
+            return self.__dict__["_state_of_fit"]
+        except KeyError:
+            raise NotFittedError("this NgramModel has not been fitted; call fit first") from None
+
+    @property
+    def _backoff_model(self) -> BackoffModel:
+        return self._learnt.model
+
+    def _reader(self) -> SentenceReader:
+        return self._learnt.reader
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_state_of_fit" in self.__dict__
+
+    @property
+    @reads
+    def counts_(self) -> NgramCounts:
+        """How often each n-gram was seen, of known words; rare words count as the unknown one."""
+        return self._with_counts().known[1]
+
+    @property
+    @reads
+    def discounts_(self) -> list[NDArray[np.float64]]:
+        """Of each order, what was taken from counts of 1, 2, …"""
+        return self._with_counts().estimate.discounts
+
+    def _with_counts(self) -> NgramState:
+        learnt = self._learnt
+        if isinstance(learnt, ImportedState):
+            raise AttributeError(f"this model has no counts: {learnt.why}")
+        return learnt
+
+
+def _parts(tokens: NDArray[np.int32], n: int) -> Iterator[NDArray[np.int32]]:
+    """Whole sentences in n parts of about the same length."""
+    begins = np.append(np.flatnonzero(tokens == BEGIN), len(tokens))
+    cuts = np.unique(np.searchsorted(begins, [len(tokens) * part // n for part in range(n + 1)]))
+    for start, stop in itertools.pairwise(cuts):
+        yield tokens[begins[start] : begins[stop]]
+
+
+def _known(state: NgramState) -> tuple[Vocabulary, NgramCounts]:
+    """The words that are known, and counts in which all others are the unknown word."""
+    counts, seen = state.counts, state.seen
+    if state.vocabulary is None and state.min_count == 1:
+        return seen, counts
+    numbers = np.full(len(seen), UNKNOWN, np.int32)
+    numbers[:MARKS] = np.arange(MARKS)
+    if state.vocabulary is None:
+        kept = MARKS + np.flatnonzero(counts.counts[0][MARKS:] >= state.min_count)
+        numbers[kept] = MARKS + np.arange(len(kept))
+        vocabulary = seen.taking(np.concatenate([np.arange(MARKS), kept]).astype(np.int32))
+    else:
+        words = list(dict.fromkeys(state.vocabulary))
+        names = marks(state.unk)
+        vocabulary = Vocabulary.of(names + [word for word in words if word not in names])
+        found = look_up(vocabulary.table, seen.names, False)
+        numbers = np.where(found >= 0, found, UNKNOWN).astype(np.int32)
+        rare = counts.counts[0] < state.min_count
+        rare[:MARKS] = False
+        numbers[rare] = UNKNOWN
+    result = relabel(counts, numbers, len(vocabulary))
+    if state.unk is None and result.counts[0][UNKNOWN]:
+        raise ValueError("the vocabulary is closed (unk=None), and the text holds words that are not in it")
+    return vocabulary, result

@@ -1,0 +1,177 @@
+"""Sentences as sequences of numbers: from lists, strings, files, and whatever `fastlin.data.read` reads texts from."""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.data import sources
+from fastlin.data.blocks import Documents
+from fastlin.data.errors import ReadError
+from fastlin.data.reading import BY_SUFFIX, Reader, read
+from fastlin.engine.ngram_words import ROOM_BEHIND, WordTable
+from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, look_up
+from fastlin.text import raw
+
+Tokens = NDArray[np.int32]
+BATCH = 1 << 14  # sentences of Python objects that become numbers together
+LINE_BREAKS = str.maketrans("\r\n", "  ")
+
+
+@dataclass(frozen=True)
+class SentenceReader:
+    """How sentences become numbers: 0 w₁ … wₙ 1 for each, one behind the other.
+
+    `unit`: "word", strings are split at white space, or "character". `backward`: the words of a sentence turned round.
+    `keep_marks`: marks in the text are no error; that of unknown words is one, those of sentences are left out.
+    """
+
+    unit: str = "word"
+    backward: bool = False
+    keep_marks: bool = False
+
+    def blocks(self, X: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
+        """Blocks of whole sentences; ValueError says what cannot be read, and where."""
+        for block in self._forward(X, table, learn):
+            if len(block):
+                yield _reversed(block) if self.backward else block
+
+    def _forward(self, X: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
+        if isinstance(X, str | os.PathLike) or hasattr(X, "read"):
+            yield from self._files(X, table, learn)
+        elif isinstance(X, Reader):
+            yield from self._documents(X, table, learn)
+        elif isinstance(X, Mapping | bytes) or not isinstance(X, Iterable):
+            raise TypeError(
+                f"sentences must be a list of strings or of lists of words, a path, an open file, or what "
+                f"fastlin.data.read returns, got {type(X).__name__}"
+            )
+        else:
+            yield from self._sentences(X, table, learn)
+
+    def _files(self, source: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
+        """Files with a sentence a line; others as `fastlin.data.read` reads them."""
+        for file in sources.files(source):
+            if BY_SUFFIX.get(file.suffix, "lines") != "lines":
+                yield from self._documents(read(file.name if file.stream is None else file.stream), table, learn)
+                continue
+            for piece in sources.pieces(file):
+                yield self._lines(piece.text, table, learn, piece.path, piece.line)
+
+    def _documents(self, reader: Reader, table: WordTable, learn: bool) -> Iterator[Tokens]:
+        first = 0
+        for documents in reader:
+            if not isinstance(documents, Documents):
+                raise TypeError("a language model reads texts; these files hold rows of numbers")
+            yield self._strings(documents.texts, table, learn, first)
+            first += len(documents.texts)
+
+    def _sentences(self, X: Iterable[Any], table: WordTable, learn: bool) -> Iterator[Tokens]:
+        first, rest = 0, iter(X)
+        while batch := list(itertools.islice(rest, BATCH)):
+            if isinstance(batch[0], Documents):
+                raise TypeError("give what fastlin.data.read returns itself, not a list of its blocks")
+            if all(isinstance(sentence, str) for sentence in batch):
+                yield self._strings(batch, table, learn, first)
+            else:
+                yield self._lists([self._listed(sentence) for sentence in batch], table, learn, first)
+            first += len(batch)
+
+    def _listed(self, sentence: Any) -> Any:
+        if not isinstance(sentence, str):
+            return sentence
+        return list(sentence) if self.unit == "character" else sentence.split()
+
+    def _lines(self, text: bytes, table: WordTable, learn: bool, path: str, line: int) -> Tokens:
+        """A sentence a line."""
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = line + text.count(b"\n", 0, error.start)
+            raise ReadError(path, at, f"the text is not in UTF-8: {error.reason}") from None
+        if self.unit == "character":
+            lines = [bytes(one).decode("utf-8") for one in text.splitlines()]
+            return self._characters(lines, table, learn)
+        tokens, marked = _split(text, table, learn, self.keep_marks)
+        if marked >= 0:
+            raise ReadError(path, line + marked, _marked(text.splitlines()[marked].decode()))
+        return tokens
+
+    def _strings(self, sentences: Sequence[str], table: WordTable, learn: bool, first: int) -> Tokens:
+        if self.unit == "character":
+            return self._characters(sentences, table, learn)
+        text = "\n".join(sentences)
+        if "\r" in text or text.count("\n") != len(sentences) - 1:
+            text = "\n".join(sentence.translate(LINE_BREAKS) for sentence in sentences)
+        tokens, marked = _split(text.encode("utf-8", "surrogatepass") + b"\n", table, learn, self.keep_marks)
+        if marked >= 0:
+            raise ValueError(f"sentence {first + marked}: {_marked(sentences[marked])}")
+        return tokens
+
+    def _lists(self, sentences: list[Any], table: WordTable, learn: bool, first: int) -> Tokens:
+        starts, [(arena, offsets)] = raw.read(sentences, [0])
+        numbers = np.empty(len(offsets) - 1, np.int32)
+        table.look_up(arena, offsets, learn, numbers)
+        marked = (numbers >= 0) & (numbers < MARKS)
+        numbers[numbers < 0] = UNKNOWN
+        if marked.any():
+            if not self.keep_marks:
+                sentence = int(np.searchsorted(starts, np.flatnonzero(marked)[0], side="right")) - 1
+                raise ValueError(f"sentence {first + sentence}: {_marked(repr(sentences[sentence]))}")
+            numbers = np.where(marked & (numbers != UNKNOWN), -1, numbers).astype(np.int32)
+        return _without_holes(_with_marks(numbers, starts))
+
+    def _characters(self, sentences: Sequence[str], table: WordTable, learn: bool) -> Tokens:
+        """Every character is a word."""
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        points = np.frombuffer("".join(sentences).encode("utf-32-le", "surrogatepass"), np.uint32)
+        known, first, inverse = np.unique(points, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        numbers = np.empty(len(known), np.int32)
+        numbers[order] = look_up(table, [chr(point) for point in known[order].tolist()], learn)
+        numbers[numbers < 0] = UNKNOWN
+        return _with_marks(numbers[inverse], np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _split(text: bytes, table: WordTable, learn: bool, keep: bool) -> tuple[Tokens, int]:
+    padded = np.frombuffer(text + bytes(ROOM_BEHIND), np.uint8)
+    tokens = np.empty(2 * len(text) + 2, np.int32)
+    n, _, marked = table.split(padded, len(text), learn, keep, tokens)
+    return _without_holes(tokens[:n].copy()) if keep else tokens[:n].copy(), marked
+
+
+def _marked(text: str) -> str:
+    return (
+        f"a word is one of the marks of sentences and unknown words: {text:.200}; leave them out, "
+        'or say markup="keep", which takes that of unknown words for one and ignores the others'
+    )
+
+
+def _with_marks(numbers: Tokens, starts: NDArray[np.int64]) -> Tokens:
+    """Begin and end around every sentence."""
+    n_sentences = len(starts) - 1
+    tokens = np.empty(len(numbers) + 2 * n_sentences, np.int32)
+    begins = starts[:-1] + 2 * np.arange(n_sentences)
+    ends = starts[1:] + 2 * np.arange(n_sentences) + 1
+    inside = np.ones(len(tokens), np.bool_)
+    inside[begins] = inside[ends] = False
+    tokens[begins], tokens[ends], tokens[inside] = BEGIN, END, numbers
+    return tokens
+
+
+def _without_holes(tokens: Tokens) -> Tokens:
+    return tokens[tokens >= 0]
+
+
+def _reversed(tokens: Tokens) -> Tokens:
+    """The words of each sentence turned round, its marks in their places."""
+    begins = np.flatnonzero(tokens == BEGIN)
+    ends = np.append(begins[1:], len(tokens)) - 1
+    place = np.arange(len(tokens))
+    mirrored = np.repeat(begins + ends, ends - begins + 1) - place
+    mirrored[begins], mirrored[ends] = begins, ends
+    return tokens[mirrored]

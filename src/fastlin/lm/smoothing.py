@@ -1,0 +1,236 @@
+"""From counts to a back-off model: Kneser and Ney, Witten and Bell, Good and Turing, Laplace, Dirichlet."""
+
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import smoothing as engine
+from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.counts import NgramCounts
+from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
+
+Probabilities = NDArray[np.float64]
+SMOOTHINGS = (
+    "modified_kneser_ney", "kneser_ney", "absolute_discounting", "witten_bell", "katz", "dirichlet", "lidstone",
+    "laplace", "relative_frequency",
+)  # fmt: skip
+CONTINUATIONS = ("modified_kneser_ney", "kneser_ney")  # what smooths how many words an n-gram follows
+FIXED = ("lidstone", "laplace", "relative_frequency")  # what asks no shorter history
+KATZ_LARGEST = 5  # counts above are reliable
+NOTHING_TAKEN = np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How probabilities are made of counts; the parameters of NgramModel of the same names."""
+
+    name: str = "modified_kneser_ney"
+    interpolate: bool = True
+    discount: float | None = None
+    alpha: float = 1.0
+    base_measure: Any = None
+    cutoffs: tuple[int, ...] = (1,)
+    closed: bool = False
+
+    def cutoff(self, n: int) -> int:
+        return self.cutoffs[min(n, len(self.cutoffs) - 1)]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A model, and for each order the discounts of counts 1, 2, … (empty: none)."""
+
+    model: BackoffModel
+    discounts: list[NDArray[np.float64]]
+
+
+def estimate(counts: NgramCounts, vocabulary: Vocabulary, smoothing: Smoothing) -> Estimate:
+    """The probabilities and back-off weights of all n-grams, shorter ones first."""
+    base = _base_measure(counts, vocabulary, smoothing)
+    adjusted = _adjusted(counts) if smoothing.name in CONTINUATIONS else counts.counts
+    log_prob: list[NDArray[np.float32]] = []
+    backoff: list[NDArray[np.float32]] = []
+    discounts: list[NDArray[np.float64]] = []
+    fixed = smoothing.name in FIXED or (smoothing.name == "dirichlet" and smoothing.base_measure is not None)
+    shorter: Probabilities = np.empty(0)
+    for n in range(counts.order):
+        taken = _taken(adjusted[n][counts.n_begin[n] if n == 0 else 0 :], n, smoothing)
+        if fixed:
+            q, left = _with_base(counts, n, base, smoothing)
+        else:
+            q, left = _discounted(counts, adjusted[n], n, taken, smoothing)
+            if n == 0:
+                q += left[0] * base
+                q[BEGIN] = 0
+            elif smoothing.interpolate and smoothing.name != "katz":
+                engine.interpolate(counts.starts[n], counts.suffix[n], left, shorter, q)
+            else:
+                engine.backoff_weights(counts.starts[n], counts.suffix[n], shorter, q, left)
+        if n:
+            backoff.append(_log(left))
+        log_prob.append(np.minimum(_log(q), 0))
+        discounts.append(taken[1:])
+        shorter = q
+    model = BackoffModel(vocabulary, counts.words, counts.starts, counts.suffix, log_prob, backoff)
+    if max(smoothing.cutoffs) > 1:
+        model = model.only([counts.counts[n] >= smoothing.cutoff(n) if n else None for n in range(counts.order)])
+    return Estimate(model, discounts)
+
+
+def _log(p: Probabilities) -> NDArray[np.float32]:
+    with np.errstate(divide="ignore"):
+        return np.log(p).astype(np.float32)
+
+
+def _adjusted(counts: NgramCounts) -> list[NDArray[np.int64]]:
+    """How many different words an n-gram follows; of the highest order and where a sentence begins, how often it is."""
+    found = []
+    for n in range(counts.order - 1):
+        adjusted = counts.counts[n].copy()
+        engine.continuations(counts.suffix[n + 1], counts.n_begin[n], adjusted)
+        found.append(adjusted)
+    return [*found, counts.counts[-1]]
+
+
+def _base_measure(counts: NgramCounts, vocabulary: Vocabulary, smoothing: Smoothing) -> Probabilities:
+    """What is known of a word without any history: uniform, or as given."""
+    base = np.ones(counts.n_words)
+    given = smoothing.base_measure
+    if isinstance(given, Mapping):
+        base = np.zeros(counts.n_words)
+        for word, p in given.items():
+            if word not in vocabulary.numbers:
+                raise ValueError(f"base_measure holds {word!r}, which is no word of the vocabulary")
+            base[vocabulary.numbers[word]] = p
+    base[BEGIN] = 0
+    if smoothing.closed:
+        base[UNKNOWN] = 0
+    if not (np.isfinite(base).all() and (base >= 0).all() and base.sum() > 0):
+        raise ValueError("base_measure must hold numbers of at least 0, not all of them 0")
+    return base / base.sum()
+
+
+def _unigram_starts(n_words: int) -> NDArray[np.int32]:
+    return np.array([0, n_words], np.int32)
+
+
+def _discounted(
+    counts: NgramCounts, adjusted: NDArray[np.int64], n: int, taken: NDArray[np.float64], smoothing: Smoothing
+) -> tuple[Probabilities, Probabilities]:
+    """q and γ of an order: those of unigrams have one history, and begin is none of them."""
+    raw, cutoff = counts.counts[n], smoothing.cutoff(n)
+    starts = counts.starts[n]
+    if n == 0:
+        starts, adjusted, cutoff = _unigram_starts(counts.n_words), adjusted.copy(), 0
+        adjusted[BEGIN] = 0
+    weight = smoothing.alpha if smoothing.name == "dirichlet" else 0.0
+    a_type = float(smoothing.name == "witten_bell")
+    if n == 0 and a_type:
+        weight, a_type = float(np.count_nonzero(adjusted)), 0.0
+    q, left = np.empty(len(adjusted)), np.empty(len(starts) - 1)
+    engine.discount(starts, adjusted, raw, cutoff, taken, weight, a_type, True, q, left)
+    return q, left
+
+
+def _with_base(
+    counts: NgramCounts, n: int, base: Probabilities, smoothing: Smoothing
+) -> tuple[Probabilities, Probabilities]:
+    """Whole histories share their mass with the base measure; what is shorter has nothing but that.
+
+    A history is whole if it has order − 1 words, or begins a sentence. So shorter n-grams have the base measure's
+    probabilities, and a history that was never seen falls through to it.
+    """
+    seen = counts.n_words - 1 - smoothing.closed
+    alpha = {"relative_frequency": 0.0, "laplace": 1.0}.get(smoothing.name, smoothing.alpha)
+    weight = alpha if smoothing.name == "dirichlet" else alpha * seen
+    starts = counts.starts[n] if n else _unigram_starts(counts.n_words)
+    of = base if n == 0 else base[counts.words[n]]
+    raw = counts.counts[n].copy()
+    if n == 0:
+        raw[BEGIN] = 0
+    q, left = np.empty(len(raw)), np.empty(len(starts) - 1)
+    engine.discount(starts, raw, raw, smoothing.cutoff(n) if n else 0, NOTHING_TAKEN, weight, 0.0, False, q, left)
+    whole = np.ones(len(starts) - 1, np.bool_)
+    if 0 < n < counts.order - 1:
+        whole[counts.n_begin[n - 1] :] = False
+    elif n == 0:
+        whole[:] = counts.order == 1
+    left[np.diff(starts) == 0] = 1
+    share = np.repeat(left, np.diff(starts))
+    p = q + share * of
+    lone = 0.0 if alpha == 0 else 1.0
+    p = np.where(np.repeat(whole, np.diff(starts)), p, of * lone)
+    return p, np.where(whole, left, 1.0)
+
+
+def _taken(counts: NDArray[np.int64], n: int, smoothing: Smoothing) -> NDArray[np.float64]:
+    """What is taken from a count of 0, 1, 2, …; from larger counts what the last says."""
+    if smoothing.name not in ("modified_kneser_ney", "kneser_ney", "absolute_discounting", "katz"):
+        return NOTHING_TAKEN
+    n_of = np.bincount(np.minimum(counts, KATZ_LARGEST + 2), minlength=KATZ_LARGEST + 3).astype(np.float64)
+    if smoothing.name == "katz":
+        return _good_turing(n_of, n)
+    if smoothing.discount is not None:
+        return np.array([0.0, smoothing.discount])
+    if smoothing.name == "modified_kneser_ney":
+        return _three_discounts(n_of, n, smoothing.interpolate)
+    return np.array([0.0, _one_discount(n_of)])
+
+
+def _one_discount(n_of: NDArray[np.float64]) -> float:
+    """n₁ / (n₁ + 2 n₂), or ½ where that is not between 0 and 1."""
+    total = n_of[1] + 2 * n_of[2]
+    found = n_of[1] / total if total > 0 else 0.0
+    return float(found) if 0 < found < 1 else 0.5
+
+
+def _three_discounts(n_of: NDArray[np.float64], n: int, interpolate: bool) -> NDArray[np.float64]:
+    """D_j = j − (j + 1) Y n_{j+1}/n_j with Y = n₁/(n₁ + 2 n₂), of Chen and Goodman (1999).
+
+    Where an n_j is 0 or a D_j outside of [0, j], one discount Y for all counts, if that is between 0 and 1, else ½, 1
+    and 1½.
+    """
+    total = n_of[1] + 2 * n_of[2]
+    y = n_of[1] / total if total > 0 else 0.0
+    if (n_of[1:4] > 0).all():
+        j = np.arange(1, 4)
+        found = j - (j + 1) * y * n_of[2:5] / n_of[1:4]
+        if (found >= 0).all() and (found <= j if interpolate else found < j).all():
+            return np.concatenate([[0.0], found])
+    found = np.full(3, y) if 0 < y < 1 else np.array([0.5, 1.0, 1.5])
+    warnings.warn(
+        f"too few counts for the discounts of modified Kneser-Ney at order {n + 1}; "
+        f"{', '.join(f'{each:.3g}' for each in found)} are used",
+        stacklevel=2,
+    )
+    return np.concatenate([[0.0], found])
+
+
+def _good_turing(n_of: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Of counts c ≤ 5 what Good and Turing take, (1 − d_c) c; where that is not between 0 and c, half of a count."""
+    k, c = KATZ_LARGEST, np.arange(1, KATZ_LARGEST + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = (k + 1) * n_of[k + 1] / n_of[1]
+        ratio = ((c + 1) * n_of[2 : k + 2] / (c * n_of[1 : k + 1]) - most) / (1 - most)
+    good = np.isfinite(ratio) & (ratio > 0) & (ratio <= 1)
+    if not good.all():
+        warnings.warn(
+            f"too few counts for Good and Turing's estimate at order {n + 1}; ½ is taken from each count up to {k} "
+            "instead",
+            stacklevel=2,
+        )
+        return np.concatenate([[0.0], np.full(k, 0.5), [0.0]])
+    return np.concatenate([[0.0], (1 - ratio) * c, [0.0]])
+
+
+def check_cutoffs(cutoff: int | Sequence[int]) -> tuple[int, ...]:
+    """Of each order the least count that stays; ValueError: they fall."""
+    cutoffs = (cutoff,) if isinstance(cutoff, int) else tuple(cutoff)
+    if any(later < earlier for earlier, later in itertools.pairwise(cutoffs)):
+        raise ValueError(f"cutoff must not fall from order to order, got {cutoff!r}: longer n-grams are rarer")
+    return cutoffs

@@ -1,0 +1,92 @@
+"""The words of a language model and their numbers."""
+
+import functools
+import itertools
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.ngram_words import WordTable
+from fastlin.text import raw
+
+BEGIN, END, UNKNOWN, MARKS = 0, 1, 2, 3
+BEGIN_NAME, END_NAME, UNKNOWN_NAME = "<s>", "</s>", "<unk>"
+
+
+class Vocabulary:
+    """Strings, numbered: first the marks that begin and end a sentence and stand for unknown words. Never changed.
+
+    Parameters
+    ----------
+    arena : ndarray of uint8
+        The strings in UTF-8, one behind the other, and 64 bytes behind the last.
+    offsets : ndarray of int64, shape (n_words + 1,)
+        Where each begins.
+    """
+
+    def __init__(self, arena: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.arena, self.offsets = arena, offsets
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> "Vocabulary":
+        """Of names, the marks among them; ValueError: one is there twice."""
+        vocabulary = cls(*_strings(names))
+        if len(vocabulary.table) != len(names):
+            raise ValueError("a word is there twice, or it is one of the marks of sentences and unknown words")
+        return vocabulary
+
+    @classmethod
+    def of_table(cls, table: WordTable) -> "Vocabulary":
+        return cls(*table.strings())
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getstate__(self) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
+        return {"arena": self.arena, "offsets": self.offsets}
+
+    def new_table(self) -> WordTable:
+        """A table of these words that may learn more."""
+        table = WordTable(secrets.randbits(64))
+        table.look_up(self.arena, self.offsets, True, np.empty(len(self), np.int32))
+        return table
+
+    @functools.cached_property
+    def table(self) -> WordTable:
+        """What words are looked up in; it learns none."""
+        return self.new_table()
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """All words, by their numbers."""
+        data, offsets = self.arena.tobytes(), self.offsets.tolist()
+        pairs = itertools.pairwise(offsets)
+        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairs]
+
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    def taking(self, numbers: NDArray[np.int32]) -> "Vocabulary":
+        """Only some of these words, in this order."""
+        names = self.names
+        return Vocabulary(*_strings([names[number] for number in numbers.tolist()]))
+
+
+def _strings(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    arena, offsets = raw.read([list(names)], [0])[1][0]
+    return arena, offsets
+
+
+def marks(unk: str | None) -> list[str]:
+    """The strings that every vocabulary begins with."""
+    return [BEGIN_NAME, END_NAME, UNKNOWN_NAME if unk is None else unk]
+
+
+def look_up(table: WordTable, words: Sequence[str], learn: bool) -> NDArray[np.int32]:
+    """Numbers of words; −1: unknown."""
+    numbers = np.empty(len(words), np.int32)
+    table.look_up(*_strings(words), learn, numbers)
+    return numbers

@@ -1,0 +1,289 @@
+"""Smoothed n-gram models: ours = the naive twin, every distribution sums to one, one model whatever the way to it."""
+
+import bz2
+import copy
+import gzip
+import io
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastlin.data import read
+from fastlin.lm import NgramModel
+from fastlin.lm.ngram import NgramState
+from reference_lm import Twin, log_prob
+
+TWINS = (
+    "modified_kneser_ney", "kneser_ney", "absolute_discounting", "witten_bell", "katz", "dirichlet",
+)  # fmt: skip
+ALL = (*TWINS, "lidstone", "laplace")
+SENTENCES = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=7), min_size=1, max_size=25)
+CORPUS = [line.split() for line in ("the cat sat on the mat", "the dog sat", "a cat ran", "a dog ran on the mat", "")]
+
+
+def quiet(*args, **kwargs):
+    """A fitted model, whose counts may be too few for its discounts."""
+    sentences = args[-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = NgramModel(*args[:-1], **kwargs).fit(sentences)
+        model.n_grams_  # noqa: B018
+    return model
+
+
+def arrays(model):
+    found = model._backoff_model
+    lists = found.words, found.starts, found.suffix, found.log_prob, found.backoff
+    return [found.vocabulary.names, *(array.tobytes() for each in lists for array in each)]
+
+
+def random_corpus(seed, n=200):
+    rng = np.random.default_rng(seed)
+    words = [f"w{number}" for number in range(60)]
+    weights = 1 / np.arange(1, 61)
+    return [rng.choice(words, size=rng.integers(0, 12), p=weights / weights.sum()).tolist() for _ in range(n)]
+
+
+@given(SENTENCES, st.sampled_from(TWINS), st.integers(1, 5), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_ours_is_the_naive_twin(sentences, smoothing, order, interpolate):
+    twin = Twin(sentences, order, smoothing, interpolate)
+    model = quiet(order, smoothing, sentences, interpolate=interpolate)
+    texts = [*sentences[:3], list("abza"), list("gfe"), []]
+    wanted = [log_prob(twin, text) for text in texts]
+    np.testing.assert_allclose(model.score_samples(texts), wanted, rtol=2e-6, atol=2e-5)
+
+
+@given(SENTENCES, st.sampled_from(ALL), st.integers(1, 5), st.booleans(), st.lists(st.sampled_from("abcz"), max_size=5),
+       st.integers(1, 3))  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_every_distribution_sums_to_one(sentences, smoothing, order, interpolate, context, cutoff):
+    model = quiet(order, smoothing, sentences, interpolate=interpolate, cutoff=cutoff, alpha=0.3)
+    for words in (context, ["<s>", *context]):
+        p = model.next_word(words)
+        assert (p > 0).all()
+        np.testing.assert_allclose(p.sum(dtype=np.float64), 1, atol=1e-5)
+
+
+@given(SENTENCES, st.integers(1, 5), st.sampled_from(ALL))
+@settings(max_examples=60, deadline=None)
+def test_states_are_whole_sentences(sentences, order, smoothing):
+    model = quiet(order, smoothing, sentences)
+    for text in (*sentences[:4], list("azb")):
+        state, total = model.start(), 0.0
+        for word in (*text, "</s>"):
+            known = word if word in model.words_ else "<unk>"
+            p = model.next_word(state)[model.words_.index(known)]
+            step, state = model.advance(state, word)
+            assert np.exp(step) == pytest.approx(p, rel=1e-4)
+            total += step
+        assert model.score_samples([text])[0] == pytest.approx(total, abs=1e-12)
+        assert hash(state) == hash(copy.copy(state))
+
+
+@given(SENTENCES, SENTENCES, st.integers(1, 5), st.sampled_from([1, 2]))
+@settings(max_examples=60, deadline=None)
+def test_partial_fit_is_fit_of_all(a, b, order, min_count):
+    whole = quiet(order, a + b, min_count=min_count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        parts = NgramModel(order, min_count=min_count).fit(a).partial_fit(b)
+        assert arrays(parts) == arrays(whole)
+        empty_first = NgramModel(order, min_count=min_count).partial_fit(a).partial_fit(b)
+        assert arrays(empty_first) == arrays(whole)
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_threads_and_blocks_make_one_model(order, monkeypatch):
+    sentences = random_corpus(0, 500)
+    one = arrays(quiet(order, sentences))
+    assert arrays(quiet(order, sentences, n_jobs=3)) == one
+    monkeypatch.setattr("fastlin.lm.ngram.BLOCK", 100)
+    monkeypatch.setattr("fastlin.lm.sentences.BATCH", 7)
+    assert arrays(quiet(order, iter(sentences))) == one
+    assert arrays(quiet(order, iter(sentences), n_jobs=2)) == one
+
+
+def test_every_source_is_one_corpus(tmp_path):
+    sentences = random_corpus(1)
+    lines = [" ".join(sentence) for sentence in sentences]
+    one = arrays(quiet(3, sentences))
+    text = "".join(line + "\n" for line in lines).encode()
+    (tmp_path / "plain.txt").write_bytes(text)
+    (tmp_path / "dos.txt").write_bytes(text.replace(b"\n", b"\r\n"))
+    (tmp_path / "x.txt.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "x.bz2").write_bytes(bz2.compress(text))
+    (tmp_path / "x.tsv").write_bytes(b"".join(b"label\t" + line.encode() + b"\n" for line in lines))
+    for source in (
+        lines, iter(lines), tmp_path / "plain.txt", str(tmp_path / "dos.txt"), tmp_path / "x.txt.gz",
+        tmp_path / "x.bz2", io.BytesIO(text), tmp_path / "x.tsv", read(str(tmp_path / "plain.txt")),
+        [tuple(sentence) for sentence in sentences], [np.array(sentence, object) for sentence in sentences],
+    ):  # fmt: skip
+        assert arrays(quiet(3, source)) == one
+
+
+def test_characters_and_directions():
+    lines = ["abba", "a b", "ｅé", ""]
+    of_characters = quiet(3, lines, unit="character")
+    assert arrays(of_characters) == arrays(quiet(3, [list(line) for line in lines]))
+    assert " " in of_characters.words_
+    forward = quiet(3, [line[::-1] for line in lines], unit="character")
+    backward = quiet(3, lines, unit="character", direction="backward")
+    np.testing.assert_array_equal(forward.score_samples(["bba"]), backward.score_samples(["abb"]))
+    np.testing.assert_array_equal(forward.next_word("ab"), backward.next_word("ba"))
+    sample = backward.sample(5, context="ba", random_state=0)
+    assert all(words[-2:] == ["b", "a"] for words in sample)
+
+
+def test_whole_sentences_have_their_relative_frequency_in_both_directions():
+    sentences = [list("ab"), list("ab"), list("a"), list("ba"), []]
+    for direction in ("forward", "backward"):
+        model = NgramModel(6, "relative_frequency", direction=direction).fit(sentences)
+        found = np.exp(model.score_samples([list("ab"), list("a"), list("ba"), [], list("b")]))
+        np.testing.assert_allclose(found, [0.4, 0.2, 0.2, 0.2, 0.0], atol=1e-7)
+        with pytest.raises(ValueError, match="no word has a probability"):
+            model.sample(1, context=["b", "b"])
+
+
+def test_perplexity_of_a_uniform_and_of_a_certain_model():
+    uniform = NgramModel(1, "lidstone", alpha=1e12).fit([list("abc")])
+    assert uniform.perplexity([list("abcab")]) == pytest.approx(len(uniform.words_))
+    certain = NgramModel(3, "relative_frequency").fit([list("abc")])
+    assert certain.perplexity([list("abc")]) == 1
+    assert certain.entropy([list("abc")]) == 0
+
+
+def test_four_perplexities():
+    model = quiet(2, CORPUS)
+    X = [["the", "zebra", "sat"], ["ran"]]
+    bits, lengths = model.surprisal(X)
+    assert lengths.tolist() == [4, 2]
+    ends, oov = [3, 5], 1
+    every = np.arange(6)
+    for end in (True, False):
+        for unknown in (True, False):
+            kept = [i for i in every if (end or i not in ends) and (unknown or i != oov)]
+            wanted = 2 ** bits[kept].mean()
+            assert model.perplexity(X, end=end, oov=unknown) == pytest.approx(wanted)
+    assert model.entropy(X) == pytest.approx(bits.mean())
+    characters = sum(len(word) + 1 for sentence in X for word in sentence) + 2
+    assert model.entropy(X, per="character") == pytest.approx(bits.sum() / characters)
+    assert model.score(X) == pytest.approx(-bits.mean() * np.log(2))
+
+
+def test_samples_have_their_probabilities():
+    model = quiet(2, CORPUS)
+    drawn = model.sample(4000, context=["the"], random_state=0)
+    p = model.next_word(["<s>", "the"])
+    index = {word: number for number, word in enumerate(model.words_)}
+    observed = np.zeros(len(p))
+    for words in drawn:
+        observed[index[words[1] if len(words) > 1 else "</s>"]] += 1
+    expected = 4000 * p
+    assert ((observed - expected) ** 2 / expected).sum() < 40  # χ², 12 degrees of freedom
+    assert drawn == model.sample(4000, context=["the"], random_state=0)
+    cold = model.sample(20, random_state=0, temperature=1e-3)
+    assert len({tuple(words) for words in cold}) == 1
+
+
+def test_vocabularies():
+    rare = quiet(2, CORPUS, min_count=2)
+    assert set(rare.words_) == {"</s>", "<unk>", "the", "cat", "dog", "sat", "on", "mat", "a", "ran"}
+    assert "cat" not in quiet(2, CORPUS, min_count=3).words_
+    given = quiet(2, CORPUS, vocabulary=["zebra", "the"])
+    assert given.words_ == ["</s>", "<unk>", "zebra", "the"]
+    same = quiet(2, [[w if w == "the" else "<unk>" for w in s] for s in CORPUS], vocabulary=["zebra", "the"],
+                 markup="keep")  # fmt: skip
+    assert arrays(given) == arrays(same)
+    closed = quiet(2, CORPUS, unk=None)
+    assert closed.score_samples([["zebra"]])[0] == -np.inf
+    np.testing.assert_allclose(closed.next_word(["the"]).sum(dtype=float), 1, atol=1e-6)
+    with pytest.raises(ValueError, match="closed"):
+        quiet(2, CORPUS, vocabulary=["the"], unk=None)
+
+
+def test_discounts_never_fail():
+    with pytest.warns(UserWarning, match="too few counts"):
+        model = NgramModel(3).fit([["a"]])
+    assert model.discounts_[2].tolist() == [0.5, 1.0, 1.5] or len(set(model.discounts_[2])) == 1
+    big = NgramModel(3, "kneser_ney").fit(random_corpus(3))
+    assert all(0 < found[0] < 1 for found in big.discounts_)
+
+
+@pytest.mark.parametrize("order", [0, -1, 65, 2**61, 2**70, 1.5, "3", None, True])
+def test_orders_that_are_none(order):
+    with pytest.raises((ValueError, TypeError), match="order"):
+        NgramModel(order).fit(CORPUS)
+
+
+def test_an_order_of_fifty():
+    assert np.isfinite(quiet(50, CORPUS).score_samples(CORPUS)).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        ([], "no sentence"),
+        (["a <s> b"], "sentence 0: a word is one of the marks"),
+        ([["a"], ["b", "</s>"]], "sentence 1: a word is one of the marks"),
+        ([["<unk>"]], "sentence 0"),
+        (io.BytesIO(b"a\nb\n\nx </s>\n"), "4: a word is one of the marks"),
+        (io.BytesIO(b"a\nb\n\xff\n"), "3: the text is not in UTF-8"),
+    ],
+)
+def test_corpora_that_are_none(X, match):
+    with pytest.raises(ValueError, match=match):
+        NgramModel(2).fit(X)
+
+
+@pytest.mark.parametrize("X", [None, 3, b"abc", {"a": 1}, [1, 2], [["a", 1]], [b"a"]])
+def test_what_is_no_corpus(X):
+    with pytest.raises(TypeError):
+        NgramModel(2).fit(X)
+
+
+def test_unusual_words():
+    long = "x" * 10_000_000
+    sentences = [["a\0b", "c\nd", "e f"], [long, ""], ["\ud800"], []]
+    model = quiet(2, sentences)
+    assert np.isfinite(model.score_samples(sentences)).all()
+    assert {"a\0b", "c\nd", "e f", long, "", "\ud800"} <= set(model.words_)
+    lines = quiet(2, ["a\0b c\nd", "e\rf"])
+    assert {"a\0b", "c", "d", "e", "f"} <= set(lines.words_)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"smoothing": "kneser"}, "smoothing"),
+        ({"discount": 1.0}, "discount"),
+        ({"alpha": 0}, "alpha"),
+        ({"min_count": 0}, "min_count"),
+        ({"cutoff": [2, 1]}, "cutoff must not fall"),
+        ({"cutoff": 0}, "cutoff"),
+        ({"unit": "words"}, "unit"),
+        ({"direction": "up"}, "direction"),
+        ({"markup": 1}, "markup"),
+        ({"unk": "<s>"}, "unk"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"base_measure": {"zebra": 1.0}}, "zebra"),
+        ({"base_measure": {"a": -1.0}}, "base_measure"),
+    ],
+)
+def test_parameters_that_are_none(options, match):
+    with pytest.raises(ValueError, match=match):
+        NgramModel(2, **options).fit(CORPUS)
+
+
+def test_copies_are_whole():
+    model = quiet(3, CORPUS)
+    again = pickle.loads(pickle.dumps(model))
+    assert arrays(again) == arrays(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert again.partial_fit(CORPUS).n_grams_ == model.n_grams_
+    assert isinstance(model._learnt, NgramState)
