@@ -20,6 +20,7 @@ PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
 ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
 KERNELS = (
+    "arpa",
     "ascent",
     "backoff",
     "beam",

@@ -40,6 +40,7 @@ def _load(module: str) -> ModuleType:
 
 
 ISA = _choose()
+arpa = _load("arpa")
 ascent = _load("ascent")
 backoff = _load("backoff")
 beam = _load("beam")

@@ -1,3 +1,4 @@
+from fastlin.engine import arpa as arpa
 from fastlin.engine import ascent as ascent
 from fastlin.engine import backoff as backoff
 from fastlin.engine import beam as beam

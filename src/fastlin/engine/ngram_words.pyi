@@ -9,6 +9,14 @@ class WordTable:
     def look_up(
         self, arena: NDArray[np.uint8], offsets: NDArray[np.int64], learn: bool, numbers: NDArray[np.int32]
     ) -> None: ...
+    def look_up_at(
+        self,
+        text: NDArray[np.uint8],
+        begins: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        learn: bool,
+        numbers: NDArray[np.int32],
+    ) -> None: ...
     def split(
         self, text: NDArray[np.uint8], n: int, learn: bool, keep: bool, tokens: NDArray[np.int32]
     ) -> tuple[int, int, int]: ...

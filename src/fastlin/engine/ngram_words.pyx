@@ -135,6 +135,23 @@ cdef class WordTable:
         if not whole:
             raise MemoryError
 
+    def look_up_at(self, const uint8_t[::1] text, const int64_t[::1] begins, const int32_t[::1] lengths, bint learn,
+                   int32_t[::1] numbers):
+        """The same of words wherever they stand in a text."""
+        cdef Py_ssize_t i, n = numbers.shape[0], end = text.shape[0] - PADDING
+        cdef bint whole = True, inside = True
+        if begins.shape[0] < n or lengths.shape[0] < n:
+            raise ValueError("words without their places")
+        with nogil:
+            for i in range(n):
+                inside = inside and begins[i] >= 0 and lengths[i] >= 0 and begins[i] + lengths[i] <= end
+            if inside and n:
+                whole = strings(&self.lexicon, learn, <const char*>&text[0], &begins[0], &lengths[0], n, &numbers[0])
+        if not inside:
+            raise ValueError("words outside of the text")
+        if not whole:
+            raise MemoryError
+
     def split(self, const uint8_t[::1] text, Py_ssize_t n, bint learn, bint keep, int32_t[::1] tokens):
         """The sentences on the lines of the first n bytes: (tokens, lines, the first line with a mark, else −1).
 

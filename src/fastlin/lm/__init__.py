@@ -4,13 +4,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fastlin.lm.arpa import ArpaError as ArpaError
     from fastlin.lm.base import LanguageModel as LanguageModel
     from fastlin.lm.base import State as State
     from fastlin.lm.ngram import NgramModel as NgramModel
 
-__all__ = ["LanguageModel", "NgramModel", "State"]
+__all__ = ["ArpaError", "LanguageModel", "NgramModel", "State"]
 
 _HOMES = {
+    "ArpaError": "fastlin.lm.arpa",
     "LanguageModel": "fastlin.lm.base",
     "NgramModel": "fastlin.lm.ngram",
     "State": "fastlin.lm.base",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from fastlin.core.estimator import learns, reads
+from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, relabel
@@ -286,6 +287,45 @@ class NgramModel(LanguageModel):
         if isinstance(learnt, ImportedState):
             raise AttributeError(f"this model has no counts: {learnt.why}")
         return learnt
+
+    # --- files of others ---------------------------------------------------------------------------------------------
+
+    @reads
+    def to_arpa(self, path: Any) -> None:
+        """Write the model in ARPA's format, which KenLM, SRILM and others read.
+
+        Parameters
+        ----------
+        path : str, path, or file open for writing bytes
+        """
+        arpa.write(self._backoff_model, path, characters=self._reader().unit == "character")
+
+    @classmethod
+    def from_arpa(
+        cls,
+        path: Any,
+        *,
+        unk: str | None = None,
+        unit: str = "word",
+        direction: str = "forward",
+        markup: str = "raise",
+    ) -> Self:
+        """A model from a file in ARPA's format, as KenLM, SRILM and variKN write it.
+
+        Parameters
+        ----------
+        path : str, path or open binary file, compressed or not
+        unk : str or None
+            The unknown word's name; None: "<unk>", or "<UNK>" where only that is in the file. A file without it gives
+            unknown words p = 10⁻¹⁰⁰, as KenLM does.
+        unit, direction, markup : str
+            As NgramModel has them.
+        """
+        model, name = arpa.read(path, unk=unk, characters=unit == "character")
+        found = cls(order=model.order, unk=name, unit=unit, direction=direction, markup=markup)
+        _, _, reader = found._checked()
+        found._state_of_fit = ImportedState(model, reader, "it was read from an ARPA file")
+        return found
 
 
 def _parts(tokens: NDArray[np.int32], n: int) -> Iterator[NDArray[np.int32]]:
