@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from fastlin.linear.perceptron import Perceptron as Perceptron
     from fastlin.linear.sgd import SGDClassifier as SGDClassifier
     from fastlin.linear.svm import LinearSVC as LinearSVC
-    from fastlin.store.archive import ModelFileError as ModelFileError
     from fastlin.store.models import load as load
     from fastlin.store.models import save as save
+    from fastlin.store.reading import ModelFileError as ModelFileError
     from fastlin.text.conjunctions import Conjunctions as Conjunctions
     from fastlin.text.count import CountVectorizer as CountVectorizer
     from fastlin.text.dicts import DictVectorizer as DictVectorizer

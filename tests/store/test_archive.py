@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fastlin import store
+from fastlin.store.reading import Reading
 
 RECORD = np.dtype([("n", np.int64), ("x", np.float64)])
 ARRAYS = {
@@ -37,7 +38,7 @@ def read(path, **options):
 def test_what_goes_in_comes_out(path, mmap, verify):
     size = store.write_archive(path, "model", {"x": [1, None, "é"]}, ARRAYS)
     assert size == path.stat().st_size
-    header, arrays = read(path, mmap=mmap, verify=verify)
+    header, arrays = read(path, mmap=mmap, reading=Reading(verify))
     assert header == {"x": [1, None, "é"]}
     assert list(arrays) == list(ARRAYS)
     for name, expected in ARRAYS.items():

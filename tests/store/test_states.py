@@ -5,6 +5,7 @@ import pytest
 
 import fastlin
 from fastlin.store.keeping import class_of, name_of
+from fastlin.store.reading import Reading
 from fastlin.store.weights import Packing
 from store_models import CODES, SOME, X, fitted
 
@@ -101,10 +102,10 @@ def test_an_entry_that_no_model_has_is_refused(name, entry, number):
     keeper = class_of(name_of(model))[1]
     state = keeper.take(model, Packing())
     other = type(model)(**model.get_params())
-    keeper.give(other, dict(state), True)
+    keeper.give(other, dict(state), Reading())
     assert other.predict(X[:3] if name != "categories" else TUPLES[:3]).shape == (3,)
     wrong = WRONG[name][entry][number](state[entry])
     with pytest.raises((ValueError, TypeError)):
-        keeper.give(type(model)(**model.get_params()), state | {entry: wrong}, True)
+        keeper.give(type(model)(**model.get_params()), state | {entry: wrong}, Reading())
     with pytest.raises(ValueError, match="'more'"):
-        keeper.give(type(model)(**model.get_params()), state | {"more": 1}, True)
+        keeper.give(type(model)(**model.get_params()), state | {"more": 1}, Reading())

@@ -11,7 +11,8 @@ from fastlin.linear.files import RUN, SEARCHED, give_report, packed_counts, prov
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
 from fastlin.store.parameters import ABSENT, FLAG, LABEL_WEIGHTS, NUMBERS, PLAIN, WORD, Table, choice, real, whole
-from fastlin.store.weights import Packing, unpack
+from fastlin.store.reading import Reading
+from fastlin.store.weights import IN_FLOAT64, Packing, unpack
 
 CHOSEN = ("alpha_", "components_", "unlabeled_weight_", "scores_", "path_")  # by folds
 
@@ -21,9 +22,9 @@ def _take_mixture(model: Any, packing: Packing) -> State:
     return take_report(model, packing, "bound_") | packed_counts(model, model._counts, packing)
 
 
-def _give_mixture(model: Any, state: State, verify: bool) -> None:
+def _give_mixture(model: Any, state: State, reading: Reading) -> None:
     give_report(model, state, "bound_")
-    features, components = proved_counts(state, None, verify)
+    features, components = proved_counts(state, None, reading)
     only(state)
     model._counts, model.n_features_in_ = Counts(features, components, model._prior(len(features))), len(features)
 
@@ -33,10 +34,10 @@ def _take_semi_supervised(model: Any, packing: Packing) -> State:
     return state | {"classes": model.classes_, "families": model._families}
 
 
-def _give_semi_supervised(model: Any, state: State, verify: bool) -> None:
+def _give_semi_supervised(model: Any, state: State, reading: Reading) -> None:
     give_report(model, state, "bound_", *CHOSEN)
     classes, families = proved_labels(state.pop("classes")), _proved_families(state.pop("families"))
-    features, components = proved_counts(state, int(families[-1]), verify)
+    features, components = proved_counts(state, int(families[-1]), reading)
     only(state)
     if len(families) != len(classes) + 1:
         raise ValueError("components that do not fit the labels")
@@ -58,13 +59,15 @@ def _proved_families(families: Any) -> NDArray[np.int64]:
 
 def _take_kmeans(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    state = take_report(model, packing, "inertia_") | {"centres": packing.pack(model.cluster_centers_.T)}
+    state = take_report(model, packing, "inertia_") | {
+        "centres": packing.pack(model.cluster_centers_.T, copies=IN_FLOAT64)
+    }
     return state if packing.serving else state | {"labels_": model.labels_}
 
 
-def _give_kmeans(model: Any, state: State, verify: bool) -> None:
+def _give_kmeans(model: Any, state: State, reading: Reading) -> None:
     give_report(model, state, "inertia_")
-    centres, labels = unpack(state.pop("centres"), verify), state.pop("labels_", None)
+    centres, labels = unpack(state.pop("centres"), reading, copies=IN_FLOAT64), state.pop("labels_", None)
     only(state)
     if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
         raise ValueError("no centres")

@@ -36,7 +36,8 @@ from fastlin.store.parameters import (
     real,
     whole,
 )
-from fastlin.store.weights import Packing, unpack
+from fastlin.store.reading import Reading
+from fastlin.store.weights import IN_FLOAT64, Packing, unpack
 from fastlin.validation import LIMITS
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
@@ -57,9 +58,9 @@ def give_report(model: Any, state: State, *more: str) -> None:
             setattr(model, name, state.pop(name))
 
 
-def _weights(state: State, verify: bool, widths: set[int], types: Any = tuple(LIMITS)) -> Any:
+def _weights(state: State, reading: Reading, widths: set[int], types: Any = tuple(LIMITS)) -> Any:
     """The weights in scikit-learn's shape, with as many rows as there may be."""
-    weights = unpack(state.pop("coef"), verify)
+    weights = unpack(state.pop("coef"), reading)
     coef = weights if sp.issparse(weights) else weights.T
     if coef.dtype not in types or coef.shape[0] not in widths or not coef.shape[1]:
         raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
@@ -92,11 +93,11 @@ def _take_online(model: Any, packing: Packing) -> State:
     return state
 
 
-def _give_online(model: Any, state: State, verify: bool) -> None:
+def _give_online(model: Any, state: State, reading: Reading) -> None:
     """Weights to predict with; what learning needs is looked at when learning goes on."""
     give_report(model, state)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, verify, {columns(len(classes))})
+    coef = _weights(state, reading, {columns(len(classes))})
     intercept = _intercept(state, coef.shape[0])
     rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
     if state.get("learning") is not None:
@@ -134,14 +135,14 @@ def packed_counts(model: Any, counts: Counts, packing: Packing) -> State:
     return {"features": packing.pack(counts.features), "labels": counts.labels}
 
 
-def proved_counts(state: State, width: int | None, verify: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def proved_counts(state: State, width: int | None, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Counts of features and of rows under so many labels, or as many as there are."""
-    features, labels = unpack(state.pop("features"), verify), state.pop("labels")
+    features, labels = unpack(state.pop("features"), reading), state.pop("labels")
     if labels.dtype != np.float64 or labels.ndim != 1 or len(labels) != (len(labels) if width is None else width):
         raise ValueError("counts that do not fit the labels")
     if features.dtype != np.float64 or features.shape[1:] != labels.shape or not features.size:
         raise ValueError("counts that do not fit the labels")
-    if not (labels >= 0).all() or not np.isfinite(labels).all() or (verify and features.min() < 0):
+    if not (labels >= 0).all() or not np.isfinite(labels).all() or (reading.verify and features.min() < 0):
         raise ValueError("counts below 0")
     return features, labels.copy()
 
@@ -151,9 +152,9 @@ def _take_counts(model: Any, packing: Packing) -> State:
     return {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
 
 
-def _give_counts(model: Any, state: State, verify: bool) -> None:
+def _give_counts(model: Any, state: State, reading: Reading) -> None:
     classes = proved_labels(state.pop("classes"))
-    features, labels = proved_counts(state, len(classes), verify)
+    features, labels = proved_counts(state, len(classes), reading)
     only(state)
     model._install(classes, Counts(features, labels, model._prior(len(features), len(classes))))
 
@@ -169,9 +170,9 @@ def _take_categories(model: Any, packing: Packing) -> State:
     return state | {"names": [list(alphabet.table) for alphabet in model._alphabets]}
 
 
-def _give_categories(model: Any, state: State, verify: bool) -> None:
+def _give_categories(model: Any, state: State, reading: Reading) -> None:
     classes = proved_labels(state.pop("classes"))
-    features, labels = proved_counts(state, len(classes), verify)
+    features, labels = proved_counts(state, len(classes), reading)
     sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
     only(state)
     if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
@@ -205,10 +206,10 @@ def _take_maxent(model: Any, packing: Packing) -> State:
     return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
 
 
-def _give_maxent(model: Any, state: State, verify: bool) -> None:
+def _give_maxent(model: Any, state: State, reading: Reading) -> None:
     give_report(model, state, *SEARCH)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, verify, {columns(len(classes)), len(classes)})
+    coef = _weights(state, reading, {columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
     only(state)
     model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
@@ -228,9 +229,9 @@ def _copied(held: Held) -> Any:
         return array.copy()
 
 
-def _give_svm(model: Any, state: State, verify: bool) -> None:
+def _give_svm(model: Any, state: State, reading: Reading) -> None:
     dual = state.pop("dual", None)
-    _give_maxent(model, state, verify)
+    _give_maxent(model, state, reading)
     for alpha in dual or ():
         if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
             raise ValueError("dual variables that do not fit the weights")
@@ -242,9 +243,9 @@ def _take_candidates(model: Any, packing: Packing) -> State:
     return take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
 
 
-def _give_candidates(model: Any, state: State, verify: bool) -> None:
+def _give_candidates(model: Any, state: State, reading: Reading) -> None:
     give_report(model, state)
-    coef = _weights(state, verify, {1})
+    coef = _weights(state, reading, {1})
     only(state)
     model.coef_, model.n_features_in_ = coef, coef.shape[1]
 
@@ -254,15 +255,20 @@ def _give_candidates(model: Any, state: State, verify: bool) -> None:
 
 def _take_lexicon(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    state = {"coef": packing.pack(model._weights), "classes": model.classes_, "prior": model.class_prior_}
+    state = {
+        "coef": packing.pack(model._weights, copies=IN_FLOAT64),
+        "classes": model.classes_,
+        "prior": model.class_prior_,
+    }
     state["unknown_words_"] = model.unknown_words_
     if model.vectorizer is not None and model.vectorizer_ is not model.vectorizer:
         state["vectorizer_"] = model.vectorizer_
     return state
 
 
-def _give_lexicon(model: Any, state: State, verify: bool) -> None:
-    classes, weights, prior = proved_labels(state.pop("classes")), unpack(state.pop("coef"), verify), state.pop("prior")
+def _give_lexicon(model: Any, state: State, reading: Reading) -> None:
+    classes, prior = proved_labels(state.pop("classes")), state.pop("prior")
+    weights = unpack(state.pop("coef"), reading, copies=IN_FLOAT64)
     vectorizer, words = state.pop("vectorizer_", model.vectorizer), state.pop("unknown_words_")
     only(state)
     if sp.issparse(weights) or weights.shape[1] != len(classes) or prior.shape != (len(classes),):

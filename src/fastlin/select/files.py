@@ -8,22 +8,23 @@ from fastlin.linear.files import RUN
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.store.keeping import Keeper, State, attributes
 from fastlin.store.parameters import ABSENT, FLAG, WORD, Table, real, whole
+from fastlin.store.reading import Reading
 
 _CUTOFF = attributes("row_counts_", "counts_")
 _FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
 
 
-def _give_cutoff(model: Any, state: State, verify: bool) -> None:
+def _give_cutoff(model: Any, state: State, reading: Reading) -> None:
     if not state:
         return
     rows, counts = state["row_counts_"], state["counts_"]
     if rows.dtype != np.int64 or counts.dtype != np.float64 or rows.ndim != 1 or rows.shape != counts.shape:
         raise ValueError("counts that do not belong together")
-    _CUTOFF.give(model, state, verify)
+    _CUTOFF.give(model, state, reading)
     model.n_features_in_ = len(rows)
 
 
-def _give_features(model: Any, state: State, verify: bool) -> None:
+def _give_features(model: Any, state: State, reading: Reading) -> None:
     if not state:
         return
     support, order = state["support_"], state["order_"]
@@ -31,7 +32,7 @@ def _give_features(model: Any, state: State, verify: bool) -> None:
         raise ValueError("features that are not those selected")
     if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
         raise ValueError("a model of other features than those selected")
-    _FEATURES.give(model, state, verify)
+    _FEATURES.give(model, state, reading)
     model.n_features_in_ = len(support)
 
 

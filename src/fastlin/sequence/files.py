@@ -35,6 +35,7 @@ from fastlin.store.parameters import (
     real,
     whole,
 )  # fmt: skip
+from fastlin.store.reading import Reading
 from fastlin.store.weights import Packing, unpack
 from fastlin.validation import LIMITS
 
@@ -67,15 +68,15 @@ def take_weights(model: Any, packing: Packing) -> State:
     return state if edges is None else state | {"edges": packing.pack(sp.csr_array(edges))}
 
 
-def give_weights(model: Any, state: State, verify: bool) -> None:
+def give_weights(model: Any, state: State, reading: Reading) -> None:
     """The same, and what models of sequences share."""
     K = len(state["classes"])
-    weights = unpack(state.pop("coef"), verify)
+    weights = unpack(state.pop("coef"), reading)
     coef = weights if sp.issparse(weights) else weights.T
     if coef.dtype not in LIMITS or coef.shape[0] != K:
         raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
     give_shared(model, state, coef.shape[1])
-    edges = unpack(state.pop("edges"), verify) if "edges" in state else None
+    edges = unpack(state.pop("edges"), reading) if "edges" in state else None
     if edges is not None and (not sp.issparse(edges) or edges.dtype not in LIMITS or model.order != 1):
         raise ValueError("weights of edges of no form that there is")
     if edges is not None and edges.shape != (coef.shape[1], K * K):
@@ -104,8 +105,8 @@ def _take_memm(model: MEMM, packing: Packing) -> State:
     return state
 
 
-def _give_memm(model: MEMM, state: State, verify: bool) -> None:
-    give_weights(model, state, verify)
+def _give_memm(model: MEMM, state: State, reading: Reading) -> None:
+    give_weights(model, state, reading)
     K, V = model.coef_.shape
     if model.order not in (1, 2) or sp.issparse(model.coef_):
         raise ValueError("no weights of a MEMM")
@@ -138,12 +139,12 @@ def _take_hmm(model: HMM, packing: Packing) -> State:
     return state | packed_counts(model, model._counts, packing)
 
 
-def _give_hmm(model: HMM, state: State, verify: bool) -> None:
+def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
     give_report(model, state, "bound_")
     K, order = len(state["classes"]), model.order
     if order not in (1, 2):
         raise ValueError(f"a model of order {order!r:.60}")
-    features, labels = proved_counts(state, K, verify)
+    features, labels = proved_counts(state, K, reading)
     give_shared(model, state, len(features))
     histories = (K,) if order == 1 else (K + 1, K)
     shapes = {"start": (K,), "steps": (*histories, K), "ends": histories}
@@ -170,10 +171,12 @@ def _take_perceptron(model: StructuredPerceptron, packing: Packing) -> State:
     return state
 
 
-def _give_perceptron(model: StructuredPerceptron, state: State, verify: bool) -> None:
+def _give_perceptron(model: StructuredPerceptron, state: State, reading: Reading) -> None:
     """Weights to predict with; the numbers that learning needs are looked at when learning goes on."""
-    weights = unpack(state.pop("coef"), verify)
-    weights = weights.T.tocsr() if sp.issparse(weights) else weights
+    weights = unpack(state.pop("coef"), reading)
+    if sp.issparse(weights):
+        reading.take(2 * weights.data.nbytes + 16 * (weights.nnz + weights.shape[1] + 1), "its weights by features")
+        weights = weights.T.tocsr()
     if weights.dtype not in LIMITS or weights.ndim != 2:
         raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
     give_shared(model, state, weights.shape[0])
@@ -203,8 +206,8 @@ def _take_crf(model: CRF, packing: Packing) -> State:
     return state
 
 
-def _give_crf(model: CRF, state: State, verify: bool) -> None:
-    give_weights(model, state, verify)
+def _give_crf(model: CRF, state: State, reading: Reading) -> None:
+    give_weights(model, state, reading)
     K, second = len(model.classes_), "second_order" in state
     model.transitions_ = proved_table(state, "transitions", (K, K))
     model.second_order_ = proved_table(state, "second_order", (K, K, K)) if second else None

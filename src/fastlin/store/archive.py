@@ -23,6 +23,7 @@ from fastlin.store.layout import (
     local_header,
     npy_header,
 )
+from fastlin.store.reading import ModelFileError, Reading
 from fastlin.store.replacing import replacing
 
 FORMAT = 1  # of the files written; those of earlier ones are read
@@ -37,10 +38,6 @@ _TEXT = re.compile(r"(<U|\|S)[1-9][0-9]{0,7}", re.ASCII)  # numpy counts the byt
 Arrays = dict[str, NDArray[Any]]
 
 
-class ModelFileError(ValueError):
-    """A model file or a checkpoint that cannot be trusted: it says which, and why."""
-
-
 def write_archive(path: Any, kind: str, header: dict[str, Any], arrays: Arrays) -> int:
     """Write a header of JSON's types and arrays of numbers or strings; returns the bytes of the file.
 
@@ -51,7 +48,9 @@ def write_archive(path: Any, kind: str, header: dict[str, Any], arrays: Arrays) 
         return _write(file, kind, header, arrays)
 
 
-def read_archive(path: Any, kind: str, *, mmap: bool = True, verify: bool = True) -> tuple[dict[str, Any], Arrays]:
+def read_archive(
+    path: Any, kind: str, *, mmap: bool = True, reading: Reading | None = None
+) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a file of this kind, each byte of it proved.
 
     Parameters
@@ -61,18 +60,20 @@ def read_archive(path: Any, kind: str, *, mmap: bool = True, verify: bool = True
         What was written: "model", "checkpoint", …
     mmap : bool
         Views of the mapped file, read-only; False copies it into memory.
-    verify : bool
-        False leaves out the digests of the arrays, for a file already verified; never the shapes.
+    reading : Reading, optional
+        How it is read. One that does not verify leaves out the digests of the arrays, for a file already verified;
+        never the shapes.
 
     Raises
     ------
     ModelFileError
-        The file is not what `write_archive` has written.
+        The file is not what `write_archive` has written, or asks for more memory than it may take.
     OSError
         It cannot be read.
     """
     try:
-        return _read(_content(path, mmap), kind, verify)
+        reading = Reading() if reading is None else reading
+        return _read(_content(path, mmap, reading), kind, reading)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
@@ -166,7 +167,7 @@ def _dtype(described: Any) -> np.dtype[Any]:
 # Reading
 
 
-def _content(path: Any, mmap: bool) -> NDArray[np.uint8]:
+def _content(path: Any, mmap: bool, reading: Reading) -> NDArray[np.uint8]:
     """The bytes of a file."""
     with open(path, "rb", buffering=0, opener=_opened) as file:  # of a folder, an OSError that names it
         status = os.fstat(file.fileno())
@@ -174,8 +175,10 @@ def _content(path: Any, mmap: bool) -> NDArray[np.uint8]:
             _refuse("not a regular file")
         if status.st_size < END_SIZE:
             _refuse(f"{status.st_size} bytes are no model file")
+        reading.begin(status.st_size)
         if mmap:
             return np.frombuffer(memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ), np.uint8)
+        reading.take(status.st_size, "a copy of all of it")
         raw: Any = np.empty(status.st_size + ALIGNMENT, np.uint8)
         raw = raw[-raw.ctypes.data % ALIGNMENT :][: status.st_size]
         filled = 0
@@ -192,7 +195,7 @@ def _opened(path: Any, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _read(raw: NDArray[np.uint8], kind: str, verify: bool) -> tuple[dict[str, Any], Arrays]:
+def _read(raw: NDArray[np.uint8], kind: str, reading: Reading) -> tuple[dict[str, Any], Arrays]:
     start = directory_start(raw[-END_SIZE:].tobytes())
     if not 0 <= start <= len(raw) - END_SIZE or len(raw) - start > _LARGEST_HEADER:
         _refuse("no model file, or its end is missing")
@@ -203,6 +206,7 @@ def _read(raw: NDArray[np.uint8], kind: str, verify: bool) -> tuple[dict[str, An
     text = raw[last.start : last.stop].tobytes()
     if crc32(text) != last.crc:
         _refuse(f"{HEADER} is damaged (CRC-32)")
+    reading.take_json(text)
     whole = _parsed(text)
     _check_kind(whole, kind)
 
@@ -218,7 +222,7 @@ def _read(raw: NDArray[np.uint8], kind: str, verify: bool) -> tuple[dict[str, An
             _refuse(f"{name} does not fit into the file")
         if raw[member.offset : member.start + len(head)].tobytes() != local_header(member) + head:
             _refuse(f"the header of {name} is not what {HEADER} says")
-        if verify and crc32_in_threads(raw[member.start : member.stop]) != crc:
+        if reading.verify and crc32_in_threads(raw[member.start : member.stop]) != crc:
             _refuse(f"{name} is damaged (CRC-32)")
         array = raw[member.start + len(head) : member.stop].view(dtype).reshape(shape)
         _check_values(name, array)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fastlin.store.archive import Arrays, ModelFileError, read_archive, write_archive
+from fastlin.store.archive import Arrays, read_archive, write_archive
 from fastlin.store.digest import crc32
+from fastlin.store.reading import ModelFileError
 from fastlin.store.values import decode, encode
 from fastlin.validation import real_number
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fastlin.store.archive import ModelFileError
 from fastlin.store.parameters import Table
+from fastlin.store.reading import ModelFileError, Reading
 from fastlin.store.weights import Packing
 
 State = dict[str, Any]
@@ -21,7 +21,7 @@ class Keeper:
     """
 
     take: Callable[[Any, Packing], State]
-    give: Callable[[Any, State, bool], None]
+    give: Callable[[Any, State, Reading], None]
 
 
 # where keepers and tables of parameters are, a module's KEEPERS and PARAMETERS, and where the classes they keep
@@ -120,7 +120,7 @@ def attributes(*names: str) -> Keeper:
     def take(model: Any, _: Packing) -> State:
         return {name: vars(model)[name] for name in names if name in vars(model)}
 
-    def give(model: Any, state: State, _: bool) -> None:
+    def give(model: Any, state: State, _: Reading) -> None:
         only(state, *names)
         for name, value in state.items():
             setattr(model, name, value)

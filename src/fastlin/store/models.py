@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fastlin.store.archive import ModelFileError, read_archive, write_archive
+from fastlin.store.archive import read_archive, write_archive
 from fastlin.store.keeping import class_of, function_of, name_of, name_of_function, parameters_of
 from fastlin.store.parameters import LEFT_OUT, check_parameter
+from fastlin.store.reading import ModelFileError, Reading
 from fastlin.store.values import Decoder, Encoder
 from fastlin.store.weights import Packing
 
@@ -44,8 +45,8 @@ def save(
     -------
     dict
         bytes; weights, how many of them are not zero; pruned, how many were left out; left_out, the names of
-        parameters that no file holds (the memory of a pipeline), where there are any: a warning tells, too; with X and y, accuracy
-        and accuracy_saved, that of the model as it is loaded from the file.
+        parameters that no file holds (the memory of a pipeline), where there are any: a warning tells, too; with X and
+        y, accuracy and accuracy_saved, that of the model as it is loaded from the file.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def save(
     return report
 
 
-def load(path: Any, *, mmap: bool = True, verify: bool = True) -> Any:
+def load(path: Any, *, mmap: bool = True, verify: bool = True, max_bytes: int | None = None) -> Any:
     """The model that a file holds, once every byte of it is proved.
 
     Parameters
@@ -90,6 +91,9 @@ def load(path: Any, *, mmap: bool = True, verify: bool = True) -> Any:
     verify : bool
         False leaves out the digests and the look at every weight, for a file that was verified before; never the
         shapes.
+    max_bytes : int, optional
+        Memory that the file may take, besides what stays mapped; more is refused before it is taken. None: 64 MB and
+        100 times the size of the file, of which its JSON may take 576 MB.
 
     Returns
     -------
@@ -98,14 +102,15 @@ def load(path: Any, *, mmap: bool = True, verify: bool = True) -> Any:
     Raises
     ------
     ModelFileError
-        The file is damaged, or not one that `save` wrote.
+        The file is damaged, not one that `save` wrote, or asks for more memory than it may take.
     OSError
         It cannot be read.
     """
-    header, arrays = read_archive(path, KIND, mmap=mmap, verify=verify)
-    decode = Decoder(arrays, lambda kind, content: _restored(kind, content, decode, verify))
+    reading = Reading(verify, max_bytes)
+    header, arrays = read_archive(path, KIND, mmap=mmap, reading=reading)
+    decode = Decoder(arrays, lambda kind, content: _restored(kind, content, decode, reading), reading)
     try:
-        return _restored("model", header.get("model"), decode, verify)
+        return _restored("model", header.get("model"), decode, reading)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
@@ -147,7 +152,7 @@ def _is_default(model: Any, name: str, value: Any) -> bool:
     return default is value or (isinstance(value, bool | int | float | str) and default == value)
 
 
-def _restored(kind: str, content: Any, decode: Decoder, verify: bool) -> Any:
+def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any:
     """What `_described` said."""
     if kind == "function":
         return function_of(content)
@@ -169,7 +174,7 @@ def _restored(kind: str, content: Any, decode: Decoder, verify: bool) -> Any:
         state = {name: decode(value) for name, value in learnt.items()}
         columns = {name: state.pop(name) for name in ("n_features_in_", "feature_names_in_") if name in state}
         _set_columns(model, **columns)
-        keeper.give(model, state, verify)
+        keeper.give(model, state, reading)
         if columns and model.n_features_in_ != columns.get("n_features_in_"):
             raise ValueError("columns that are not those of what was learnt")
     except (ModelFileError, OSError):

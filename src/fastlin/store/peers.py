@@ -27,6 +27,7 @@ from fastlin.store.parameters import (
     real,
     whole,
 )
+from fastlin.store.reading import Reading
 from fastlin.validation import WIDEST
 
 _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pvalues_", "idf_")  # one number a column
@@ -35,9 +36,9 @@ _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pva
 def _proved(keeper: Keeper, prove: Any) -> Keeper:
     """A keeper that gives what `prove(model, state)` does not refuse."""
 
-    def give(model: Any, state: State, verify: bool) -> None:
+    def give(model: Any, state: State, reading: Reading) -> None:
         prove(model, state)
-        keeper.give(model, state, verify)
+        keeper.give(model, state, reading)
 
     return Keeper(keeper.take, give)
 

@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.store.archive import Arrays, ModelFileError
+from fastlin.store.archive import Arrays
 from fastlin.store.exports import export_generator, restore_generator
+from fastlin.store.reading import ModelFileError, Reading
 
 _SCALARS = {
     np.dtype(kind).type.__name__: np.dtype(kind).type
@@ -24,6 +25,7 @@ _TYPES: dict[str, Any] = {**_SCALARS, "float": float, "int": int, "bool": bool}
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _COMPACT = 64  # from so many strings on, a list of them, or a dict from them to whole numbers, lies in arrays
 _DEEPEST = 100
+STRING, ENTRY = 80, 200  # bytes of a Python string without its characters, and of an entry of a dict with its number
 
 Objects = Callable[[Any, str], Any]  # what becomes of a value that is none of these here; the name says where it stood
 
@@ -125,8 +127,11 @@ _WRITERS: list[tuple[Any, Callable[[Encoder, Any, str], Any]]] = [
 class Decoder:
     """Turns JSON back into values; what `Encoder` does not write is a ModelFileError."""
 
-    def __init__(self, arrays: Arrays, objects: Callable[[str, Any], Any] | None = None) -> None:
+    def __init__(
+        self, arrays: Arrays, objects: Callable[[str, Any], Any] | None = None, reading: Reading | None = None
+    ) -> None:
         self._arrays = arrays
+        self._reading = Reading() if reading is None else reading
         self._objects = objects
         self._depth = 0
 
@@ -164,17 +169,25 @@ class Decoder:
 
     def _strings(self, text: str, offsets: str) -> NDArray[np.object_]:
         raw, bounds = self._arrays[text], self._arrays[offsets]
+        self._reading.take(STRING * bounds.size + 5 * raw.nbytes, "its strings")
         return strings(raw, bounds)
 
     def _numbers(self, text: str, offsets: str, numbers: str) -> dict[str, int]:
         keys = self._strings(text, offsets).tolist()
+        self._reading.take(ENTRY * len(keys), "its names")
         found = dict(zip(keys, self._arrays[numbers].tolist(), strict=True))
         if len(found) < len(keys):
             raise ModelFileError("a name twice")
         return found
 
     def _csr(self, kind: Any, shape: list[int], data: str, indices: str, indptr: str) -> Any:
-        return sparse(kind, shape, *(self._arrays[name] for name in (data, indices, indptr)))
+        return sparse(kind, shape, *(self._array(name) for name in (data, indices, indptr)))
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """An array as it lies in the file; whoever gets it may copy it."""
+        array = self._arrays[name]
+        self._reading.take(2 * array.nbytes, name)
+        return array
 
 
 _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
@@ -187,7 +200,7 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "slice": lambda decode, content: slice(*decode(_listed(content))),
     "dtype": lambda _, content: np.dtype(_SCALARS[content]),
     "type": lambda _, content: _TYPES[content],
-    "array": lambda decode, content: decode._arrays[content],
+    "array": lambda decode, content: decode._array(content),
     "objects": lambda decode, content: decode._objects_array(*_listed(content)),
     "strings": lambda decode, content: decode._strings(*_listed(content)),
     "list": lambda decode, content: decode._strings(*_listed(content)).tolist(),

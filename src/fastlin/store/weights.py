@@ -12,16 +12,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.engine import memory
-from fastlin.store.archive import ModelFileError
 from fastlin.store.digest import largest
+from fastlin.store.reading import ModelFileError, Reading
 from fastlin.store.values import sparse
 from fastlin.validation import LIMITS, one_of, real_number
 
 State = dict[str, Any]
 
 DTYPES = ("float16", "float32", "float64", "int8")
-ROOM = 1 << 28  # what is zero may come back as so many bytes,
-GROWTH = 256  # or as so many times what the file holds
+ROOM = 1 << 25  # bytes that what is zero may come back as,
+GROWTH = 80  # and so many times what the file holds: within what `load` lets a file take
+IN_FLOAT64 = 3  # copies of 32 bits a weight: as they come, and in 64 bits
 _FEW = 8  # labels: with fewer, a scale for each feature would cost more than half a byte a weight
 _MOST = 1e30  # where float32 has room for more
 _BLOCK = 1 << 18  # weights that are worked on at a time
@@ -52,8 +53,11 @@ class Packing:
         """Whether the file is for predictions only."""
         return self.dtype is not None or self.prune > 0
 
-    def pack(self, weights: Any) -> State:
-        """Weights [V, K], or a CSR of them in scikit-learn's shape [K, V], as arrays for a file."""
+    def pack(self, weights: Any, copies: int = 1) -> State:
+        """Weights [V, K], or a CSR of them in scikit-learn's shape [K, V], as arrays for a file.
+
+        `copies` says how many times as much memory as 32 bits a weight takes whoever unpacks them.
+        """
         self.packed += 1
         if sp.issparse(weights):
             return self._pack_sparse(weights.tocsr())
@@ -61,7 +65,7 @@ class Packing:
         if not self.serving:
             return {"form": "dense", "values": weights}
         weights = self._pruned(weights)
-        form, places, values = _shortest(weights)
+        form, places, values = _shortest(weights, copies)
         state = {"form": form, "shape": list(weights.shape), **self._quantised(values, weights.shape[1])}
         return state if places is None else state | {"places": places}
 
@@ -108,15 +112,16 @@ class Packing:
         return state | (self._quantised(weights.data, 1) if self.serving else {"values": weights.data})
 
 
-def unpack(state: Any, verify: bool) -> Any:
+def unpack(state: Any, reading: Reading, copies: int = 1) -> Any:
     """The weights that `pack` was given, or what quantisation has left of them, as float32.
 
-    Arrays that were kept as they are come back as they lie in the file. `verify` has every weight looked at.
+    Arrays that were kept as they are come back as they lie in the file. `copies` is that of `pack`.
     """
     form, values = state["form"], state["values"]
     if values.dtype.name not in DTYPES or values.ndim not in (1, 2):
         raise ModelFileError(f"weights of {values.dtype}")
-    values = _dequantised(values, state.get("scales"), verify)
+    reading.take(4 * copies * values.size, "its weights")
+    values = _dequantised(values, state.get("scales"), reading.verify)
     if form == "csr":
         return sparse(sp.csr_array, state["shape"], values, state["indices"], state["indptr"])
     if form == "dense":
@@ -126,15 +131,16 @@ def unpack(state: Any, verify: bool) -> Any:
     n_features, n_labels = state["shape"]
     if form not in ("rows", "places") or type(n_features) is not int or type(n_labels) is not int:
         raise ModelFileError("weights of no form that there is")
-    if min(n_features, n_labels) < 1 or n_features * n_labels * 4 > _room(values):
-        raise ModelFileError("weights that are zero would take too much memory")
+    if min(n_features, n_labels) < 1:
+        raise ModelFileError(f"weights of shape {state['shape']}")
+    reading.take(n_features * n_labels * values.itemsize * copies, "weights that are zero")
     dense = memory.zeros((n_features, n_labels), values.dtype)
     target = dense if form == "rows" else dense.reshape(-1)
     target[_proved_places(state["places"], len(target), len(values))] = values
     return dense
 
 
-def _shortest(weights: NDArray[Any]) -> tuple[str, NDArray[Any] | None, NDArray[Any]]:
+def _shortest(weights: NDArray[Any], copies: int) -> tuple[str, NDArray[Any] | None, NDArray[Any]]:
     """The form with the fewest bytes: all weights, the features that have one, or single ones, with their places."""
     kept, n, (n_features, n_labels) = weights.any(axis=1), int(np.count_nonzero(weights)), weights.shape
     # with weights of one byte, which tell the most between them
@@ -145,14 +151,9 @@ def _shortest(weights: NDArray[Any]) -> tuple[str, NDArray[Any] | None, NDArray[
     else:
         places = np.flatnonzero(weights) if form == "places" else np.empty(0, np.int64)
         values = weights.reshape(-1)[places]
-    if form == "dense" or 4 * n_features * n_labels > _room(values):
+    if form == "dense" or 4 * n_features * n_labels * copies > ROOM + GROWTH * bytes_[form]:
         return "dense", None, weights
     return form, places.astype(np.uint32 if n_features * n_labels < 2**32 else np.uint64), values
-
-
-def _room(values: NDArray[Any]) -> int:
-    """How many bytes of weights these values may stand for."""
-    return max(ROOM, GROWTH * values.size)
 
 
 def _proved_places(places: Any, n: int, n_values: int) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from fastlin.store.parameters import (
     whole,
 )
 from fastlin.store.peers import COUNTING, DECODE_ERRORS, DICTS, HASHED_TEXTS, IDF, OF_SAMPLES, SHARE
+from fastlin.store.reading import Reading
 from fastlin.store.weights import Packing
 from fastlin.text.hashing import Kept
 from fastlin.text.known import Known
@@ -33,6 +34,7 @@ from fastlin.text.vocabulary import EngineTerms, PythonTerms
 from fastlin.validation import LIMITS, WIDEST
 
 FIELDS = {"hashing": ("depth", "powers", "groups", "n_buckets", "signs"), "tree": ("starts", "columns", "skip")}
+TABLE = 8  # times the bytes of terms: what looks them up
 NODES = ("prefix", "last", "arena", "offsets")
 
 
@@ -46,7 +48,7 @@ def _take_terms(terms: Any) -> State:
     return {"terms": np.array(list(terms.numbers), object)}
 
 
-def _terms(model: Any, state: State) -> EngineTerms | PythonTerms:
+def _terms(model: Any, state: State, reading: Reading) -> EngineTerms | PythonTerms:
     """The terms as they were, for the model's parameters."""
     model._checked_stop_words = id(model.stop_words)  # when it was fitted
     plan = model._plan()
@@ -58,6 +60,7 @@ def _terms(model: Any, state: State) -> EngineTerms | PythonTerms:
             raise ValueError("a term twice")
         return python
     prefix, last, arena, offsets = (state[name] for name in NODES)
+    reading.take(TABLE * sum(state[name].nbytes for name in NODES), "its table of terms")
     _prove_text(arena, offsets)
     _prove_lengths(prefix, plan.ngrams[1])
     stop_words = state["stop_words"].tolist()
@@ -106,7 +109,7 @@ def _take_counts(model: Any, _: Packing) -> State:
     return state | {"given": None if own else learned.given, "frequencies": learned.frequencies}
 
 
-def _give_counts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001 - terms are always proved
+def _give_counts(model: Any, state: State, reading: Reading) -> None:
     if not state:
         return
     n_documents, fixed = state.pop("n_documents"), state.pop("fixed")
@@ -120,7 +123,7 @@ def _give_counts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG00
             _prove_frequencies(frequencies, learned.n_columns, n_documents)
         learned.n_documents, learned.frequencies = n_documents, frequencies
     else:
-        terms, columns, rows = _terms(model, state.pop("terms")), state.pop("columns"), state.pop("rows")
+        terms, columns, rows = _terms(model, state.pop("terms"), reading), state.pop("columns"), state.pop("rows")
         _prove_frequencies(rows, len(terms), n_documents)
         learned = Learned(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
     only(state)
@@ -149,9 +152,9 @@ def _take_tfidf_vectorizer(model: Any, packing: Packing) -> State:
     return state | {"tfidf": model._tfidf} if hasattr(model, "_tfidf") else state
 
 
-def _give_tfidf_vectorizer(model: Any, state: State, verify: bool) -> None:
+def _give_tfidf_vectorizer(model: Any, state: State, reading: Reading) -> None:
     tfidf = state.pop("tfidf", None)
-    _give_counts(model, state.pop("counts"), verify)
+    _give_counts(model, state.pop("counts"), reading)
     only(state)
     if tfidf is not None:
         if not isinstance(tfidf, TfidfTransformer):
@@ -169,7 +172,7 @@ def _take_tfidf(model: Any, _: Packing) -> State:
     return {name: vars(model)[name] for name in names if name in vars(model)}
 
 
-def _give_tfidf(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+def _give_tfidf(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     idf, documents = state.pop("_idf", None), state.pop("_documents", None)
     if idf is not None:
         model.idf_ = idf
@@ -202,9 +205,9 @@ def _take_hashing(model: Any, _: Packing) -> State:
     return {} if kept is None else {"terms": _take_terms(kept.terms), "rows": kept.rows}
 
 
-def _give_hashing(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+def _give_hashing(model: Any, state: State, reading: Reading) -> None:
     if state:
-        terms, rows = _terms(model, state.pop("terms")), state.pop("rows")
+        terms, rows = _terms(model, state.pop("terms"), reading), state.pop("rows")
         only(state)
         _prove_frequencies(rows, len(terms), 2**62)
         model._kept = Kept(terms, rows)
@@ -217,7 +220,7 @@ def _take_dicts(model: Any, _: Packing) -> State:
     return {"vocabulary_": model.vocabulary_} if hasattr(model, "vocabulary_") else {}
 
 
-def _give_dicts(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+def _give_dicts(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     if state:
         vocabulary = state.pop("vocabulary_")
         only(state)
@@ -237,7 +240,7 @@ def _take_templates(model: Any, _: Packing) -> State:
     return model._known.state()
 
 
-def _give_templates(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001 - everything is numbered again
+def _give_templates(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001 - everything is numbered again
     if state:
         only(state, "words", "strings", "pairs", "columns", "counts")
         model._known = Known.restored(model._program(), state)
@@ -254,7 +257,7 @@ def _take_conjunctions(model: Any, _: Packing) -> State:
     return {"rank": model._rank, kind: {name: getattr(finder, name) for name in FIELDS[kind]}}
 
 
-def _give_conjunctions(model: Any, state: State, verify: bool) -> None:  # noqa: ARG001
+def _give_conjunctions(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     if not state:
         return
     rank = state.pop("rank")
@@ -305,14 +308,14 @@ def _tree(fields: State, n_columns: int) -> tuple[Tree, int]:
 # Log-count ratios
 
 
-def _give_ratio(model: Any, state: State, verify: bool) -> None:
+def _give_ratio(model: Any, state: State, reading: Reading) -> None:
     if state:
         classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
         rows = 1 if len(classes) == 2 else len(classes)
         if ratio.dtype != np.float64 or ratio.ndim != 2 or len(ratio) != rows or not np.isfinite(ratio).all():
             raise ValueError("ratios that do not fit the labels")
         model.n_features_in_ = ratio.shape[1]
-    _RATIO.give(model, state, verify)
+    _RATIO.give(model, state, reading)
 
 
 # Parameters

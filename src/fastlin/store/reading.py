@@ -1,0 +1,58 @@
+"""How a file is read: whether every weight is looked at, and how much memory may be taken for it in all."""
+
+import math
+from typing import Any
+
+from fastlin.validation import whole_number
+
+ALWAYS = 1 << 26  # bytes of memory that every file may take,
+TIMES_ITS_SIZE = 100  # and so many times its own
+JSON_MEMORY = 1 << 29  # bytes of memory that its JSON may take of them: large things lie in arrays
+
+
+class ModelFileError(ValueError):
+    """A model file or a checkpoint that cannot be trusted: it says which, and why."""
+
+
+class Reading:
+    """What is asked of a file while it is read, and what it has taken.
+
+    Parameters
+    ----------
+    verify : bool
+        Look at every weight.
+    max_bytes : int, optional
+        Memory that the file may take; None: 64 MB and 100 times its size.
+    """
+
+    def __init__(self, verify: bool = True, max_bytes: Any = None) -> None:
+        self.verify = verify
+        self._given = None if max_bytes is None else whole_number("max_bytes", max_bytes, 0)
+        self._limit: float = math.inf if self._given is None else self._given
+        self._size, self._taken = 0, 0
+
+    def begin(self, size: int) -> None:
+        """Take note of the bytes of the file, on which the limit depends."""
+        self._size = size
+        if self._given is None:
+            self._limit = ALWAYS + TIMES_ITS_SIZE * size
+
+    def take(self, n_bytes: int, what: str) -> None:
+        """Count memory that is about to be taken; too much of it is a ModelFileError."""
+        self._taken += int(n_bytes)
+        if self._taken > self._limit:
+            self._refuse(what, self._taken, self._limit)
+
+    def take_json(self, text: bytes) -> None:
+        """Count what JSON of these characters may become: its values, and what is made of them."""
+        opened, objects, values = text.count(b"["), text.count(b"{"), text.count(b",")
+        need = 4 * len(text) + 144 * opened + 480 * objects + 80 * values + 25 * text.count(b'"')
+        if self._given is None and need > ALWAYS + JSON_MEMORY:
+            self._refuse("its JSON", need, ALWAYS + JSON_MEMORY)
+        self.take(need, "its JSON")
+
+    def _refuse(self, what: str, need: int, limit: float) -> None:
+        raise ModelFileError(
+            f"with {what}, the file asks for {need:,} bytes of memory, and one of {self._size:,} bytes may take "
+            f"{limit:,.0f}: if you trust it, load(path, max_bytes={need * 2}) lets it"
+        )
