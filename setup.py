@@ -20,6 +20,7 @@ PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
 ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
 KERNELS = (
+    "aggregate",
     "arpa",
     "ascent",
     "backoff",
@@ -32,11 +33,13 @@ KERNELS = (
     "descent",
     "documents",
     "dual",
+    "exchange",
     "expectation",
     "gains",
     "layout",
     "likelihood",
     "local",
+    "maxent_hierarchy",
     "means",
     "ngram_counts",
     "ngram_words",

@@ -1,3 +1,4 @@
+from fastlin.engine import aggregate as aggregate
 from fastlin.engine import arpa as arpa
 from fastlin.engine import ascent as ascent
 from fastlin.engine import backoff as backoff
@@ -11,11 +12,13 @@ from fastlin.engine import cpu as cpu
 from fastlin.engine import descent as descent
 from fastlin.engine import documents as documents
 from fastlin.engine import dual as dual
+from fastlin.engine import exchange as exchange
 from fastlin.engine import expectation as expectation
 from fastlin.engine import gains as gains
 from fastlin.engine import layout as layout
 from fastlin.engine import likelihood as likelihood
 from fastlin.engine import local as local
+from fastlin.engine import maxent_hierarchy as maxent_hierarchy
 from fastlin.engine import means as means
 from fastlin.engine import ngram_counts as ngram_counts
 from fastlin.engine import ngram_words as ngram_words

@@ -7,13 +7,15 @@ if TYPE_CHECKING:
     from fastlin.lm.arpa import ArpaError as ArpaError
     from fastlin.lm.base import LanguageModel as LanguageModel
     from fastlin.lm.base import State as State
+    from fastlin.lm.maxent import MaxentLM as MaxentLM
     from fastlin.lm.ngram import NgramModel as NgramModel
 
-__all__ = ["ArpaError", "LanguageModel", "NgramModel", "State"]
+__all__ = ["ArpaError", "LanguageModel", "MaxentLM", "NgramModel", "State"]
 
 _HOMES = {
     "ArpaError": "fastlin.lm.arpa",
     "LanguageModel": "fastlin.lm.base",
+    "MaxentLM": "fastlin.lm.maxent",
     "NgramModel": "fastlin.lm.ngram",
     "State": "fastlin.lm.base",
 }

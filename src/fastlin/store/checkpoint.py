@@ -80,14 +80,15 @@ class Checkpoint:
 def identity(estimator: Any, corpus: Any, **more: Any) -> dict[str, Any]:
     """What makes a fit this fit: the class, its parameters, the data, and `more` that its `fit` was given.
 
-    Arrays count by their digest. `max_iter`, `tol`, `verbose`, `callback` and `n_jobs` may differ.
+    `corpus` may be a dictionary that describes the data. Arrays count by their digest. `max_iter`, `tol`, `verbose`,
+    `callback` and `n_jobs` may differ.
     """
     parameters = {name: value for name, value in estimator.get_params(deep=False).items() if name not in MAY_DIFFER}
     return {
         "version": VERSION,
         "estimator": type(estimator).__name__,
         "parameters": {name: _digest(value) for name, value in sorted(parameters.items())},
-        "data": fingerprint(corpus),
+        "data": _digest(corpus) if isinstance(corpus, dict) else fingerprint(corpus),
         "arguments": {name: _digest(value) for name, value in sorted(more.items())},
     }
 

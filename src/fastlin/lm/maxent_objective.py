@@ -1,0 +1,233 @@
+"""The objective of a maximum-entropy n-gram model, and the work of its evaluations.
+
+    f(θ) = Σ_events −log p(w | h) + Σ (θ − μ)²/2σ²,     ∂f = expected − observed counts + (θ − μ)/σ²
+
+Weights lie an order at a time, without that of the mark that begins a sentence, which is never predicted. The sums over
+events are sums over histories and n-grams, Σ_h C(h) log Z(h) − Σ θ · observed: `engine/maxent_hierarchy.pyx`.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import run
+from fastlin.engine import maxent_hierarchy as kernels
+from fastlin.engine import vectors
+from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.vocabulary import BEGIN, END
+from fastlin.optim.pieces import Pieces
+from fastlin.optim.problem import Prior
+
+Floats = NDArray[np.float64]
+Links = NDArray[np.int32]
+NO_LINKS = np.empty(0, np.int32)
+NO_MEAN = np.empty(0)
+WEIGHTS_OF_A_JOB = 1 << 15
+LARGEST_SCORE = 700.0  # e^s is a normal number up to here
+
+
+@dataclass(frozen=True)
+class Order:
+    """The n-grams of one order: their layout is that of `NgramCounts`, of unigrams one history's children."""
+
+    starts: Links
+    suffix: Links
+    history_suffix: Links  # of the histories; empty where there is one, the empty history
+    inverse_starts: Links  # the n-grams of the next order whose suffix each is; empty: there are none
+    inverse: Links
+    observed: Floats
+    seen: Floats  # how often each history was the longest known one
+    jobs: list[tuple[int, int]]  # histories, cut where their children are many
+
+    @property
+    def n_histories(self) -> int:
+        return len(self.starts) - 1
+
+
+def lay_out(model: BackoffModel, raw: list[NDArray[np.int64]]) -> list[Order]:
+    """The orders of a model's n-grams, which were seen so often in all."""
+    last_words = [np.arange(model.n_words, dtype=np.int32), *model.words[1:]]
+    starts = [np.array([0, model.n_words], np.int32), *model.starts[1:]]
+    suffixes = [np.zeros(model.n_words, np.int32), *model.suffix[1:]]
+    followed = [np.where(words == END, 0, counts) for words, counts in zip(last_words, raw, strict=True)][:-1]
+    seen = [np.array([followed[0].sum() if followed else raw[0].sum() - raw[0][BEGIN]]), *followed]
+    for n in range(len(seen) - 1):
+        seen[n] = seen[n] - np.bincount(suffixes[n], seen[n + 1], minlength=len(seen[n])).astype(np.int64)
+    orders = []
+    for n, counts in enumerate(raw):
+        inverse_starts = inverse = NO_LINKS
+        if n + 1 < model.order:
+            inverse = np.argsort(suffixes[n + 1], kind="stable").astype(np.int32)
+            inverse_starts = np.searchsorted(suffixes[n + 1][inverse], np.arange(len(counts) + 1)).astype(np.int32)
+        observed = counts.astype(np.float64)
+        observed[: n == 0] = 0  # of the mark that begins a sentence
+        jobs = list(run.stretches(starts[n].astype(np.int64), WEIGHTS_OF_A_JOB))
+        history_suffix = suffixes[n - 1] if n > 1 else NO_LINKS
+        seen_after = seen[n].astype(np.float64)
+        orders.append(
+            Order(starts[n], suffixes[n], history_suffix, inverse_starts, inverse, observed, seen_after, jobs)
+        )
+    return orders
+
+
+def weights_of(model: BackoffModel) -> list[Floats]:
+    """θ of each order at which the log-linear model is a given back-off model: log Z(h) = log Z(h′) − log backoff(h).
+
+    Those of unigrams are of mean 0; what has no probability, begin among it, has a weight whose e^θ is next to nothing.
+    """
+    scores = model.log_prob[0].astype(np.float64)
+    possible = np.isfinite(scores)
+    scores -= scores[possible].mean()
+    scores[~possible] = -LARGEST_SCORE / 2
+    log_z = np.zeros(1)
+    theta = [scores]
+    for n in range(1, model.order):
+        suffix = model.suffix[n - 1] if n > 1 else np.zeros(model.n_words, np.int32)
+        log_z = (log_z if n > 1 else _log_sum(scores[possible]))[suffix] - model.backoff[n - 1]
+        longer = model.log_prob[n] + log_z[model.histories(n)]
+        theta.append(longer - scores[model.suffix[n]])
+        scores = longer
+    return theta
+
+
+def _log_sum(scores: Floats) -> Floats:
+    """log Σ e^s, as the only one of an array."""
+    top = scores.max()
+    return np.array([top + np.log(np.exp(scores - top).sum())])
+
+
+class NgramObjective:
+    """f of a maximum-entropy n-gram model.
+
+    `variances` are σ² of each order and `mean` μ of each weight; θ is one vector, `split` into the orders' weights.
+    """
+
+    pairs = 8
+
+    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: run.Workers) -> None:
+        self.orders, self.workers, self.mean = orders, workers, mean
+        sizes = [len(order.observed) for order in orders]
+        self.bounds = np.cumsum([0, sizes[0] - 1, *sizes[1:]]).tolist()
+        self.size = self.n_weights = self.bounds[-1]
+        self.precisions = 1 / variances
+        self.prior = Prior(np.repeat(self.precisions, np.diff(self.bounds)), mean)
+        self.pieces = Pieces(self.size, workers)
+        self.passes = 0
+        self._scores = [np.zeros(size) for size in sizes]
+        self._sums = [np.ones((order.n_histories, 2)) for order in orders]
+        self._a = [np.empty(order.n_histories) for order in orders]
+        self._expected = [np.zeros((size, 2)) for size in sizes]
+        self._value = np.inf
+
+    @property
+    def inner_type(self) -> Any:
+        """The type of the vectors that only shape a step."""
+        return np.float32
+
+    def split(self, vector: Floats) -> list[Floats]:
+        """The part of each order."""
+        return [vector[start:stop] for start, stop in pairwise(self.bounds)]
+
+    def distance(self, theta: Floats, steepest: Floats) -> float:  # noqa: ARG002 - other objectives scale by it
+        """½ Σ σ² g², which bounds f(θ) − min f, in parts of f(θ)."""
+        bound = sum(
+            0.5 / precision * vectors.dot(slope, slope)
+            for precision, slope in zip(self.precisions, self.split(steepest), strict=True)
+        )
+        return float(bound / self._value)
+
+    def value(self, theta: Floats, gradient: Floats) -> float:
+        """f(θ), and its gradient; ∞ where an e^s would be no normal number."""
+        self.passes += 1
+        weights, slopes = self.split(theta), self.split(gradient)
+        if not sum(vectors.largest(part) for part in weights) <= LARGEST_SCORE:
+            return np.inf
+        loss = self._normalise(weights)
+        self._share_upwards()
+        for n in reversed(range(len(self.orders))):
+            loss += self._gather(n, weights[n], slopes[n])
+        self._value = loss if np.isfinite(loss) else np.inf
+        return self._value
+
+    def diagonal(self) -> Floats:
+        """The metric of L-BFGS, 1/σ² and the larger of observed and expected counts at the θ of the last value."""
+        parts = [
+            np.maximum(order.observed, expected[:, 0])[n == 0 :]
+            for n, (order, expected) in enumerate(zip(self.orders, self._expected, strict=True))
+        ]
+        return self.prior.precision + np.concatenate(parts)
+
+    def expected(self) -> Floats:
+        """The expected counts at the θ of the last value."""
+        return np.concatenate([expected[n == 0 :, 0] for n, expected in enumerate(self._expected)])
+
+    def model(self, theta: Floats, like: BackoffModel) -> BackoffModel:
+        """The back-off model of the same n-grams with these weights: p = e^s/Z(h), and backoff(h) = Z(h′)/Z(h)."""
+        self._normalise(self.split(theta))
+        log_prob, backoff = [], []
+        for n, order in enumerate(self.orders):
+            z = np.repeat(self._sums[n][:, 0], np.diff(order.starts))
+            with np.errstate(divide="ignore"):
+                found = np.log(self._scores[n] / z)
+            if n == 0:
+                found[~np.isfinite(like.log_prob[0])] = -np.inf
+            else:
+                shorter = self._sums[n - 1][order.history_suffix if n > 1 else [0], 0]
+                backoff.append(np.log(shorter / self._sums[n][:, 0]).astype(np.float32))
+            log_prob.append(np.minimum(found, 0).astype(np.float32))
+        return replace(like, log_prob=log_prob, backoff=backoff)
+
+    def _normalise(self, weights: list[Floats]) -> float:
+        """e^s, Z and C/Z; returns Σ C log Z."""
+        kernels.exponentials(weights[0], self._scores[0][1:], 0, len(weights[0]))
+        self._sums[0][0] = self._scores[0].sum(), 0.0  # all words are children of the empty history
+        loss = kernels.share(self.orders[0].seen, self._sums[0], self._a[0], 0, 1)
+        for n in range(1, len(self.orders)):
+            order, shorter = self.orders[n], self.orders[n - 1]
+            theta, scores, sums = weights[n], self._scores[n], self._sums[n]
+
+            def work(first: int, last: int) -> float:
+                kernels.exponentials(theta, scores, int(order.starts[first]), int(order.starts[last]))  # noqa: B023
+                kernels.normalise(
+                    order.starts, order.suffix, self._scores[n - 1], shorter.starts, order.history_suffix,  # noqa: B023
+                    self._sums[n - 1], scores, sums, first, last,  # noqa: B023
+                )  # fmt: skip
+                return kernels.share(order.seen, sums, self._a[n], first, last)  # noqa: B023
+
+            loss += sum(self.workers.map(work, order.jobs))
+        return loss
+
+    def _share_upwards(self) -> None:
+        """A of every history: its own C/Z, and those of the histories whose suffix it is."""
+        for n in reversed(range(1, len(self.orders) - 1)):
+            links = self.orders[n - 1]
+            self.workers.map(
+                lambda first, last: kernels.add_longer(
+                    links.inverse_starts, links.inverse, self._a[n + 1], self._a[n], first, last  # noqa: B023
+                ),
+                self.orders[n].jobs,
+            )  # fmt: skip
+        if len(self.orders) > 1:
+            self._a[0][0] += self._a[1].sum()
+
+    def _gather(self, n: int, theta: Floats, gradient: Floats) -> float:
+        """The expected counts and the gradient of an order; returns what the order adds to f."""
+        order, expected, first_weight = self.orders[n], self._expected[n], int(n == 0)
+        longer = self._expected[n + 1] if len(order.inverse) else np.empty((0, 2))
+        observed = order.observed[first_weight:]
+        mean = self.split(self.mean)[n] if len(self.mean) else NO_MEAN
+
+        def work(first: int, last: int) -> float:
+            kernels.expect(
+                order.starts, self._scores[n], self._a[n], order.inverse_starts, order.inverse, longer, expected,
+                first, last,
+            )  # fmt: skip
+            low, high = max(0, int(order.starts[first]) - first_weight), int(order.starts[last]) - first_weight
+            return kernels.penalised_slopes(
+                expected[first_weight:], observed, theta, mean, self.precisions[n], gradient, low, high
+            )
+
+        return float(sum(self.workers.map(work, order.jobs)))
