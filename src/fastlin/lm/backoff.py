@@ -93,6 +93,10 @@ class BackoffModel:
         self.queries.score(tokens, log_prob, lengths, np.empty(self.order + engine.SCRATCH, np.int32))
         return log_prob, lengths
 
+    def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
+        """(ln p of a word after a state, the state after it)."""
+        return self.queries.advance(state, word)
+
     def next_word(self, state: StateNodes) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""
         log_prob = np.empty(self.n_words - 1, np.float32)

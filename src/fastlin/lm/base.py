@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.estimator import Estimator, reads
+from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, MARKS, UNKNOWN, Vocabulary, marks
@@ -41,12 +42,40 @@ class _Events(NamedTuple):
     unknown: NDArray[np.bool_]
 
 
+class WordModel(Protocol):
+    """What is asked of the probabilities that a language model has learnt. Words are numbers, as a vocabulary has them.
+
+    A state is what the model needs to know of the words so far, a tuple of numbers.
+    """
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def order(self) -> int:
+        """One more than the words that a state depends on."""
+
+    def start(self) -> StateNodes:
+        """The state where a sentence begins."""
+
+    def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
+        """The state after some words, at the beginning of a sentence or somewhere within one."""
+
+    def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
+        """(ln p of a word after a state, the state after it)."""
+
+    def score(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """ln p of every token, and the length of the n-gram it was found in; 0 where a sentence begins."""
+
+    def next_word(self, state: StateNodes) -> NDArray[np.float32]:
+        """ln p of every word but begin, in the order of their numbers."""
+
+
 class LanguageModel(Estimator):
-    """Questions to a back-off model, whoever has estimated it."""
+    """Questions to the probabilities of words, whoever has estimated them."""
 
     # subclasses: the model as it was learnt
     @property
-    def _backoff_model(self) -> BackoffModel:
+    def _word_model(self) -> WordModel:
         raise NotImplementedError
 
     def _reader(self) -> SentenceReader:
@@ -58,21 +87,15 @@ class LanguageModel(Estimator):
     @reads
     def words_(self) -> list[str]:
         """All words that may come next, the end of a sentence and the unknown word first."""
-        return self._backoff_model.vocabulary.names[1:]
-
-    @property
-    @reads
-    def n_grams_(self) -> list[int]:
-        """How many n-grams of each order the model holds."""
-        return self._backoff_model.n_grams
+        return self._word_model.vocabulary.names[1:]
 
     # --- texts -------------------------------------------------------------------------------------------------------
 
     def _blocks(self, X: Any) -> Iterator[NDArray[np.int32]]:
-        return self._reader().blocks(X, self._backoff_model.vocabulary.table, False)
+        return self._reader().blocks(X, self._word_model.vocabulary.table, False)
 
     def _events(self, X: Any) -> Iterator[_Events]:
-        model = self._backoff_model
+        model = self._word_model
         for tokens in self._blocks(X):
             inside = tokens != BEGIN
             log_prob = model.score(tokens)[0]
@@ -92,7 +115,7 @@ class LanguageModel(Estimator):
         -------
         ndarray of float64, shape (n_sentences,)
         """
-        model = self._backoff_model
+        model = self._word_model
         found = [np.add.reduceat(model.score(tokens)[0], np.flatnonzero(tokens == BEGIN)) for tokens in self._blocks(X)]
         return np.concatenate(found) if found else np.empty(0)
 
@@ -166,7 +189,7 @@ class LanguageModel(Estimator):
     def _number(self, word: Any) -> int:
         if not isinstance(word, str):
             raise TypeError(f"a word is a string, got {word!r:.60}")
-        return self._backoff_model.vocabulary.numbers.get(word, UNKNOWN)
+        return self._word_model.vocabulary.numbers.get(word, UNKNOWN)
 
     def _state(self, context: Any) -> StateNodes:
         """The state after a context: words in the order in which one reads them, or a state itself."""
@@ -181,7 +204,7 @@ class LanguageModel(Estimator):
         numbers = [self._number(word) for word in words[begin:]]
         if BEGIN in numbers:
             raise ValueError(f"{BEGIN_NAME} stands within a context; it can only be its first word")
-        model = self._backoff_model
+        model = self._word_model
         longest = model.order - 1
         return model.state_after(numbers[-longest:] if longest else [], begin and len(numbers) < longest)
 
@@ -200,9 +223,9 @@ class LanguageModel(Estimator):
         ndarray of float32, shape (n_words,)
             They sum to one.
         """
-        return self._next_word(self._backoff_model, self._state(context))
+        return self._next_word(self._word_model, self._state(context))
 
-    def _next_word(self, model: BackoffModel, state: StateNodes) -> NDArray[np.float32]:
+    def _next_word(self, model: WordModel, state: StateNodes) -> NDArray[np.float32]:
         log_prob = model.next_word(state)
         return np.exp(log_prob, out=log_prob)
 
@@ -210,11 +233,11 @@ class LanguageModel(Estimator):
     def top(self, context: Any = (), n: int = 10) -> list[tuple[str, float]]:
         """The n most probable next words, each with its p, best first."""
         n = whole_number("n", n, 1)
-        p = self._next_word(self._backoff_model, self._state(context))
+        p = self._next_word(self._word_model, self._state(context))
         n = min(n, len(p))
         best = np.argpartition(-p, n - 1)[:n]
         best = best[np.lexsort((best, -p[best]))]
-        names = self._backoff_model.vocabulary.names
+        names = self._word_model.vocabulary.names
         return [(names[word + 1], float(p[word])) for word in best.tolist()]
 
     # --- decoders ----------------------------------------------------------------------------------------------------
@@ -222,7 +245,7 @@ class LanguageModel(Estimator):
     @reads
     def start(self) -> State:
         """The state where a sentence begins."""
-        return State(self._backoff_model.start())
+        return State(self._word_model.start())
 
     @reads
     def advance(self, state: State, word: str) -> tuple[float, State]:
@@ -230,7 +253,7 @@ class LanguageModel(Estimator):
         number = self._number(word)
         if number == BEGIN:
             raise ValueError(f"{BEGIN_NAME} is no word that follows; `start()` is the state behind it")
-        log_prob, after = self._backoff_model.queries.advance(state, number)
+        log_prob, after = self._word_model.advance(state, number)
         return log_prob, State(after)
 
     @reads
@@ -238,7 +261,7 @@ class LanguageModel(Estimator):
         """`advance` of many states, each with a word of its own."""
         if len(states) != len(words):
             raise ValueError(f"{len(states)} states and {len(words)} words: each state needs one")
-        advance, number = self._backoff_model.queries.advance, self._number
+        advance, number = self._word_model.advance, self._number
         found = [advance(state, number(word)) for state, word in zip(states, words, strict=True)]
         return np.array([log_prob for log_prob, _ in found], np.float64), [State(after) for _, after in found]
 
@@ -275,7 +298,7 @@ class LanguageModel(Estimator):
         n, max_length = whole_number("n", n, 0), whole_number("max_length", max_length, 1)
         temperature = real_number("temperature", temperature, above=0.0)
         generator = as_generator(random_state)
-        model, backward = self._backoff_model, self._reader().backward
+        model, backward = self._word_model, self._reader().backward
         if isinstance(context, str):
             context = list(context) if self._reader().unit == "character" else context.split()
         prompt = [word for word in context if word != BEGIN_NAME]
@@ -288,7 +311,7 @@ class LanguageModel(Estimator):
         return found
 
     def _drawn(
-        self, model: BackoffModel, state: StateNodes, generator: np.random.Generator, temperature: float, most: int
+        self, model: WordModel, state: StateNodes, generator: np.random.Generator, temperature: float, most: int
     ) -> list[str]:
         words: list[str] = []
         names = model.vocabulary.names
@@ -302,8 +325,36 @@ class LanguageModel(Estimator):
             if word == END:
                 break
             words.append(names[word])
-            state = model.queries.advance(state, word)[1]
+            state = model.advance(state, word)[1]
         return words
+
+
+class BackoffLanguageModel(LanguageModel):
+    """Questions to a back-off model."""
+
+    @property
+    def _backoff_model(self) -> BackoffModel:
+        raise NotImplementedError
+
+    @property
+    def _word_model(self) -> WordModel:
+        return self._backoff_model
+
+    @property
+    @reads
+    def n_grams_(self) -> list[int]:
+        """How many n-grams of each order the model holds."""
+        return self._backoff_model.n_grams
+
+    @reads
+    def to_arpa(self, path: Any) -> None:
+        """Write the model in ARPA's format, which KenLM, SRILM and others read.
+
+        Parameters
+        ----------
+        path : str, path, or file open for writing bytes
+        """
+        arpa.write(self._backoff_model, path, characters=self._reader().unit == "character")
 
 
 def _mean(blocks: Iterable[_Events], end: bool, oov: bool) -> tuple[float, int]:

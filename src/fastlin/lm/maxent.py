@@ -13,7 +13,7 @@ from fastlin import store
 from fastlin.core.estimator import learns
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import LanguageModel
+from fastlin.lm.base import BackoffLanguageModel
 from fastlin.lm.maxent_objective import NgramObjective, lay_out, weights_of
 from fastlin.lm.ngram import HIGHEST, NgramModel, NgramState
 from fastlin.lm.sentences import SentenceReader
@@ -39,7 +39,7 @@ class MaxentState:
     reader: SentenceReader
 
 
-class MaxentLM(LanguageModel):
+class MaxentLM(BackoffLanguageModel):
     """A maximum-entropy n-gram model: p(w | h) = exp Σ_g θ_g / Z(h), over the n-grams g that end the text h w.
 
     Minimises Σ −log p(w | h) + Σ_g (θ_g − μ_g)²/2σ²_g, with a σ² for each order. Each n-gram seen in training is a
@@ -48,9 +48,9 @@ class MaxentLM(LanguageModel):
     p(w | h) = p(w | h′) Z(h′)/Z(h) for words that were not seen after h, the model is a back-off model, written to ARPA
     files as any other, and L-BFGS starts at modified Kneser and Ney's.
 
-    What no sentence of the training text holds (the unknown word, words of a given vocabulary) has no evidence: it counts
-    as seen as often as Kneser and Ney expect it, without a history, and its μ is the weight that it has there. All other
-    μ are 0.
+    What no sentence of the training text holds (the unknown word, words of a given vocabulary) has no evidence: it
+    counts as seen as often as Kneser and Ney expect it, without a history, and its μ is the weight that it has there.
+    All other μ are 0.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from fastlin.core.estimator import learns, reads
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import LanguageModel
+from fastlin.lm.base import BackoffLanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, relabel
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, check_cutoffs, estimate
@@ -61,7 +61,7 @@ class ImportedState:
     why: str  # no counts
 
 
-class NgramModel(LanguageModel):
+class NgramModel(BackoffLanguageModel):
     """An n-gram language model: p(w | the order − 1 words before), from smoothed counts.
 
     By default modified Kneser-Ney (Chen and Goodman 1999), interpolated:
@@ -289,16 +289,6 @@ class NgramModel(LanguageModel):
         return learnt
 
     # --- files of others ---------------------------------------------------------------------------------------------
-
-    @reads
-    def to_arpa(self, path: Any) -> None:
-        """Write the model in ARPA's format, which KenLM, SRILM and others read.
-
-        Parameters
-        ----------
-        path : str, path, or file open for writing bytes
-        """
-        arpa.write(self._backoff_model, path, characters=self._reader().unit == "character")
 
     @classmethod
     def from_arpa(
