@@ -1,6 +1,9 @@
 """Models of every class that a file may hold, and files made wrong on purpose."""
 
+import contextlib
 import json
+import sys
+import threading
 import warnings
 import zlib
 
@@ -145,6 +148,31 @@ def fitted(model, *data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(*data)
+
+
+@contextlib.contextmanager
+def beside(work):
+    """Run `work` in another thread, with as many changes of threads as there may be."""
+    stop, errors, before = threading.Event(), [], sys.getswitchinterval()
+
+    def run():
+        try:
+            while not stop.is_set():
+                work()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(before)
+        if errors:
+            raise errors[0]
 
 
 def of_texts():

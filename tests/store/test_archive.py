@@ -9,6 +9,7 @@ import pytest
 
 from fastlin import store
 from fastlin.store.reading import Reading
+from store_models import beside
 
 RECORD = np.dtype([("n", np.int64), ("x", np.float64)])
 ARRAYS = {
@@ -179,3 +180,17 @@ def test_more_than_four_gigabytes(path):
         assert archive.getinfo("wide.npy").file_size > 2**32
         assert np.load(archive.open("last.npy")).tolist() == list(range(7))
     path.unlink()
+
+
+def test_an_array_that_changes_while_it_is_written_leaves_a_whole_file(tmp_path):
+    path, array = tmp_path / "a.fastlin", np.zeros(1 << 18)
+    transposed = np.zeros((1 << 8, 1 << 10)).T
+
+    def change():
+        array[:] += 1
+        transposed[:] += 1
+
+    with beside(change):
+        for _ in range(40):
+            store.write_archive(path, "model", {}, {"x": array, "y": transposed})
+            store.read_archive(path, "model")

@@ -126,11 +126,12 @@ def _write_member(file: Any, before: list[Member], name: str, pieces: Iterator[A
 
 
 def _pieces(array: NDArray[Any], first: bytes) -> Iterator[Any]:
-    """The bytes of a `.npy` file in C order; an array of another order is copied piece by piece."""
-    yield first
+    """The bytes of a `.npy` file in C order, copied piece by piece: an array may change while its digest is taken."""
+    if first:
+        yield first
     if array.flags.c_contiguous:
         raw = array.reshape(-1).view(np.uint8)
-        yield from (raw[start : start + _PIECE] for start in range(0, len(raw), _PIECE))
+        yield from (raw[start : start + _PIECE].tobytes() for start in range(0, len(raw), _PIECE))
     else:
         step = max(1, _PIECE * len(array) // max(1, array.nbytes))
         for start in range(0, len(array), step):
