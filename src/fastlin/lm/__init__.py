@@ -7,17 +7,21 @@ if TYPE_CHECKING:
     from fastlin.lm.arpa import ArpaError as ArpaError
     from fastlin.lm.base import LanguageModel as LanguageModel
     from fastlin.lm.base import State as State
+    from fastlin.lm.class_bigram import ClassBigramModel as ClassBigramModel
     from fastlin.lm.maxent import MaxentLM as MaxentLM
     from fastlin.lm.ngram import NgramModel as NgramModel
+    from fastlin.lm.word_classes import WordClasses as WordClasses
 
-__all__ = ["ArpaError", "LanguageModel", "MaxentLM", "NgramModel", "State"]
+__all__ = ["ArpaError", "ClassBigramModel", "LanguageModel", "MaxentLM", "NgramModel", "State", "WordClasses"]
 
 _HOMES = {
     "ArpaError": "fastlin.lm.arpa",
+    "ClassBigramModel": "fastlin.lm.class_bigram",
     "LanguageModel": "fastlin.lm.base",
     "MaxentLM": "fastlin.lm.maxent",
     "NgramModel": "fastlin.lm.ngram",
     "State": "fastlin.lm.base",
+    "WordClasses": "fastlin.lm.word_classes",
 }
 
 

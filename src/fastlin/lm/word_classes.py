@@ -1,0 +1,254 @@
+"""`WordClasses`: each word in one class, by exchange."""
+
+import itertools
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from fastlin.core.estimator import Estimator, learns, reads
+from fastlin.engine import exchange as kernels
+from fastlin.linear.reporting import reporter
+from fastlin.lm.counts import NgramCounts
+from fastlin.lm.ngram import NgramModel
+from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.vocabulary import BEGIN, MARKS, Vocabulary
+from fastlin.validation import as_callback, as_verbose, real_number, whole_number
+
+TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
+WORDS_OF_A_CALL = 1 << 10  # exchanged between two looks at Ctrl-C
+
+Bigrams = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class ClassState:
+    """What was learnt: the words, and the class of each."""
+
+    vocabulary: Vocabulary
+    counts: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    reader: SentenceReader
+
+
+class WordClasses(Estimator):
+    """Hard classes of words in which class bigrams are most likely (Martin, Liermann & Ney 1998).
+
+    Maximises Σ log p(c(w) | c(v)) p(w | c(w)) over the bigrams v w of a text. Words begin in classes by turns, the
+    frequent ones first; then each word in turn moves to the class in which the text is most likely, until few move.
+    The marks that begin and end a sentence and the unknown word have classes of their own, 0, 1 and 2.
+
+    Parameters
+    ----------
+    n_classes : int
+        How many, the three of the marks among them.
+    max_iter : int
+        Rounds over all words at most.
+    tol : float
+        Ends when a round moves no more than this share of the words.
+    min_count, vocabulary, unk, unit, markup, n_jobs
+        As `NgramModel` has them.
+    verbose : int
+        1 prints a line a round.
+    callback : callable or None
+        `callback(model, record)` after every round; a true answer ends the fit.
+
+    Attributes
+    ----------
+    words_ : list of str
+        The words, the marks first.
+    word_classes_ : ndarray of int32, shape (n_words,)
+        The class of each.
+    objective_ : float
+        −Σ log p of the training text's bigrams, in nats.
+    history_ : list of dict
+        iteration, seconds, objective, moved.
+    converged_ : bool
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from fastlin.lm import WordClasses
+    >>> text = ["the dog ran", "a dog sat", "the cat sat", "a cat ran"] * 5
+    >>> classes = WordClasses(n_classes=6).fit(text)
+    >>> classes.class_of("dog") == classes.class_of("cat") != classes.class_of("ran")
+    True
+    """
+
+    def __init__(
+        self,
+        n_classes: int = 100,
+        *,
+        max_iter: int = 20,
+        tol: float = 0.005,
+        min_count: int = 1,
+        vocabulary: Sequence[str] | None = None,
+        unk: str = "<unk>",
+        unit: str = "word",
+        markup: str = "raise",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_count = min_count
+        self.vocabulary = vocabulary
+        self.unk = unk
+        self.unit = unit
+        self.markup = markup
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @learns
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the classes of the words of some sentences.
+
+        Parameters
+        ----------
+        X : list of sentences, path, open file, or what `fastlin.data.read` returns
+            As for `NgramModel`.
+        y : ignored
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        del y
+        n_classes = whole_number("n_classes", self.n_classes, MARKS + 1)
+        max_iter, tol = whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)
+        as_verbose(self.verbose)
+        as_callback(self.callback)
+        model = self._working_copy()
+        names = ("min_count", "vocabulary", "unk", "unit", "markup", "n_jobs")
+        state = NgramModel(order=2, **{name: getattr(self, name) for name in names})._counted(X, None)
+        vocabulary, counts = state.known
+        order = np.argsort(-counts.counts[0][MARKS:], kind="stable").astype(np.int32) + MARKS
+        classes = np.arange(len(vocabulary), dtype=np.int32)
+        n_classes = min(n_classes, len(vocabulary))  # more than there are words for stay empty
+        classes[order] = MARKS + np.arange(len(order)) % max(1, n_classes - MARKS)
+        bigrams = _bigrams(counts)
+        turned = bigrams.T.tocsr()
+        reserved = np.zeros(n_classes, np.uint8)
+        reserved[:MARKS] = 1
+        sizes = np.arange(TABLE_SIZE, dtype=np.float64)
+        sizes[1:] *= np.log(sizes[1:])
+        exchange = kernels.ClassBigrams(_arrays(bigrams), _arrays(turned), sizes, classes, reserved)
+        constant = _entropy_terms(counts.counts[0][BEGIN + 1 :])
+
+        def install() -> "WordClasses":
+            model._state_of_fit = ClassState(vocabulary, counts.counts[0], classes.copy(), state.reader)
+            return model
+
+        report, began = reporter(model, install), time.perf_counter()
+        model.history_, model.converged_ = [], False
+        for iteration in range(1, max_iter + 1):
+            moved = 0
+            for start in range(0, len(order), WORDS_OF_A_CALL):
+                moved += exchange.exchange(order[start : start + WORDS_OF_A_CALL])[0]
+            objective = -exchange.objective() - constant
+            record = {
+                "iteration": iteration,
+                "seconds": time.perf_counter() - began,
+                "objective": objective,
+                "moved": moved,
+            }
+            model.history_.append(record)
+            model.converged_ = moved <= tol * len(order)
+            if model.converged_ or (report is not None and report(record)):
+                break
+        model.n_iter_, model.objective_ = len(model.history_), model.history_[-1]["objective"]
+        ended = model.converged_ or model.n_iter_ < max_iter
+        self._become(install())
+        if not ended:
+            warnings.warn(
+                f"{moved} of {len(order)} words moved in the last of max_iter={max_iter} rounds: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    # --- what was learnt ---------------------------------------------------------------------------------------------
+
+    @property
+    def _learnt(self) -> ClassState:
+        try:
+            return self.__dict__["_state_of_fit"]
+        except KeyError:
+            raise NotFittedError("this WordClasses has not been fitted; call fit first") from None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_state_of_fit" in self.__dict__
+
+    @property
+    @reads
+    def words_(self) -> list[str]:
+        """The words, the marks first."""
+        return self._learnt.vocabulary.names
+
+    @property
+    @reads
+    def word_classes_(self) -> NDArray[np.int32]:
+        """The class of each word."""
+        return self._learnt.classes
+
+    @reads
+    def class_of(self, word: str) -> int:
+        """The class of a word; that of the unknown word, if it is not known."""
+        learnt = self._learnt
+        return int(learnt.classes[learnt.vocabulary.numbers.get(word, MARKS - 1)])
+
+    @reads
+    def members(self, number: int, n: int = 10) -> list[str]:
+        """The most frequent words of a class."""
+        learnt = self._learnt
+        inside = np.flatnonzero(learnt.classes == number)
+        if not len(inside):
+            raise ValueError(f"there is no word in class {number!r}: classes are 0 to {int(learnt.classes.max())}")
+        best = inside[np.argsort(-learnt.counts[inside], kind="stable")][: whole_number("n", n, 1)]
+        return [learnt.vocabulary.names[word] for word in best.tolist()]
+
+    @reads
+    def transform(self, X: Any) -> list[list[str]]:
+        """The class of each word, written "c17": a column of its own for the features of a tagger.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+
+        Returns
+        -------
+        list of lists of str
+        """
+        learnt, found = self._learnt, []
+        names = np.array([f"c{number}" for number in range(int(learnt.classes.max()) + 1)], object)
+        for tokens in learnt.reader.blocks(X, learnt.vocabulary.table, False):
+            begins = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)).tolist()
+            column = names[learnt.classes[tokens]].tolist()
+            found += [column[start + 1 : stop - 1] for start, stop in itertools.pairwise(begins)]
+        return found
+
+
+def _bigrams(counts: NgramCounts) -> sp.csr_array:
+    """Counts of bigrams as [history, word]."""
+    n = counts.n_words
+    return sp.csr_array((counts.counts[1], counts.words[1], counts.starts[1].astype(np.int64)), shape=(n, n))
+
+
+def _arrays(matrix: Any) -> Bigrams:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
+
+
+def _entropy_terms(counts: NDArray[np.int64]) -> float:
+    """Σ n log n."""
+    positive = counts[counts > 0].astype(np.float64)
+    return float(positive @ np.log(positive))
