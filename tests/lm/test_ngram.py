@@ -18,6 +18,8 @@ from fastlin.lm.ngram import NgramState
 from lm_support import ALL, CORPUS, SENTENCES, TWINS, arrays, quiet, random_corpus
 from reference_lm import Twin, log_prob
 
+pytestmark = pytest.mark.filterwarnings("ignore:too few counts")
+
 
 @given(SENTENCES, st.sampled_from(TWINS), st.integers(1, 5), st.booleans())
 @settings(max_examples=150, deadline=None)
@@ -77,6 +79,23 @@ def test_threads_and_blocks_make_one_model(order, monkeypatch):
     monkeypatch.setattr("fastlin.lm.sentences.BATCH", 7)
     assert arrays(quiet(order, iter(sentences))) == one
     assert arrays(quiet(order, iter(sentences), n_jobs=2)) == one
+
+
+@pytest.mark.parametrize("memory", [1, "64K", "1 GiB"])
+def test_counts_that_wait_on_disk_make_one_model(memory):
+    sentences = random_corpus(0, 900)
+    one = quiet(4, sentences)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert arrays(NgramModel(4, n_jobs=2).fit(iter(sentences), memory=memory)) == arrays(one)
+        again = NgramModel(4).fit(sentences[:100]).partial_fit(sentences[100:], memory=memory)
+    assert arrays(again) == arrays(one)
+
+
+@pytest.mark.parametrize("memory", [0, "much", "-1G", 1.5])
+def test_memory_that_is_none(memory):
+    with pytest.raises((ValueError, TypeError), match="memory"):
+        NgramModel(2).fit(CORPUS, memory=memory)
 
 
 def test_every_source_is_one_corpus(tmp_path):

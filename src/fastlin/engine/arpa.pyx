@@ -32,7 +32,7 @@ cdef inline const uint8_t* skip(const uint8_t* p) noexcept nogil:
 cdef const uint8_t* decimal(const uint8_t* p, double* x) noexcept nogil:
     """The number at p; NULL: there is none. Something that is no digit ends the text."""
     cdef uint64_t w = 0
-    cdef int digits = 0, exponent = 0, e = 0, k
+    cdef int digits = 0, exponent = 0, e = 0, _k
     cdef bint negative = p[0] == c"-", down, point = False, any_digit = False
     cdef double value
     if p[0] == c"-" or p[0] == c"+":
@@ -79,15 +79,15 @@ cdef const uint8_t* decimal(const uint8_t* p, double* x) noexcept nogil:
         else:
             value *= power(exponent)
     else:
-        for k in range(exponent if exponent > 0 else -exponent):
+        for _k in range(exponent if exponent > 0 else -exponent):
             value = value * 10 if exponent > 0 else value / 10
     x[0] = -value if negative else value
     return p
 
 
 cdef double[23] POWERS
-for _k in range(23):
-    POWERS[_k] = 10.0**_k
+for _power in range(23):
+    POWERS[_power] = 10.0**_power
 
 
 cdef inline double power(int k) noexcept nogil:

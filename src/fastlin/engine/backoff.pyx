@@ -217,6 +217,39 @@ cdef class BackoffQueries:
         if not inside:
             raise ValueError("a word that the model does not have")
 
+    def log_prob_of(self, const int32_t[:, ::1] rows, double[::1] log_prob):
+        """log p of the last word of each row after those before it."""
+        cdef Py_ssize_t i, k, first, n = rows.shape[1]
+        cdef int64_t node, found
+        cdef double total
+        cdef bint inside = True
+        if n < 1 or n > self.order or log_prob.shape[0] != rows.shape[0]:
+            raise ValueError("n-grams of an order that the model does not have")
+        with nogil:
+            for i in range(rows.shape[0]):
+                for k in range(n):
+                    inside = inside and 0 <= rows[i, k] < self.n_words
+            for i in range(rows.shape[0] if inside else 0):
+                total = 0
+                for first in range(n):
+                    node = rows[i, first]
+                    for k in range(first + 1, n - 1):
+                        if node >= 0:
+                            node = child(&self.levels[k - first], node, rows[i, k])
+                    if first == n - 1:
+                        total += self.levels[0].log_prob[node]
+                        break
+                    if node < 0:
+                        continue
+                    found = child(&self.levels[n - 1 - first], node, rows[i, n - 1])
+                    if found >= 0:
+                        total += self.levels[n - 1 - first].log_prob[found]
+                        break
+                    total += self.levels[n - 2 - first].backoff[node]
+                log_prob[i] = total
+        if not inside:
+            raise ValueError("a word that the model does not have")
+
     def next_word(self, state, float[::1] log_prob):
         """log p of every word but the first, 0: unigrams, and over them the children of longer and longer histories."""
         cdef tuple nodes = tuple(state)

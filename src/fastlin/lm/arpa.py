@@ -64,7 +64,7 @@ def _header(model: BackoffModel) -> bytes:
 
 def _lines(
     model: BackoffModel, n: int, arena: NDArray[np.uint8], offsets: NDArray[np.int64], longest: int
-) -> Iterator[memoryview]:
+) -> Iterator[bytes]:
     buffer, path = np.empty(max(BUFFER, 4 * longest), np.uint8), np.zeros(n + 1, np.int64)
     nothing = np.empty(0, np.float32)
     backoff = model.backoff[n] if n < model.order - 1 else nothing
@@ -74,7 +74,7 @@ def _lines(
         first, used = engine.write(
             starts, words, model.log_prob[n], backoff, arena, offsets, first, path, buffer, longest
         )
-        yield memoryview(buffer)[:used]
+        yield buffer[:used].tobytes()
 
 
 def _writable(vocabulary: Vocabulary, characters: bool) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -65,6 +65,16 @@ class BackoffModel:
         """Of every n-gram the number of its first n − 1 words; n counts from 0, bigrams are 1."""
         return np.repeat(np.arange(len(self.starts[n]) - 1, dtype=np.int32), np.diff(self.starts[n]))
 
+    def rows(self, n: int) -> NDArray[np.int32]:
+        """The words of every n-gram, [N, n + 1]; n counts from 0."""
+        rows = np.empty((self.n_grams[n], n + 1), np.int32)
+        nodes = np.arange(self.n_grams[n], dtype=np.int32)
+        for k in range(n, 0, -1):
+            rows[:, k] = self.words[k][nodes]
+            nodes = self.histories(k)[nodes]
+        rows[:, 0] = nodes
+        return rows
+
     def check(self) -> None:
         """ValueError unless every array is well formed: what no kernel looks at again."""
         sizes = self.n_grams

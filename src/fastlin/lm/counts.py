@@ -1,12 +1,14 @@
 """Counts of n-grams: of blocks of a corpus, in threads or on disk, and their sums."""
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.data.scratch import Scratch
 from fastlin.engine import ngram_counts as engine
 
 MOST = 2**31 - 2  # n-grams of an order
@@ -162,14 +164,32 @@ def grouped(blocks: Iterable[NDArray[np.int32]], most: int) -> Iterator[NDArray[
         yield np.concatenate(held)
 
 
-def merge_all(runs: Iterable[NgramCounts], order: int, n_words: int) -> NgramCounts:
+Keep = Callable[[NgramCounts], NgramCounts]
+
+
+def on_disk(scratch: Scratch) -> Keep:
+    """What lets counts lie in scratch files, mapped, until they are merged."""
+
+    def kept(array: NDArray[Any]) -> NDArray[Any]:
+        with scratch.zeros(len(array), array.dtype).map() as room:
+            room[:] = array
+        return room
+
+    def keep(counts: NgramCounts) -> NgramCounts:
+        lists = (counts.words, counts.starts, counts.suffix, counts.counts)
+        return NgramCounts(*([kept(array) for array in each] for each in lists))
+
+    return keep
+
+
+def merge_all(runs: Iterable[NgramCounts], order: int, n_words: int, keep: Keep | None = None) -> NgramCounts:
     """The sum of many, like with like: a run is merged as often as the logarithm of their number."""
     pending: list[tuple[int, NgramCounts]] = []
     for run in runs:
-        level = 0
+        total, level = run, 0
         while pending and pending[-1][0] == level:
-            run, level = merge(pending.pop()[1], run), level + 1
-        pending.append((level, run))
+            total, level = merge(pending.pop()[1], total), level + 1
+        pending.append((level, total if keep is None else keep(total)))
     if not pending:
         return empty(order, n_words)
     total = pending.pop()[1]

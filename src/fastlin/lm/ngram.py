@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,18 +13,23 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from fastlin.core.estimator import learns, reads
+from fastlin.data.scratch import Scratch
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import BackoffLanguageModel
-from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, relabel
+from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, on_disk, relabel
+from fastlin.lm.pruning import entropy_kept, pruned
 from fastlin.lm.sentences import SentenceReader
-from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, check_cutoffs, estimate
+from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, Vocabulary, look_up, marks
 from fastlin.run import Workers
 from fastlin.validation.parameters import as_jobs, one_of, real_number, whole_number
 
 BLOCK = 1 << 24  # tokens that are counted together
+SMALLEST_BLOCK = 1 << 10
+BYTES_A_TOKEN, BYTES_AN_N_GRAM = 48, 24  # while they are counted
 HIGHEST = 64  # order
+SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGTkmgt]?)i?[Bb]?")
 UNITS, DIRECTIONS = ("word", "character"), ("forward", "backward")
 
 
@@ -168,7 +175,7 @@ class NgramModel(BackoffLanguageModel):
     # --- learning ----------------------------------------------------------------------------------------------------
 
     @learns
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, memory: int | str | None = None) -> Self:
         """Count the n-grams of sentences, and smooth.
 
         Parameters
@@ -178,15 +185,19 @@ class NgramModel(BackoffLanguageModel):
             A path or an open binary file holds a sentence a line, compressed or not; suffixes as in `fastlin.data.read`
             say otherwise.
         y : ignored
+        memory : int, str or None
+            Bytes for counting, such as "1G": blocks of the corpus are counted within it, and their counts wait on disk,
+            in the folder for temporary files, to be merged. The model has the same bits, and must fit besides. None:
+            counts of blocks of 16 million tokens are merged in memory.
         """
         del y
         model = self._working_copy()
-        model._state_of_fit = model._counted(X, None)
+        model._state_of_fit = model._counted(X, None, memory)
         model._state_of_fit.estimate  # noqa: B018 - what it warns of is this fit's business
         return self._become(model)
 
     @learns
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, memory: int | str | None = None) -> Self:
         """Add the counts of more sentences; probabilities are made anew when they are next asked for.
 
         `fit(a + b)` is `fit(a).partial_fit(b)`, in every bit.
@@ -196,10 +207,10 @@ class NgramModel(BackoffLanguageModel):
         known = self.__dict__.get("_state_of_fit")
         if isinstance(known, ImportedState):
             raise ValueError(f"partial_fit needs counts, and this model has none: {known.why}")
-        model._state_of_fit = model._counted(X, known)
+        model._state_of_fit = model._counted(X, known, memory)
         return self._become(model)
 
-    def _counted(self, X: Any, known: NgramState | None) -> NgramState:
+    def _counted(self, X: Any, known: NgramState | None, memory: int | str | None) -> NgramState:
         order, smoothing, reader = self._checked()
         if known is None:
             table = Vocabulary.of(marks(self.unk)).new_table()
@@ -207,9 +218,11 @@ class NgramModel(BackoffLanguageModel):
             if known.counts.order != order or known.reader != reader or known.unk != self.unk:
                 raise ValueError("order, unit, direction, markup and unk must be those of what was counted before")
             table = known.seen.new_table()
-        blocks = grouped(reader.blocks(X, table, True), BLOCK)
-        runs = self._runs(blocks, order, table)
-        counts = merge_all(runs, order, len(table))
+        room = None if memory is None else as_bytes("memory", memory)
+        most = BLOCK if room is None else max(SMALLEST_BLOCK, room // (BYTES_A_TOKEN + BYTES_AN_N_GRAM * order))
+        runs = self._runs(grouped(reader.blocks(X, table, True), min(most, BLOCK)), order, table)
+        keep = None if room is None else on_disk(Scratch(tempfile.gettempdir()))
+        counts = merge_all(runs, order, len(table), keep)
         if known is not None:
             counts = merge(known.counts, counts)
         if counts.counts[0][BEGIN] == 0:
@@ -234,9 +247,7 @@ class NgramModel(BackoffLanguageModel):
         alpha = real_number("alpha", self.alpha, above=0.0)
         discount = None if self.discount is None else real_number("discount", self.discount, above=0.0, below=1.0)
         whole_number("min_count", self.min_count, 1)
-        for each in [self.cutoff] if isinstance(self.cutoff, int) else list(self.cutoff):
-            whole_number("cutoff", each, 1)
-        cutoffs = check_cutoffs(self.cutoff)
+        cutoffs = self._cutoffs("cutoff", self.cutoff)
         one_of("unit", self.unit, UNITS)
         one_of("direction", self.direction, DIRECTIONS)
         one_of("markup", self.markup, ("raise", "keep"))
@@ -250,6 +261,15 @@ class NgramModel(BackoffLanguageModel):
         )
         reader = SentenceReader(self.unit, self.direction == "backward", self.markup == "keep")
         return order, smoothing, reader
+
+    @staticmethod
+    def _cutoffs(name: str, cutoff: Any) -> tuple[int, ...]:
+        """Of bigrams and each longer order the least count that stays; ValueError: they fall."""
+        given = list(cutoff) if isinstance(cutoff, Sequence | np.ndarray) else [cutoff]
+        cutoffs = tuple(whole_number(name, each, 1) for each in given)
+        if not cutoffs or any(later < earlier for earlier, later in itertools.pairwise(cutoffs)):
+            raise ValueError(f"{name} must not fall from order to order, got {cutoff!r}: longer n-grams are rarer")
+        return cutoffs
 
     # --- what was learnt ---------------------------------------------------------------------------------------------
 
@@ -288,6 +308,47 @@ class NgramModel(BackoffLanguageModel):
             raise AttributeError(f"this model has no counts: {learnt.why}")
         return learnt
 
+    @learns
+    def prune(self, threshold: float | None = None, *, min_count: int | Sequence[int] | None = None) -> Self:
+        """Leave out n-grams, and let every distribution sum to one again. Unigrams stay.
+
+        Parameters
+        ----------
+        threshold : float or None
+            Leave out n-grams, each by itself, where the training perplexity rises by less than this factor less one
+            (Stolcke 1998): 1e-8 leaves out some, 1e-6 most.
+        min_count : int, list of int or None
+            Leave out n-grams seen less often; of each order as `cutoff`.
+
+        Notes
+        -----
+        A pruned model has no counts, so `partial_fit` refuses it. Kneser-Ney's shorter n-grams do not have the
+        probabilities of relative frequencies, which entropy pruning takes for the histories'; prune it less, or smooth
+        by Witten and Bell or Katz (Chelba et al. 2010).
+        """
+        if (threshold is None) == (min_count is None):
+            raise ValueError("prune needs either threshold or min_count")
+        learnt = self._learnt
+        model = self._backoff_model
+        if threshold is not None:
+            keep = entropy_kept(model, real_number("threshold", threshold, at_least=0.0))
+        else:
+            cutoffs = self._cutoffs("min_count", min_count)
+            keep = self._counted_often(model, cutoffs)
+        copy = self._working_copy()
+        copy._state_of_fit = ImportedState(pruned(model, keep), learnt.reader, "it was pruned")
+        return self._become(copy)
+
+    def _counted_often(self, model: BackoffModel, cutoffs: tuple[int, ...]) -> list[NDArray[np.bool_] | None]:
+        """Which n-grams of the model were seen as often as is asked for."""
+        state = self._with_counts()
+        smoothing, counts = state.smoothing, state.known[1]
+        keep: list[NDArray[np.bool_] | None] = [None]
+        for n in range(1, model.order):
+            there = counts.counts[n][counts.counts[n] >= smoothing.cutoff(n)]
+            keep.append(there >= cutoffs[min(n - 1, len(cutoffs) - 1)])
+        return keep
+
     # --- files of others ---------------------------------------------------------------------------------------------
 
     @classmethod
@@ -316,6 +377,16 @@ class NgramModel(BackoffLanguageModel):
         _, _, reader = found._checked()
         found._state_of_fit = ImportedState(model, reader, "it was read from an ARPA file")
         return found
+
+
+def as_bytes(name: str, size: int | str) -> int:
+    """A number of bytes, or a string such as "500M"."""
+    if isinstance(size, str):
+        found = SIZE.fullmatch(size.strip())
+        if found is None:
+            raise ValueError(f'{name} must be a number of bytes or a string such as "1G", got {size!r}')
+        return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    return whole_number(name, size, 1)
 
 
 def _parts(tokens: NDArray[np.int32], n: int) -> Iterator[NDArray[np.int32]]:

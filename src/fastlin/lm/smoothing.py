@@ -1,8 +1,7 @@
 """From counts to a back-off model: Kneser and Ney, Witten and Bell, Good and Turing, Laplace, Dirichlet."""
 
-import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +37,8 @@ class Smoothing:
     closed: bool = False
 
     def cutoff(self, n: int) -> int:
-        return self.cutoffs[min(n, len(self.cutoffs) - 1)]
+        """The least count that stays, of order n + 1; unigrams all do."""
+        return self.cutoffs[min(n, len(self.cutoffs)) - 1] if n else 1
 
 
 @dataclass(frozen=True)
@@ -226,11 +226,3 @@ def _good_turing(n_of: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         )
         return np.concatenate([[0.0], np.full(k, 0.5), [0.0]])
     return np.concatenate([[0.0], (1 - ratio) * c, [0.0]])
-
-
-def check_cutoffs(cutoff: int | Sequence[int]) -> tuple[int, ...]:
-    """Of each order the least count that stays; ValueError: they fall."""
-    cutoffs = (cutoff,) if isinstance(cutoff, int) else tuple(cutoff)
-    if any(later < earlier for earlier, later in itertools.pairwise(cutoffs)):
-        raise ValueError(f"cutoff must not fall from order to order, got {cutoff!r}: longer n-grams are rarer")
-    return cutoffs

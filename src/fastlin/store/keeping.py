@@ -45,6 +45,7 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
     "fastlin.sequence.files": {"fastlin.sequence": ("CRF", "HMM", "MEMM", "StructuredPerceptron")},
+    "fastlin.lm.files": {"fastlin.lm": ("NgramModel",)},
     "fastlin.store.peers": {
         "sklearn.decomposition": ("TruncatedSVD",),
         "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),

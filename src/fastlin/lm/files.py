@@ -1,0 +1,207 @@
+"""What a model file holds of each language model."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import backoff as engine
+from fastlin.engine.ngram_words import ROOM_BEHIND
+from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.counts import NgramCounts
+from fastlin.lm.ngram import DIRECTIONS, HIGHEST, ImportedState, NgramModel, NgramState
+from fastlin.lm.smoothing import Estimate
+from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, Vocabulary
+from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.parameters import ABSENT, FLAG, JOBS, LABEL_WEIGHTS, NUMBERS, STRINGS, TEXT, WORD, Table, real, whole
+from fastlin.store.weights import Packing
+
+CODES = 256  # of one byte
+MOST_COUNTED = 2.0**62
+SERVING = "it was saved for serving"
+
+# --- vocabularies ------------------------------------------------------------------------------------------------
+
+
+def take_vocabulary(vocabulary: Vocabulary) -> State:
+    return {"arena": vocabulary.arena, "offsets": vocabulary.offsets}
+
+
+def give_vocabulary(state: Any) -> Vocabulary:
+    """Proved: strings that are all different, the marks of sentences the first of them."""
+    only(state, "arena", "offsets")
+    arena, offsets = state["arena"], state["offsets"]
+    if not (_is_vector(arena, np.uint8) and _is_vector(offsets, np.int64)) or len(offsets) < MARKS + 1:
+        raise ValueError("no vocabulary")
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] + ROOM_BEHIND > len(arena):
+        raise ValueError("a vocabulary whose strings do not lie one behind the other")
+    vocabulary = Vocabulary(arena, offsets)
+    if vocabulary.names[:2] != [BEGIN_NAME, END_NAME] or len(vocabulary.table) != len(vocabulary):
+        raise ValueError("a vocabulary without the marks of sentences, or with a word that is there twice")
+    return vocabulary
+
+
+def _is_vector(array: Any, dtype: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == dtype
+
+
+# --- numbers -------------------------------------------------------------------------------------------------------
+
+
+def take_floats(values: NDArray[np.float32], packing: Packing) -> State:
+    """Logarithms as they are, as halves, or as one of 256 for each: means of as many quantiles."""
+    packing.packed += 1
+    packing.weights += len(values)
+    if packing.dtype == "float16":
+        return {"values": np.maximum(values, np.finfo(np.float16).min).astype(np.float16)}
+    if packing.dtype != "int8" or len(values) <= CODES:
+        return {"values": values}
+    order = np.argsort(values, kind="stable")
+    cuts = len(values) * np.arange(CODES + 1) // CODES
+    codes = np.empty(len(values), np.uint8)
+    codes[order] = np.repeat(np.arange(CODES), np.diff(cuts)).astype(np.uint8)
+    finite = np.maximum(values[order], np.finfo(np.float32).min)
+    centres = np.add.reduceat(finite, cuts[:-1], dtype=np.float64) / np.diff(cuts)
+    return {"values": centres.astype(np.float32), "codes": codes}
+
+
+def give_floats(state: Any) -> NDArray[np.float32]:
+    only(state, "values", "codes")
+    values = state["values"]
+    if not (_is_vector(values, np.float32) or _is_vector(values, np.float16)):
+        raise ValueError("logarithms that are no floats")
+    values = values.astype(np.float32, copy=False)
+    if "codes" not in state:
+        return values
+    codes = state["codes"]
+    if not _is_vector(codes, np.uint8) or len(values) != CODES:
+        raise ValueError("logarithms without what their codes stand for")
+    return values[codes]
+
+
+# --- models and counts -----------------------------------------------------------------------------------------------
+
+
+def take_backoff_model(model: BackoffModel, packing: Packing) -> State:
+    if packing.prune:
+        raise ValueError("prune= is for weights; `prune` of a language model leaves out n-grams")
+    return {
+        "vocabulary": take_vocabulary(model.vocabulary),
+        "words": model.words,
+        "starts": model.starts,
+        "suffix": model.suffix,
+        "log_prob": [take_floats(values, packing) for values in model.log_prob],
+        "backoff": [take_floats(values, packing) for values in model.backoff],
+    }
+
+
+def give_backoff_model(state: Any) -> BackoffModel:
+    """Proved: children in order, words, suffixes and logarithms in range."""
+    only(state, "vocabulary", "words", "starts", "suffix", "log_prob", "backoff")
+    for name in ("words", "starts", "suffix"):
+        _check_integers(state[name])
+    log_prob, backoff = [give_floats(each) for each in state["log_prob"]], [give_floats(e) for e in state["backoff"]]
+    model = BackoffModel(
+        give_vocabulary(state["vocabulary"]), state["words"], state["starts"], state["suffix"], log_prob, backoff
+    )
+    if not 1 <= model.order <= HIGHEST:
+        raise ValueError(f"a model of order {model.order}")
+    model.check()
+    return model
+
+
+def _check_integers(arrays: Any) -> None:
+    if type(arrays) is not list or not all(_is_vector(array, np.int32) for array in arrays):
+        raise ValueError("numbers of n-grams that are no vectors of int32")
+
+
+def _take_counts(counts: NgramCounts) -> State:
+    return {"words": counts.words, "starts": counts.starts, "suffix": counts.suffix, "counts": counts.counts}
+
+
+def _give_counts(state: Any, order: int, n_words: int) -> NgramCounts:
+    only(state, "words", "starts", "suffix", "counts")
+    for name in ("words", "starts", "suffix"):
+        _check_integers(state[name])
+    counts = NgramCounts(**state)
+    lists = (counts.words, counts.starts, counts.suffix, counts.counts)
+    if type(counts.counts) is not list or {len(each) for each in lists} != {order} or counts.n_words != n_words:
+        raise ValueError("counts of another order or vocabulary")
+    for n, found in enumerate(counts.counts):
+        if not _is_vector(found, np.int64) or found.min(initial=0) < 0 or found.sum(dtype=float) > MOST_COUNTED:
+            raise ValueError("counts that are none")
+        if n and not (
+            len(counts.words[n]) == len(found)
+            and engine.prove(counts.starts[n], counts.words[n], counts.suffix[n], len(counts.counts[n - 1]), n_words)
+            and counts.suffix[n].min(initial=0) >= 0
+        ):
+            raise ValueError(f"{n + 1}-grams that are not well formed")
+    return counts
+
+
+# --- NgramModel ------------------------------------------------------------------------------------------------------
+
+
+def _take_ngram_model(model: NgramModel, packing: Packing) -> State:
+    learnt = model._learnt
+    reader = learnt.reader
+    fitted: State = {
+        "unit": reader.unit,
+        "direction": DIRECTIONS[reader.backward],
+        "markup": "keep" if reader.keep_marks else "raise",
+    }
+    state: State = {"model": take_backoff_model(learnt.model, packing)}
+    if isinstance(learnt, ImportedState) or packing.serving:
+        why = learnt.why if isinstance(learnt, ImportedState) else SERVING
+        return state | {"fitted_with": fitted, "why": why}
+    smoothing = learnt.smoothing
+    fitted |= {
+        "order": learnt.counts.order,
+        "smoothing": smoothing.name,
+        "interpolate": smoothing.interpolate,
+        "discount": smoothing.discount,
+        "alpha": smoothing.alpha,
+        "base_measure": smoothing.base_measure,
+        "cutoff": list(smoothing.cutoffs),
+        "min_count": learnt.min_count,
+        "vocabulary": None if learnt.vocabulary is None else list(learnt.vocabulary),
+        "unk": learnt.unk,
+    }
+    return state | {
+        "fitted_with": fitted,
+        "seen": take_vocabulary(learnt.seen),
+        "counts": _take_counts(learnt.counts),
+        "discounts": learnt.estimate.discounts,
+    }
+
+
+def _give_ngram_model(model: NgramModel, state: State, _: bool) -> None:
+    only(state, "model", "fitted_with", "why", "seen", "counts", "discounts")
+    found = give_backoff_model(state["model"])
+    fitted = NgramModel(**state["fitted_with"])
+    order, smoothing, reader = fitted._checked()
+    if "counts" not in state:
+        if not isinstance(state["why"], str):
+            raise ValueError("no reason why there are no counts")
+        model._state_of_fit = ImportedState(found, reader, state["why"])
+        return
+    seen = give_vocabulary(state["seen"])
+    counts = _give_counts(state["counts"], order, len(seen))
+    discounts = state["discounts"]
+    if type(discounts) is not list or not all(_is_vector(each, np.float64) for each in discounts):
+        raise ValueError("discounts that are no numbers")
+    vocabulary = None if fitted.vocabulary is None else tuple(fitted.vocabulary)
+    learnt = NgramState(seen, counts, smoothing, reader, fitted.min_count, vocabulary, fitted.unk)
+    learnt.__dict__["estimate"] = Estimate(found, discounts)
+    model._state_of_fit = learnt
+
+
+PARAMETERS: dict[str, Table] = {
+    "fastlin.lm.NgramModel": {
+        "order": whole(1, HIGHEST), "smoothing": WORD, "interpolate": FLAG, "discount": real(0, 1) | ABSENT,
+        "alpha": real(0), "base_measure": LABEL_WEIGHTS | ABSENT, "min_count": whole(1),
+        "cutoff": whole(1) | NUMBERS, "vocabulary": STRINGS | ABSENT, "unk": TEXT | ABSENT, "unit": WORD,
+        "direction": WORD, "markup": WORD, "n_jobs": JOBS,
+    },
+}  # fmt: skip
+KEEPERS = {"fastlin.lm.NgramModel": Keeper(_take_ngram_model, _give_ngram_model)}
