@@ -210,7 +210,7 @@ class NgramModel(BackoffLanguageModel):
         model._state_of_fit = model._counted(X, known, memory)
         return self._become(model)
 
-    def _counted(self, X: Any, known: NgramState | None, memory: int | str | None) -> NgramState:
+    def _counted(self, X: Any, known: NgramState | None, memory: int | str | None = None) -> NgramState:
         order, smoothing, reader = self._checked()
         if known is None:
             table = Vocabulary.of(marks(self.unk)).new_table()
