@@ -16,6 +16,9 @@ from store_models import CODES, FEW, TEXTS, X, fitted, forge, of_texts
 MB = 1 << 20
 
 
+pytestmark = pytest.mark.timing  # bytes are measured
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "model.fastlin"
