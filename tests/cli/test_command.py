@@ -64,6 +64,17 @@ def test_a_word_that_begins_commands_names_them(shell, words, code):
     assert named == [command for command in COMMANDS if command.startswith("tag ")]
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(shell, command):
+    expected = shell.right(*command.split(), "--help").out
+    assert expected.startswith(f"usage: fastlin {command}")
+    assert shell.right("help", *command.split()).out == expected
+    first, *rest = command.split()
+    if rest:
+        assert shell.right(first, "help", *rest).out == expected
+        assert shell.right("help", first).out == shell.right(first, "--help").out
+
+
 def test_without_a_command_the_help_is_the_answer(shell):
     done = shell()
     assert done.code == 2
@@ -89,7 +100,22 @@ MISTAKES = {
     "predict": "required: -m/--model",
     "inspect": "required: MODEL",
     "convert x.tsv": "required: -o/--output",
-    "tune x.tsv": "required: --dev",
+    "tune x.tsv": "either --dev FILE or --folds N",
+    "tune x.tsv --dev x.tsv --folds 3": "either --dev FILE or --folds N",
+    "tune x.tsv --folds 1": "--folds takes 2 parts or more, got 1",
+    "train x.tsv -m -": "-: a model is not written to standard output; name a file",
+    "train - -m -": "-: a model is not written to standard output; name a file",
+    "tag train - -m -": "-: a model is not written to standard output; name a file",
+    "train - -m m --checkpoint -": "-: a model is not written",
+    "tune - --folds 3 -m -": "-: a model is not written",
+    "convert - -o -": "shards are a folder, which is not written to standard output",
+    "convert - -o - --to npy": "shards are a folder",
+    "convert - -o s --save-vectoriser -": "a vectoriser is not written to standard output",
+    "evaluate x.tsv -m m --top 0": "--top takes numbers of labels from 1 on, got 0",
+    "evaluate x.tsv -m m --top 1.5": "'1.5' are no whole numbers",
+    "evaluate x.tsv -m m --min-precision 2": "--min-precision takes a share above 0 and up to 1, got 2",
+    "train x.tsv -m m --first-index 2": "invalid choice: 2",
+    "help trian": "there is no command 'trian', did you mean 'train'",
     "demo now": "unrecognized arguments: now",
 }
 

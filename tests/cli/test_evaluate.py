@@ -7,6 +7,7 @@ import pytest
 from sklearn import metrics
 
 import fastlin
+from cli_support import documents, write
 from fastlin.inspect import explain, summary, top_features
 
 
@@ -154,3 +155,39 @@ def test_another_parameter(shell, folder):
     }
     for options, expected in said.items():
         assert expected in shell.wrong(*words, *options)
+
+
+def test_the_figures_of_scores(shell, folder, model, held):
+    labels, texts = held
+    words = ["evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin"]
+    options = ["--auc", "--top", "1,2", "--threshold", "0.5,0.9", "--min-precision", "0.95"]
+    found = json.loads(shell.right(*words, *options, "--json").out)
+    assert "ranking" not in json.loads(shell.right(*words, "--json").out)
+    figures, p = found["ranking"], model.predict_proba(texts)
+    area = metrics.roc_auc_score(labels, p, multi_class="ovr", average="macro")
+    assert figures["roc_auc"] == pytest.approx(area, rel=1e-6)
+    assert figures["top_k"] == [[1, found["accuracy"]], [2, metrics.top_k_accuracy_score(labels, p, k=2)]]
+    assert [cut["documents"] for cut in figures["cuts"]] == [(p.max(axis=1) >= x).sum() for x in (0.5, 0.9)]
+    assert [one["label"] for one in figures["operating_points"]] == ["film", "food", "sport"]
+    assert all(one["precision"] is None or one["precision"] >= 0.95 for one in figures["operating_points"])
+    shown = shell.right(*words, *options).out
+    assert f"ROC AUC {area:.4f}" in shown
+    assert "threshold 0.9: " in shown
+    assert "lowest threshold with a precision of 0.95" in shown
+
+
+def test_the_figures_of_scores_that_are_no_probabilities(shell, tmp_path):
+    write(tmp_path / "x.tsv", documents(80, labels=("film", "food")))
+    shell.right("train", tmp_path / "x.tsv", "-m", tmp_path / "m", "--learner", "svm", "-q")
+    found = json.loads(shell.right("evaluate", tmp_path / "x.tsv", "-m", tmp_path / "m", "--auc", "--json").out)
+    labels, texts = zip(*documents(80, labels=("film", "food")), strict=True)
+    scores = fastlin.load(tmp_path / "m").decision_function(texts)
+    area = metrics.roc_auc_score(np.equal(labels, "food"), scores)
+    assert found["ranking"]["labels"] == [["film", pytest.approx(area)], ["food", pytest.approx(area)]]
+
+
+def test_a_check_of_the_f1(shell, folder):
+    words = ["evaluate", folder / "dev.tsv", "-m", folder / "model.fastlin", "--min-f1"]
+    assert shell(*words, "0.5").code == 0
+    done = shell(*words, "1.01")
+    assert (done.code, "the macro F1 is below 1.01" in done.err) == (1, True)

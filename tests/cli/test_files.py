@@ -314,7 +314,7 @@ def test_an_unwritable_place_and_a_full_disk(shell, folder, tmp_path):
 
 
 def test_many_labels(shell, tmp_path):
-    (tmp_path / "x.tsv").write_text("".join(f"label{i}\tword{i} common\n" for i in range(3000)))
+    (tmp_path / "x.tsv").write_text("".join(f"label{i}\tword{i} common\n" for i in range(3000)) + "label0\tword0\n")
     shell.right("train", tmp_path / "x.tsv", "-m", tmp_path / "m", "--learner", "nb")
     assert shell.right("predict", "-m", tmp_path / "m", stdin="word1234").out == "label1234\n"
     found = json.loads(shell.right("evaluate", tmp_path / "x.tsv", "-m", tmp_path / "m", "--json").out)

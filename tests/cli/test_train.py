@@ -227,3 +227,19 @@ def test_a_failed_training_leaves_the_old_model(shell, folder, tmp_path):
     (tmp_path / "m").write_bytes((folder / "model.fastlin").read_bytes())
     shell.wrong("train", folder / "train.tsv", "-m", tmp_path / "m", "--min-df", "1000")
     assert (tmp_path / "m").read_bytes() == (folder / "model.fastlin").read_bytes()
+
+
+def test_what_a_word_is_can_be_said(shell, tmp_path):
+    (tmp_path / "x.tsv").write_text("up\ta b-c d\ndown\te-f g\n")
+    shell.right("train", tmp_path / "x.tsv", "-m", tmp_path / "m", "--token-pattern", r"[a-z-]+")
+    assert sorted(fastlin.load(tmp_path / "m")[0].vocabulary_) == ["a", "b-c", "d", "e-f", "g"]
+    shell.right("train", tmp_path / "x.tsv", "-m", tmp_path / "m", "--token-pattern", r"[a-z]+", "--hash", "8")
+    assert fastlin.load(tmp_path / "m")[0].token_pattern == "[a-z]+"
+    words = ["train", tmp_path / "x.tsv", "-m", tmp_path / "m", "--token-pattern"]
+    assert "no regular expression" in shell.wrong(*words, "(")
+    assert "has 2 groups" in shell.wrong(*words, "(a)(b)")
+    assert "--token-pattern" in shell.wrong(*words, "a", "--analyzer", "char")
+    (tmp_path / "x.vw").write_text("1 | a\n2 | b\n")
+    assert "--token-pattern is for texts" in shell.wrong(
+        "train", tmp_path / "x.vw", "-m", tmp_path / "m", *words[4:], "a"
+    )

@@ -24,7 +24,7 @@ COMMANDS = {
     "evaluate": "compare a model's labels with the right ones",
     "inspect": "what a model holds, its strongest features, why a document got its label",
     "convert": "turn files of any kind into shards or other files",
-    "tune": "choose C or alpha on documents that were held out",
+    "tune": "choose C or alpha on documents held out, or in folds",
     "tag train": "learn to tag the tokens of sentences",
     "tag predict": "tag them, a token a line",
     "tag evaluate": "compare a tagger's tags with the right ones",
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 - open for as long as the command
     words = sys.argv[1:] if arguments is None else list(arguments)
     developer = "--traceback" in words
-    command, rest = command_of([word for word in words if word != "--traceback"])
+    command, rest = command_of(_asked([word for word in words if word != "--traceback"]))
     name = f"fastlin {command}" if command in COMMANDS else "fastlin"
     try:
         code = _run(name, command, rest)
@@ -70,6 +70,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: this is an error of fastlin's own", file=sys.stderr)
         return BUG
     return code
+
+
+def _asked(words: list[str]) -> list[str]:
+    """`help train` and `tag help train` as what they stand for: `train --help` and `tag train --help`."""
+    for place in (0, 1):
+        inside = place and any(command.startswith(f"{words[0]} ") for command in COMMANDS if words)
+        if (not place or inside) and words[place : place + 1] == ["help"] and len(words) > place + 1:
+            return [*words[:place], *words[place + 1 :], "--help"]
+    return words
 
 
 def command_of(words: list[str]) -> tuple[str, list[str]]:

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import re
 import sys
 from typing import Any, BinaryIO
 
@@ -19,11 +20,16 @@ from fastlin.data import dump_svmlight
 from fastlin.data.dump import created
 from fastlin.data.sources import File
 
+BREAKS, LINE_ENDS = re.compile(r"\t|\r\n|\r|\n"), re.compile(r"\r\n|\r|\n")
 SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".tsv": "tsv", ".jsonl": "jsonl"}
 
 
 def run(options: argparse.Namespace) -> int:
     progress, to = Progress(options), options.to or _by_name(options.output)
+    if options.output == "-" and to in (None, "arrow", "npy"):
+        raise UserError("-o -: shards are a folder, which is not written to standard output; --to names another format")
+    if options.save_vectoriser == "-":
+        raise UserError("--save-vectoriser -: a vectoriser is not written to standard output; name a file")
     facts: dict[str, Any]
     if to in ("tsv", "jsonl"):
         facts = texts(options, to, progress)
@@ -64,7 +70,10 @@ def svmlight(corpus: Corpus, options: argparse.Namespace, progress: Progress) ->
         classes = corpus.classes.astype(float)
     with output(options.output) as file, progress.stage("writing", len(corpus), "rows") as stage:
         for start, block, codes, weights in corpus.segments():
-            dump_svmlight(block.matrix(), classes[codes], file, sample_weight=weights if len(weights) else None)
+            dump_svmlight(
+                block.matrix(), classes[codes], file, zero_based=not corpus.first_index,
+                sample_weight=weights if len(weights) else None,
+            )  # fmt: skip
             stage.update(start + len(block))
 
 
@@ -84,10 +93,10 @@ def texts(options: argparse.Namespace, to: str, progress: Progress) -> dict[str,
 
 
 def _tsv(label: str, text: Any) -> str:
-    """White space within a document is one kind of it in TSV: the line is the document's."""
+    """Line ends are blanks in TSV: the line is the document's. So are tabs in a label."""
     if not isinstance(text, str):
         raise UserError("documents that are features have no line of TSV; jsonl holds them")
-    return f"{' '.join(label.split())}\t{' '.join(text.splitlines())}\n"
+    return f"{BREAKS.sub(' ', label)}\t{LINE_ENDS.sub(' ', text)}\n"
 
 
 def _jsonl(label: str, text: Any) -> str:

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from fastlin.cli import reading
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
-from fastlin.data import FORMATS, Block, Corpus, Documents, Problems, conversion, read, sources
+from fastlin.data import Block, Corpus, Documents, Problems, conversion, read, sources, svmlight
+from fastlin.data.errors import USUAL, UnknownColumnsError
+from fastlin.data.reading import BY_SUFFIX
 
-TABLES = {*FORMATS["arrow"], *FORMATS["parquet"]}  # which pyarrow opens by itself
+TABLES = "arrow", "parquet"  # which pyarrow opens by itself
 PACKED = 4  # a compressed file holds about so many times its size
 SPOOLED = 1 << 26  # bytes of a pipe that are kept in memory
 PIECE = 1 << 20
@@ -57,20 +60,32 @@ class Source:
     """What a command reads; standard input can be read once, or is kept if it is wanted `again`."""
 
     def __init__(
-        self, names: list[str], options: argparse.Namespace, *, labelled: bool = True, again: bool = False
+        self,
+        names: list[str],
+        options: argparse.Namespace,
+        *,
+        labelled: bool = True,
+        again: bool = False,
+        first_index: int | None = None,
     ) -> None:
         self.stored = names[0] if is_stored(names) else None
         self._files = [] if self.stored else sources.files(names)
         piped = any(file.stream is not None for file in self._files)
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
         self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
-        self.reading = _reading(options)
-        suffixes = {file.suffix for file in self._files}
-        if not labelled and (self.format == "jsonl" or (self.format is None and suffixes <= {*FORMATS["jsonl"]})):
-            self.reading.setdefault("label", None)  # an object to predict need not have the field
+        found = {self.format or BY_SUFFIX.get(file.suffix) for file in self._files}
+        self._form = found.pop() if len(found) == 1 else None  # None: the reader says what is wrong with it
+        self.reading = reading.options_of(options, self._form, labelled)
         self._labelled = labelled
         self._streams: list[Stream] = []
         self._spool = _spooled() if piped and again else None
+        self.first_index = 0
+        if self.stored:
+            self.first_index = Corpus(self.stored).first_index
+        elif self._form == "svmlight":
+            wanted = first_index if options.first_index is None else options.first_index
+            self.first_index = self._lowest_index() if wanted is None else wanted
+            self.reading["zero_based"] = not self.first_index
 
     def __enter__(self) -> Self:
         return self
@@ -104,11 +119,13 @@ class Source:
             done += size
             stage.update(done)
 
-        opened = [
-            file.name if file.suffix in TABLES or self.format in ("arrow", "parquet")
-            else Stream(file.name, file.stream and (self._spool or file.stream), tell)
-            for file in self._files
-        ]  # fmt: skip
+        opened: list[Any] = []
+        for file in self._files:
+            table = self._form in TABLES
+            if table and (file.stream is None or self._spool is not None):
+                opened.append(self._spool if file.stream else file.name)
+            else:
+                opened.append(Stream(file.name, file.stream and (self._spool or file.stream), tell))
         self._streams += [stream for stream in opened if isinstance(stream, Stream)]
         return opened
 
@@ -122,10 +139,13 @@ class Source:
             return
         reader = read(self.open(stage), self.format, **self.reading)
         seen = 0
-        for block in reader:
-            seen += size_of(block)
-            stage.note = f"{seen:,} documents"
-            yield block
+        try:
+            for block in reader:
+                seen += size_of(block)
+                stage.note = f"{seen:,} documents"
+                yield block
+        except UnknownColumnsError as error:
+            raise UserError(_which_columns(error, self._labelled)) from error
         report_skipped(reader.skipped)
         if not seen and self._labelled:  # nothing is nothing to learn from, but has all of its labels predicted
             raise UserError(f"{self.name}: there are no documents")
@@ -141,6 +161,17 @@ class Source:
         rows = [rows_of(block) for block in blocks]
         X = sp.vstack([as_wide(part, rows[-1].shape[1]) for part in rows], format="csr")  # the last is the widest
         return Data(X, np.concatenate(labels), weights)
+
+    def _lowest_index(self) -> int:
+        """The index of the first column of svmlight's files, which are read once to know it."""
+        if any(file.stream is not None for file in self._files) and self._spool is None:
+            return 0
+        try:
+            opened = sources.files(self.open(Stage("", None, "")))
+            return svmlight.first_index(opened, self.reading["on_error"], weighted="weight" in self.reading)
+        finally:
+            for stream in self._streams:
+                stream.close()
 
     def _size(self, file: sources.File) -> int | None:
         if file.stream is None:
@@ -199,16 +230,13 @@ def documents_of(block: Block | Documents, model: Any) -> Any:
     return texts_of(block) if hasattr(model, "steps") else as_wide(rows_of(block), model.n_features_in_)
 
 
-def _reading(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of `fastlin.data.read`."""
-    chosen: dict[str, Any] = {"on_error": options.on_error}
-    for name in ("label", "text", "weight"):
-        if (value := getattr(options, name, None)) is not None:
-            chosen[name] = None if value == "none" else int(value) if value.isdecimal() else value
-    for name in ("delimiter", "header", "encoding", "errors"):
-        if (value := getattr(options, name)) is not None:
-            chosen[name] = value
-    return chosen
+def _which_columns(error: UnknownColumnsError, labelled: bool) -> str:
+    """What to do about a header that does not say it."""
+    wanted = "the label and the text" if labelled else "the text"
+    said = "--label and --text take numbers or names" if labelled else "--text takes a number or a name"
+    if len(error.columns) == len(USUAL):
+        said += "; --no-header says that this line is a document, its label first"
+    return f"{error.path}, line {error.line}: say which columns are {wanted}: {error.listed}; {said}"
 
 
 def _spooled() -> Any:

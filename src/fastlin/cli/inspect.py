@@ -1,12 +1,15 @@
 """`fastlin inspect`: what a model holds, and why a document got its label."""
 
 import argparse
+import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import fastlin
 from fastlin.cli import models
+from fastlin.cli.labels import all_shown, known, shown
 from fastlin.cli.messages import UserError
 from fastlin.inspect import explain, summary, top_features, transitions
 
@@ -21,12 +24,13 @@ def run(options: argparse.Namespace) -> int:
         if not hasattr(model, "steps"):
             raise UserError("--text explains texts, and this model takes rows of numbers: it has no vectoriser")
         text = sys.stdin.read() if options.text == "-" else options.text
-        found = [explain(model, text, label) for label in _labels(options, summary(model).clusters) or [None]]
+        found = [explain(model, text, label) for label in _labels(options, summary(model).labels) or [None]]
         print(json.dumps([one.as_dict() for one in found]) if options.json else "\n\n".join(map(str, found)))
         return 0
     facts = summary(model)
-    labels = _labels(options, facts.clusters)
-    strongest = top_features(model, options.top, labels)
+    labels = _labels(options, facts.labels)
+    facts = dataclasses.replace(facts, labels=tuple(all_shown(facts.labels)))
+    strongest = [dataclasses.replace(one, label=shown(one.label)) for one in top_features(model, options.top, labels)]
     follows = transitions(model) if models.kind_of(model) == "tagger" else None
     if options.json:
         plain = [{"label": one.label, "features": dict(zip(one.names, one.weights, strict=True))} for one in strongest]
@@ -38,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _labels(options: argparse.Namespace, clusters: bool) -> list[Any] | None:
-    """Those asked for; clusters are numbers."""
-    return [int(label) if clusters and label.isdecimal() else label for label in options.label or ()] or None
+def _labels(options: argparse.Namespace, labels: Sequence[Any]) -> list[Any] | None:
+    """Those asked for; numbers in any spelling."""
+    return [known(label, labels) for label in options.label or ()] or None
 
 
 def verify(path: str) -> int:

@@ -40,8 +40,9 @@ LEARNERS = {
     "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
 }
 TEXT_OPTIONS = {
-    "ngrams": (1, 1), "analyzer": "word", "hash": None, "names": None, "min_df": None, "max_df": None,
-    "max_features": None, "lowercase": True, "stop_words": None, "weighing": None, "sublinear": None, "negation": False,
+    "ngrams": (1, 1), "analyzer": "word", "token_pattern": None, "hash": None, "names": None, "min_df": None,
+    "max_df": None, "max_features": None, "lowercase": True, "stop_words": None, "weighing": None, "sublinear": None,
+    "negation": False,
 }  # fmt: skip
 WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
 
@@ -100,6 +101,10 @@ def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
         "n_jobs": options.jobs,
         "dtype": np.dtype(options.dtype).type,
     }
+    if options.token_pattern is not None:
+        if options.analyzer != "word":
+            raise UserError(f"--token-pattern says what a word is, and --analyzer {options.analyzer} knows none")
+        words["token_pattern"] = options.token_pattern
     limits = {"min_df": options.min_df, "max_df": options.max_df, "max_features": options.max_features}
     limits = {name: value for name, value in limits.items() if value is not None}
     if options.sublinear is not None and (weighing != "tfidf" or (options.hash is not None and not options.weighing)):

@@ -2,21 +2,29 @@
 
 import argparse
 import os
+import warnings
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import fastlin
 from fastlin.cli.documents import Source, documents_of, labels_of
+from fastlin.cli.labels import all_known, all_shown
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
+from fastlin.cli.reading import of_dev
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.data import sources
-from fastlin.inspect import Report, Tally
+from fastlin.inspect import RankingTally, Report, Tally
 from fastlin.inspect.weights import learner_of, rows_of
 from fastlin.validation import refuse_missing
 
 
 def check_target(path: str, options: argparse.Namespace) -> None:
     """Whether a file can be written there, and is none that is read: found out before hours of learning."""
+    if path == "-":
+        raise UserError("-: a model is not written to standard output; name a file")
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise UserError(f"{path} is a folder; name a file")
@@ -95,25 +103,78 @@ def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[st
     facts: dict[str, Any] = {}
     dev, smaller = getattr(options, "dev", None), options.quantise is not None or options.prune
     if dev:
-        facts["dev_accuracy"] = evaluate(model, [dev], options, progress).accuracy
+        facts["dev_accuracy"] = on_dev(model, options, progress).accuracy
     if options.model is None:
         return facts
     saved = fastlin.save(model, options.model, dtype=options.quantise, prune=options.prune)
     facts = {"model": options.model, **facts, **saved}
     if dev and smaller:
-        facts["dev_accuracy_saved"] = evaluate(load(options.model), [dev], options, progress).accuracy
+        facts["dev_accuracy_saved"] = on_dev(load(options.model), options, progress).accuracy
     return facts
 
 
-def evaluate(model: Any, files: list[str], options: argparse.Namespace, progress: Progress) -> Report:
-    """The report of a model on labelled files, of which a block at a time is in memory."""
-    learner, tally = learner_of(model), Tally(model.classes_)
-    with Source(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
+def first_index(model: Any) -> int:
+    """The index that svmlight's files give the first column of a model of rows."""
+    return int(getattr(learner_of(model), "svmlight_first_index_", 0))
+
+
+def set_first_index(learner: Any, index: int) -> None:
+    """Let a learner, and the file that it goes into, know the index of its first column."""
+    if index:
+        learner.svmlight_first_index_ = index
+
+
+def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> Report:
+    """The report of a model on the documents held out."""
+    return evaluate(model, [options.dev], of_dev(options), progress)
+
+
+def evaluate(
+    model: Any,
+    files: list[str],
+    options: argparse.Namespace,
+    progress: Progress,
+    ranks: RankingTally | None = None,
+) -> Report:
+    """The report of a model on labelled files, of which a block at a time is in memory; scores are added to `ranks`."""
+    learner, classes = learner_of(model), all_shown(model.classes_)
+    tally = Tally(classes)
+    with (
+        Source(files, options, first_index=first_index(model)) as source,
+        progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
+    ):
+        check_first_index(model, source)
         for block in source.blocks(stage):
             X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
             probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
             labels = labels_of(block, source.name)
             if isinstance(learner, ComponentClassifier):  # to which −1 is no label that it might miss
                 refuse_missing(labels, source.name)
-            tally.add(labels, learner.predict(X), probabilities)
-    return tally.report()
+            labels = all_known(all_shown(labels), classes)
+            if "" in labels and "" not in classes:
+                raise UserError(f"{source.name}: {labels.count(''):,} documents have an empty label, which is none")
+            tally.add(labels, all_shown(learner.predict(X)), probabilities)
+            if ranks is not None:
+                ranks.add(labels, scores_of(learner, X) if probabilities is None else probabilities)
+    found = tally.report()
+    if not any(one.documents for one in found.labels if one.label in classes):
+        names = ", ".join(str(one.label) for one in found.labels if one.documents)
+        warnings.warn(f"{source.name}: the model knows none of the labels, {names:.100}", stacklevel=2)
+    return found
+
+
+def check_first_index(model: Any, source: Source) -> None:
+    """Whether stored rows count columns as those did that the model learnt from."""
+    if source.stored and not hasattr(model, "steps") and source.first_index != first_index(model):
+        raise UserError(
+            f"{source.stored}: the first column has index {source.first_index}, and that of the model "
+            f"{first_index(model)}; convert the file anew with --first-index {first_index(model)}"
+        )
+
+
+def scores_of(model: Any, documents: Any) -> NDArray[np.float64]:
+    """A score for each label of each document; where there is none, the log-probability."""
+    if hasattr(model, "decision_function"):
+        scores = model.decision_function(documents)
+        return scores if scores.ndim == 2 else np.column_stack([-scores, scores])
+    return model.predict_log_proba(documents)

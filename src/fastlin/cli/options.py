@@ -28,7 +28,7 @@ TAGGERS = {
 }
 PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
-FORMATS = ("tsv", "csv", "jsonl", "lines", "svmlight", "vw", "parquet", "arrow")
+FORMATS = ("tsv", "csv", "jsonl", "lines", "fasttext", "svmlight", "vw", "parquet", "arrow")
 ANALYZERS = ("word", "char", "char_wb")
 
 
@@ -111,6 +111,14 @@ def numbers(text: str) -> list[float]:
     return [number(part) for part in text.split(",")]
 
 
+def whole_numbers(text: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    found = numbers(text)
+    if not all(isinstance(one, int) for one in found):
+        raise argparse.ArgumentTypeError(f"{text!r} are no whole numbers")
+    return [int(one) for one in found]
+
+
 def encoding(text: str) -> str:
     """The name of an encoding of texts."""
     try:
@@ -167,14 +175,22 @@ def reading(parser: Parser, labelled: bool = True) -> None:
         help=f"{', '.join(FORMATS)}; by the name of the file if not given",
     )
     group.add_argument("--label", metavar="COLUMN", help="where the label is; none: there are no labels")
-    group.add_argument("--text", metavar="COLUMN", help="where the text is")
+    group.add_argument(
+        "--text", action="append", metavar="COLUMN", help="where the text is; given again, texts are joined"
+    )
     if labelled:
-        group.add_argument("--weight", metavar="COLUMN", help="where the weight of a document is")
+        group.add_argument("--weight", metavar="COLUMN", help="where the weight of a document is, for learning")
     group.add_argument("--delimiter", metavar="CHARACTER", help="between the columns of tsv and csv")
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
         help="whether the first line of tsv and csv names the columns",
+    )
+    group.add_argument(
+        "--first-index",
+        type=int,
+        choices=(0, 1),
+        help="of svmlight's columns, 0 or 1; that of the model, or to learn 1 if 0 does not occur",
     )
     decoding(group)
 
@@ -210,6 +226,7 @@ def features(parser: Parser) -> None:
         metavar="NAME",
         help=f"{', '.join(ANALYZERS)} (default word)",
     )
+    group.add_argument("--token-pattern", metavar="REGEX", help="what a word is (default: 2 or more letters or digits)")
     group.add_argument("--hash", type=int, metavar="BITS", help="hash features into 2^BITS columns: no vocabulary")
     group.add_argument("--names", type=int, metavar="N", help="with --hash: keep the names of N features, to inspect")
     group.add_argument("--min-df", type=share, metavar="N", help="features that fewer documents have get no column")
@@ -314,6 +331,8 @@ def predict(parser: Parser) -> None:
     figures.add_argument("--proba", action="store_true", help="a probability behind each label")
     figures.add_argument("--scores", action="store_true", help="a score behind each label")
     group.add_argument("--top", type=int, default=1, metavar="N", help="the N best labels of each document; 0: all")
+    group.add_argument("--id", metavar="COLUMN", help="print this column before the label")
+    group.add_argument("--keep", action="append", metavar="COLUMN", help="and this one; may be given again")
     group.add_argument("--jobs", type=int, metavar="N", help="threads")
     group.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
     reading(parser, labelled=False)
@@ -323,6 +342,12 @@ def evaluate(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that train has saved")
     parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
+    parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the mean of the F1 is below X")
+    group = parser.add_argument_group("figures of scores, which need memory for a number a label a document")
+    group.add_argument("--auc", action="store_true", help="ROC AUC of each label against the rest, and their mean")
+    group.add_argument("--top", type=whole_numbers, metavar="K,…", help="how often the label is among the K best")
+    group.add_argument("--threshold", type=numbers, metavar="X,…", help="what is left if only scores from X on count")
+    group.add_argument("--min-precision", type=float, metavar="X", help="each label's lowest threshold that has it")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")
     reading(parser)
 
@@ -359,7 +384,8 @@ def convert(parser: Parser) -> None:
 
 def tune(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
-    parser.add_argument("--dev", required=True, metavar="FILE", help="labelled documents that decide")
+    parser.add_argument("--dev", metavar="FILE", help="labelled documents that decide")
+    parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
     parser.add_argument(
         "--metric",
         type=choice(("accuracy", "macro_f1", "log_loss")),
@@ -469,7 +495,11 @@ COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
     ),
     "tune": (
         tune,
-        ("FILE... --dev FILE [options]", "Try values of C or alpha; keep the one that does best on --dev.", TABLE),
+        (
+            "FILE... (--dev FILE | --folds N) [options]",
+            "Try values of C or alpha; keep the one that does best on other documents.",
+            TABLE,
+        ),
     ),
     "tag train": (
         tag_train,

@@ -1,9 +1,11 @@
 """`fastlin predict`: documents in, a line for each out."""
 
 import argparse
+import itertools
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,13 @@ from numpy.typing import NDArray
 
 from fastlin.cli import models
 from fastlin.cli.documents import Source, documents_of
+from fastlin.cli.labels import all_shown
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
+from fastlin.cli.reading import kept_columns
+from fastlin.data import Block, Documents
+
+BREAKS = re.compile(r"[\t\r\n]+")  # which end a column or a line of TSV
 
 
 def run(options: argparse.Namespace) -> int:
@@ -21,52 +28,61 @@ def run(options: argparse.Namespace) -> int:
     model = models.load(options.model, options.jobs, verify=not options.no_verify)
     progress = Progress(options)
     with (
-        Source(options.files, options, labelled=False) as source,
+        Source(options.files, options, labelled=False, first_index=models.first_index(model)) as source,
         progress.stage(f"reading {source.name}", source.bytes) as stage,
     ):
+        models.check_first_index(model, source)
         for block in source.blocks(stage):
-            found = lines(model, documents_of(block, model), options)
+            found = lines(model, documents_of(block, model), columns_of(block, options), options)
             sys.stdout.write("".join(f"{line}\n" for line in found))
             sys.stdout.flush()  # whoever reads the pipe waits for these lines
     return 0
 
 
-def lines(model: Any, documents: Any, options: argparse.Namespace) -> Iterator[str]:
-    """What is printed of each document."""
-    if options.top == 1 and not (options.proba or options.scores):
-        labels = model.predict(documents).tolist()
-        return (json.dumps({"label": whole(label)}) if options.json else str(whole(label)) for label in labels)
-    names = [whole(label) for label in model.classes_.tolist()]
-    figures = figures_of(model, documents, options.proba)
-    order = np.argsort(-figures, axis=1, kind="stable")[:, : options.top or None]
-    shown = options.proba or options.scores
-    return (
-        (as_json if options.json else as_text)([(names[k], figures[row, k]) for k in best], shown)
-        for row, best in enumerate(order.tolist())
-    )
+def columns_of(block: Block | Documents, options: argparse.Namespace) -> dict[Any, list[Any]]:
+    """What is handed on of a block, column by column."""
+    wanted = kept_columns(options)
+    if wanted and not isinstance(block, Documents):
+        raise UserError(f"--id and --keep are for columns, and {block.path} holds rows of numbers")
+    return {name: block.columns[name] for name in wanted} if isinstance(block, Documents) and block.columns else {}
 
 
-def whole(label: Any) -> Any:
-    """The labels of svmlight are floats: 3.0 was 3 in the file."""
-    return int(label) if isinstance(label, float) and label.is_integer() else label
+def lines(model: Any, documents: Any, columns: dict[Any, list[Any]], options: argparse.Namespace) -> Iterator[str]:
+    """What is printed of each document: what was handed on, and its labels."""
+    with_figures = options.proba or options.scores
+    found: Iterable[list[tuple[Any, float | None]]]
+    if options.top == 1 and not with_figures:
+        found = ([(label, None)] for label in all_shown(model.predict(documents)))
+    else:
+        names = all_shown(model.classes_)
+        figures = figures_of(model, documents, options.proba)
+        order = np.argsort(-figures, axis=1, kind="stable")[:, : options.top or None].tolist()
+        found = (
+            [(names[k], float(figures[row, k]) if with_figures else None) for k in best]
+            for row, best in enumerate(order)
+        )
+    kept = zip(*columns.values(), strict=True) if columns else itertools.repeat(())
+    write = as_json if options.json else as_text
+    return (write(dict(zip(columns, values, strict=True)), labels) for values, labels in zip(kept, found, strict=False))
 
 
-def as_text(labels: list[tuple[Any, float]], shown: bool) -> str:
-    return "\t".join(f"{label}\t{figure:.6g}" if shown else str(label) for label, figure in labels)
+def as_text(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str:
+    """Columns of TSV; white space within a value that was handed on is blanks."""
+    values = [value if isinstance(value, str) else json.dumps(value, default=str) for value in kept.values()]
+    shown = (str(label) if figure is None else f"{label}\t{figure:.6g}" for label, figure in labels)
+    return "\t".join([*(BREAKS.sub(" ", value) for value in values), *shown])
 
 
-def as_json(labels: list[tuple[Any, float]], shown: bool) -> str:
-    best = [{"label": label, "value": float(figure)} if shown else {"label": label} for label, figure in labels]
-    return json.dumps({**best[0], "labels": best} if len(best) > 1 else best[0])
+def as_json(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str:
+    best = [{"label": label} if figure is None else {"label": label, "value": figure} for label, figure in labels]
+    first = {"columns": {str(name): value for name, value in kept.items()}} if kept else {}
+    return json.dumps({**first, **best[0], **({"labels": best} if len(best) > 1 else {})}, default=str)
 
 
 def figures_of(model: Any, documents: Any, probabilities: bool) -> NDArray[np.float64]:
     """A probability, or a score, for each label of each document."""
-    if probabilities:
-        if not hasattr(model, "predict_proba"):
-            raise UserError("this model has no probabilities; --scores shows what it has")
-        return model.predict_proba(documents)
-    if hasattr(model, "decision_function"):
-        scores = model.decision_function(documents)
-        return scores if scores.ndim == 2 else np.column_stack([-scores, scores])
-    return model.predict_log_proba(documents)
+    if not probabilities:
+        return models.scores_of(model, documents)
+    if not hasattr(model, "predict_proba"):
+        raise UserError("this model has no probabilities; --scores shows what it has")
+    return model.predict_proba(documents)

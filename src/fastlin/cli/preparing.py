@@ -1,6 +1,7 @@
 """What a learner is given: a matrix in memory, or a corpus on disk where that would not fit."""
 
 import argparse
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,10 @@ from fastlin.cli.documents import Data, Source, is_stored, report_skipped, texts
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress, Stage
 from fastlin.data import Documents
+from fastlin.validation.partly import is_missing
 
 Steps = list[tuple[str, Any]]
+FEW = 2  # documents, each of which may well have a label of its own
 
 
 class Prepared(NamedTuple):
@@ -22,6 +25,7 @@ class Prepared(NamedTuple):
     labels: Any  # of a matrix
     weights: Any
     steps: Steps
+    first_index: int = 0  # that svmlight's files give the first column
 
     def fit(self, learner: Any, **options: Any) -> None:
         if isinstance(self.X, Corpus):
@@ -36,14 +40,43 @@ def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
     steps = ready or learners.vectoriser(options)  # mistakes are found before anything is read
     if is_stored(options.files):
         learners.refuse_features(options)
-        return Prepared(stored(options.files[0], ready), None, None, ready or [])
+        corpus = stored(options.files[0], ready)
+        return checked(Prepared(corpus, None, None, ready or [], corpus.first_index), options)
     with Source(options.files, options, again=True) as source:
         needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
         if options.out_of_core or needed > (options.memory or memory.available() // 2):
-            return on_disk(source, steps, ready is not None, options, progress)
+            return checked(on_disk(source, steps, ready is not None, options, progress), options)
         with progress.stage(f"reading {source.name}", source.bytes) as stage:
             data = source.collect(stage)
-    return in_memory(data, steps, ready is not None, options, progress)
+    check_labels(data.labels, options)  # before features are made
+    found = in_memory(data, steps, ready is not None, options, progress)
+    return checked(found._replace(first_index=source.first_index), options)
+
+
+def check_labels(labels: Any, options: argparse.Namespace) -> None:
+    """Whether no label is empty: that is none, and only `semi-nb` learns from documents without."""
+    if options.learner == "semi-nb" or not isinstance(labels, list):
+        return
+    if n := labels.count(""):
+        raise UserError(
+            f"{n:,} of {len(labels):,} documents have an empty label, which is none; semi-nb learns from them"
+        )
+
+
+def checked(data: Prepared, options: argparse.Namespace) -> Prepared:
+    """What was prepared, its labels looked at: a label for each document says that they are something else."""
+    corpus = isinstance(data.X, Corpus)
+    labels = data.X.classes.tolist() if corpus else np.unique(np.asarray(data.labels)).tolist()
+    if options.learner == "semi-nb":
+        labels = [label for label in labels if not is_missing(label)]
+    elif "" in labels:
+        raise UserError("some documents have an empty label, which is none; semi-nb learns from them")
+    if data.X.shape[0] == len(labels) > FEW:
+        warnings.warn(
+            f"there are as many labels as documents, {len(labels):,}: are --label and --text the right columns?",
+            stacklevel=2,
+        )
+    return data
 
 
 def stored(path: str, steps: Steps | None) -> Corpus:
@@ -94,7 +127,7 @@ def on_disk(source: Source, steps: Steps, ready: bool, options: argparse.Namespa
         report_skipped(corpus.skipped)
     if not len(corpus.classes):
         raise UserError(f"{source.name}: the documents have no labels")
-    return Prepared(corpus, None, None, steps)
+    return Prepared(corpus, None, None, steps, source.first_index)
 
 
 def learn(steps: Steps, source: Source, stage: Stage) -> None:

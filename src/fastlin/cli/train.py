@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
     told = checkpoints(options, learner)
     data = prepare(options, progress)
     fit(learner, lambda: data.fit(learner, **told), progress)
+    models.set_first_index(learner, data.first_index)
     facts = models.save(models.pipeline([*data.steps, ("learner", learner)]), options, progress)
     facts |= {"documents": data.X.shape[0], "labels": len(learner.classes_), "features": data.X.shape[1]}
     facts["seconds"] = time.perf_counter() - started

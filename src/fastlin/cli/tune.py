@@ -1,18 +1,15 @@
-"""`fastlin tune`: a path of values of one parameter, judged on other documents."""
+"""`fastlin tune`: a path of values of one parameter, judged on other documents, or on parts of those at hand."""
 
 import argparse
-import copy
 import json
-import time
 from typing import Any
 
 from fastlin.cli import learners, models
 from fastlin.cli.messages import UserError, did_you_mean
 from fastlin.cli.preparing import prepare
 from fastlin.cli.progress import Progress
-from fastlin.cli.train import fit
+from fastlin.cli.trials import Folds, HeldOut, Row
 
-Row = dict[str, float]
 PATH_TOL = 1e-6  # of logistic; within the usual 1e-4, the optimum of one large C often is that of the next
 
 
@@ -20,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(options)
     if options.model is not None:
         models.check_target(options.model, options)
-    models.check_dev(options)
+    check_who_decides(options)
     learner = learners.learner(options)
     name, values = path_of(options, learner)
     data = prepare(options, progress)
@@ -28,28 +25,33 @@ def run(options: argparse.Namespace) -> int:
         learner.set_params(warm_start=True)  # each fit of the path begins where the last one ended
         if options.learner == "logistic" and "tol" not in dict(options.set):
             learner.set_params(tol=PATH_TOL)
+    trials = (Folds if options.folds else HeldOut)(data, learner, options, progress)
     rows: list[Row] = []
-    best: Any = None
     for value in values:
-        started = time.perf_counter()
-        learner.set_params(**{name: value})
-        fit(learner, lambda: data.fit(learner), progress)
-        seconds = time.perf_counter() - started
-        model = models.pipeline([*data.steps, ("learner", learner)])
-        rows.append({name: value, "seconds": seconds, **judge(model, options, progress)})
+        rows.append(trials.row(name, value))
         if choose(rows, options.metric) is rows[-1]:
-            best = copy.copy(learner)  # the next fit replaces what was learnt, and changes none of it
+            trials.keep()
         show(rows, options)
+    chosen = choose(rows, options.metric)[name]
+    best = trials.learnt(name, chosen)
     if "warm_start" in best.get_params(deep=False):
         best.set_params(warm_start=False)
-    chosen = choose(rows, options.metric)
-    facts = {"parameter": name, "best": chosen[name], "path": rows}
+    facts = {"parameter": name, "best": chosen, "path": rows}
     facts |= models.save(models.pipeline([*data.steps, ("learner", best)]), options, progress)
     if options.json:
         print(json.dumps(facts))
     elif not options.quiet:
-        print(f"best: {name} = {chosen[name]:g}" + ("" if options.model is None else f", saved as {options.model}"))
+        print(f"best: {name} = {chosen:g}" + ("" if options.model is None else f", saved as {options.model}"))
     return 0
+
+
+def check_who_decides(options: argparse.Namespace) -> None:
+    """Whether there are documents that decide: others, or parts of those at hand."""
+    if (options.dev is None) == (options.folds is None):
+        raise UserError("either --dev FILE or --folds N must say on what the values are tried")
+    if options.folds is not None and options.folds < 2:
+        raise UserError(f"--folds takes 2 parts or more, got {options.folds}")
+    models.check_dev(options)
 
 
 def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]]:
@@ -63,13 +65,6 @@ def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]
     if options.path is None and name != usual:
         raise UserError(f"--path must say which values of {name} to try")
     return name, sorted(options.path or values, reverse=name == "alpha")
-
-
-def judge(model: Any, options: argparse.Namespace, progress: Progress) -> Row:
-    """The figures of a fit on the documents that decide."""
-    found = models.evaluate(model, [options.dev], options, progress)
-    figures = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
-    return figures if found.log_loss is None else {**figures, "log_loss": found.log_loss}
 
 
 def choose(rows: list[Row], metric: str) -> Row:

@@ -37,13 +37,18 @@ class Fields:
         self.n_fields = 2
 
     @property
+    def _roles(self) -> list[Any]:
+        """The columns that the caller has named for a purpose."""
+        return [self.label, *as_columns(self.text), self.weight]
+
+    @property
     def usual(self) -> bool:
         """Whether the columns were left to the format."""
         return self.label in (..., None) and self.text is ... and self.weight is None and not self.keep
 
     def begin(self, path: str, first: list[str], line: int = 1) -> bool:
         """Learn from the first record what the fields are; whether it is a header."""
-        chosen = [self.label, *as_columns(self.text), self.weight, *self.keep]
+        chosen = [*self._roles, *self.keep]
         named = [name for name in chosen if isinstance(name, str)]
         header = self.header
         if header is None:
@@ -52,7 +57,7 @@ class Fields:
         if named and not header:
             raise ValueError(f"the column {named[0]!r} has a name, which header=False says there are not")
         places = {name: self._place(path, line, first, name) for name in chosen if name is not None and name is not ...}
-        label, text = self._usual(path, line, first, header, set(places.values()))
+        label, text = self._usual(path, line, first, header, places)
         self.n_fields = len(first)
         self.places = (
             label if self.label is ... else places.get(self.label),
@@ -63,7 +68,7 @@ class Fields:
         return header
 
     def _usual(
-        self, path: str, line: int, first: list[str], header: bool, used: set[int]
+        self, path: str, line: int, first: list[str], header: bool, places: dict[Any, int]
     ) -> tuple[int | None, list[int]]:
         """Where the label and the text are, of which the caller has not named at least one.
 
@@ -71,11 +76,12 @@ class Fields:
         left if the order is known.
         """
         wanted = [name for name, given in zip(USUAL, (self.label, self.text), strict=True) if given is ...]
+        used = {place for name, place in places.items() if name not in self.keep or name in self._roles}
         names = ["" if place in used else name.lower() for place, name in enumerate(first)] if header else []
         if set(wanted) <= set(names):
             found = {name: self._place(path, line, names, name) for name in wanted}
         else:
-            left = [place for place in range(len(first)) if place not in used]
+            left = [place for place in range(len(first)) if place not in places.values()]
             both = len(wanted) == len(USUAL)
             if len(left) != len(wanted) or (both and (header or not (self.in_order or self.header is False))):
                 raise UnknownColumnsError(path, line, first)

@@ -17,6 +17,7 @@ from fastlin.store.values import Decoder, Encoder
 from fastlin.store.weights import Packing
 
 KIND = "model"
+COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
 
 
 def save(
@@ -129,7 +130,7 @@ def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any
     keeper, value = class_of(kind)[1], getattr(value, "_snapshot", lambda: value)()  # of one moment
     parameters = _described_parameters(value, kind, name, encoder, packing)
     learnt = keeper.take(value, packing)
-    learnt |= {key: vars(value)[key] for key in ("feature_names_in_", "n_features_in_") if key in vars(value)}
+    learnt |= {key: vars(value)[key] for key in COLUMNS if key in vars(value)}
     state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
     return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
 
@@ -172,10 +173,10 @@ def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any
             check_parameter(parameters_of(content["class"]), found.__name__, name, value)
         model = found(**decoded)
         state = {name: decode(value) for name, value in learnt.items()}
-        columns = {name: state.pop(name) for name in ("n_features_in_", "feature_names_in_") if name in state}
+        columns = {name: state.pop(name) for name in COLUMNS if name in state}
         _set_columns(model, **columns)
         keeper.give(model, state, reading)
-        if columns and model.n_features_in_ != columns.get("n_features_in_"):
+        if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
             raise ValueError("columns that are not those of what was learnt")
     except (ModelFileError, OSError):
         raise
@@ -184,8 +185,14 @@ def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any
     return model
 
 
-def _set_columns(model: Any, n_features_in_: Any = None, feature_names_in_: Any = None) -> None:
-    """How many columns there are, and their names."""
+def _set_columns(
+    model: Any, n_features_in_: Any = None, feature_names_in_: Any = None, svmlight_first_index_: Any = None
+) -> None:
+    """How many columns there are, their names, and the index of the first in svmlight's files."""
+    if svmlight_first_index_ is not None:
+        if type(svmlight_first_index_) is not int or svmlight_first_index_ not in (0, 1):
+            raise ValueError(f"{svmlight_first_index_!r} is the index of no first column")
+        model.svmlight_first_index_ = svmlight_first_index_
     if n_features_in_ is not None:
         if type(n_features_in_) is not int:
             raise ValueError(f"{n_features_in_!r} columns")
