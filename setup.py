@@ -56,6 +56,7 @@ KERNELS = (
     "templates",
     "vectors",
     "weighting",
+    "word_cache",
 )
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"

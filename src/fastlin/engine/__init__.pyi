@@ -35,6 +35,7 @@ from fastlin.engine import tagger as tagger
 from fastlin.engine import templates as templates
 from fastlin.engine import vectors as vectors
 from fastlin.engine import weighting as weighting
+from fastlin.engine import word_cache as word_cache
 
 LEVELS: dict[str, int]
 ISA: str

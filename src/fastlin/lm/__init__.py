@@ -7,21 +7,41 @@ if TYPE_CHECKING:
     from fastlin.lm.arpa import ArpaError as ArpaError
     from fastlin.lm.base import LanguageModel as LanguageModel
     from fastlin.lm.base import State as State
+    from fastlin.lm.cache import Cache as Cache
     from fastlin.lm.class_bigram import ClassBigramModel as ClassBigramModel
+    from fastlin.lm.classifier import LanguageModelClassifier as LanguageModelClassifier
+    from fastlin.lm.interpolation import Interpolation as Interpolation
     from fastlin.lm.maxent import MaxentLM as MaxentLM
     from fastlin.lm.ngram import NgramModel as NgramModel
+    from fastlin.lm.rescoring import rescore as rescore
     from fastlin.lm.word_classes import WordClasses as WordClasses
 
-__all__ = ["ArpaError", "ClassBigramModel", "LanguageModel", "MaxentLM", "NgramModel", "State", "WordClasses"]
+__all__ = [
+    "ArpaError",
+    "Cache",
+    "ClassBigramModel",
+    "Interpolation",
+    "LanguageModel",
+    "LanguageModelClassifier",
+    "MaxentLM",
+    "NgramModel",
+    "State",
+    "WordClasses",
+    "rescore",
+]
 
 _HOMES = {
     "ArpaError": "fastlin.lm.arpa",
+    "Cache": "fastlin.lm.cache",
     "ClassBigramModel": "fastlin.lm.class_bigram",
+    "Interpolation": "fastlin.lm.interpolation",
     "LanguageModel": "fastlin.lm.base",
+    "LanguageModelClassifier": "fastlin.lm.classifier",
     "MaxentLM": "fastlin.lm.maxent",
     "NgramModel": "fastlin.lm.ngram",
     "State": "fastlin.lm.base",
     "WordClasses": "fastlin.lm.word_classes",
+    "rescore": "fastlin.lm.rescoring",
 }
 
 

@@ -7,6 +7,7 @@ maximum-entropy model of n-gram features, a file in ARPA's format.
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,9 @@ class BackoffModel:
     suffix: list[NDArray[np.int32]]
     log_prob: list[NDArray[np.float32]]
     backoff: list[NDArray[np.float32]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # tables of queries are made anew
 
     @property
     def order(self) -> int:

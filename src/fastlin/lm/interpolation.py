@@ -1,0 +1,264 @@
+"""`Interpolation`: a mixture of language models, whose weights are fitted to a text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from fastlin.core.estimator import learns, reads
+from fastlin.lm.base import LanguageModel, WordModel
+from fastlin.lm.cache import Cache
+from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary, look_up, marks
+from fastlin.validation import real_number, whole_number
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Component:
+    """A model whose words are numbered as the mixture's. A word that it does not know has a share of its unknown one's.
+
+    `numbers` are the words of the mixture as the model has them, `log_shares` ln of the share of each.
+    """
+
+    model: WordModel
+    numbers: NDArray[np.int32]
+    log_shares: Floats
+
+    @classmethod
+    def of(cls, model: WordModel, vocabulary: Vocabulary) -> "Component":
+        numbers = look_up(model.vocabulary.table, vocabulary.names, False)
+        numbers[UNKNOWN] = UNKNOWN
+        unknown = (numbers < 0) | (numbers == UNKNOWN)
+        numbers[unknown] = UNKNOWN
+        return cls(model, numbers, np.where(unknown, -np.log(np.count_nonzero(unknown)), 0.0))
+
+    def score(self, tokens: NDArray[np.int32]) -> Floats:
+        """p of every token."""
+        return np.exp(self.model.score(self.numbers[tokens])[0] + self.log_shares[tokens])
+
+    def next_word(self, state: Any) -> Floats:
+        """p of every word but begin."""
+        log_prob = self.model.next_word(state)[self.numbers[BEGIN + 1 :] - 1]
+        return np.exp(log_prob + self.log_shares[BEGIN + 1 :])
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """p(w | h) = Σ λ_m p_m(w | h). Where a cache has no opinion, the others share its weight.
+
+    A state is a tuple of the components' states, and of a cache the last words.
+    """
+
+    vocabulary: Vocabulary
+    components: list[Component | Cache]
+    weights: Floats
+
+    @property
+    def order(self) -> int:
+        """One more than the words that a state depends on."""
+        windows = [part.window + 1 if isinstance(part, Cache) else part.model.order for part in self.components]
+        return max(windows)
+
+    def start(self) -> Any:
+        """The state where a sentence begins, nothing having been said before."""
+        return tuple(() if isinstance(part, Cache) else part.model.start() for part in self.components)
+
+    def state_after(self, words: Sequence[int], begin: bool) -> Any:
+        """The state after some words, at the beginning of a sentence or somewhere within one."""
+        states = []
+        for part in self.components:
+            if isinstance(part, Cache):
+                states.append(tuple(words[-part.window :]))
+            else:
+                states.append(part.model.state_after(part.numbers[list(words)].tolist(), begin))
+        return tuple(states)
+
+    def advance(self, state: Any, word: int) -> tuple[float, Any]:
+        """(ln p of a word after a state, the state after it)."""
+        p, total, after = 0.0, 0.0, []
+        for part, weight, own in zip(self.components, self.weights.tolist(), state, strict=True):
+            found: float | None
+            if isinstance(part, Cache):
+                found, new = part.advance(own, word)
+            else:
+                log_prob, new = part.model.advance(own, int(part.numbers[word]))
+                found = float(np.exp(log_prob + part.log_shares[word]))
+            after.append(new)
+            if found is not None:
+                p += weight * found
+                total += weight
+        with np.errstate(divide="ignore"):
+            return float(np.log(p / total)), tuple(after)
+
+    def parts(self, tokens: NDArray[np.int32]) -> Floats:
+        """p of every token by each component, [n, M]; NaN where a cache has none."""
+        return np.column_stack([part.score(tokens) for part in self.components])
+
+    def score(self, tokens: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int32]]:
+        """ln p of every token, 0 where a sentence begins; lengths of n-grams are not known of a mixture: 0."""
+        p = self.parts(tokens)
+        known = np.isfinite(p)
+        inside = tokens != BEGIN
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_prob = np.log((np.where(known, p, 0) @ self.weights) / (known @ self.weights))
+        return np.where(inside, log_prob, 0.0), np.zeros(len(tokens), np.int32)
+
+    def next_word(self, state: Any) -> NDArray[np.float32]:
+        """ln p of every word but begin, in the order of their numbers."""
+        p, total = np.zeros(len(self.vocabulary) - 1), 0.0
+        for part, weight, own in zip(self.components, self.weights.tolist(), state, strict=True):
+            if isinstance(part, Cache):
+                found = part.word_probabilities(own, len(self.vocabulary))
+            else:
+                found = part.next_word(own)
+            if found is not None:
+                p += weight * found
+                total += weight
+        with np.errstate(divide="ignore"):
+            return np.log(p / total).astype(np.float32)
+
+
+class _LastMixture:
+    """The mixture that was made last, and of what: components may be fitted anew."""
+
+    def __init__(self) -> None:
+        self.made: tuple[list[Any], Mixture] | None = None
+
+
+class Interpolation(LanguageModel):
+    """A mixture of language models: p(w | h) = Σ_m λ_m p_m(w | h).
+
+    The words are those of all models together; a model that does not know one gives it an equal share of what it gives
+    unknown words, so that the mixture's probabilities sum to one.
+
+    Parameters
+    ----------
+    models : list
+        Fitted language models of one unit and one direction, and `Cache`s. A cache remembers the text in the order in
+        which it is given, across sentences, and is empty where a call of a method begins.
+    weights : list of float or None
+        λ, which must sum to 1; None: equal ones, or what `fit_weights` finds.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_models,)
+    history_ : list of dict
+        Of `fit_weights`: iteration, objective (−Σ ln p).
+
+    Examples
+    --------
+    >>> from fastlin.lm import Cache, Interpolation, NgramModel
+    >>> lm = NgramModel(order=2, smoothing="witten_bell").fit(["a b a b", "b a"])
+    >>> mixture = Interpolation([lm, Cache(10)]).fit_weights(["a b a b a b", "a b"])
+    >>> bool(mixture.weights_.sum().round(9) == 1)
+    True
+    """
+
+    def __init__(self, models: Sequence[Any], weights: Sequence[float] | None = None) -> None:
+        self.models = models
+        self.weights = weights
+        self._last = _LastMixture()
+
+    @learns
+    def fit_weights(self, X: Any, *, tol: float = 1e-7, max_iter: int = 100) -> Self:
+        """Find the weights under which a text is most likely, by EM; it should be one that no model has seen.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+        tol : float
+            Ends when an iteration raises the mean ln p of a word by no more.
+        max_iter : int
+        """
+        tol, max_iter = real_number("tol", tol, at_least=0), whole_number("max_iter", max_iter, 1)
+        model = self._working_copy()
+        mixture = model._mixture(None)
+        tokens = np.concatenate([np.empty(0, np.int32), *model._reader().blocks(X, mixture.vocabulary.table, False)])
+        p = mixture.parts(tokens)[tokens != BEGIN]
+        known = np.isfinite(p)
+        p = np.where(known, p, 0.0)
+        possible = p.max(axis=1, initial=0) > 0
+        p, known = p[possible], known[possible]
+        if not len(p):
+            raise ValueError("there is no word to fit weights to: X is empty, or all of its words are impossible")
+        weights, history = mixture.weights, []
+        for iteration in range(max_iter):
+            mixed = (p @ weights) / (known @ weights)
+            history.append({"iteration": iteration, "objective": -float(np.log(mixed).sum())})
+            if len(history) > 1 and history[-2]["objective"] - history[-1]["objective"] <= tol * len(p):
+                break
+            shares = np.where(known, p / mixed[:, np.newaxis], 1.0)  # who has no opinion has that of the others
+            weights = weights * shares.mean(axis=0)
+            weights = weights / weights.sum()
+        model.weights_, model.history_ = weights, history
+        return self._become(model)
+
+    def _mixture(self, weights: Floats | None) -> Mixture:
+        """The models as one; with these weights, or as `weights` has them."""
+        models = list(self.models)
+        if not models or all(isinstance(model, Cache) for model in models):
+            raise ValueError("models must hold at least one language model")
+        for model in models:
+            if not isinstance(model, LanguageModel | Cache):
+                raise TypeError(f"models must hold language models and Caches, got {model!r:.60}")
+        readers = {model._reader() for model in models if isinstance(model, LanguageModel)}
+        if len({(reader.unit, reader.backward) for reader in readers}) > 1:
+            raise ValueError("models must all be of one unit and one direction")
+        word_models = [model if isinstance(model, Cache) else model._word_model for model in models]
+        known = [model.vocabulary for model in word_models if not isinstance(model, Cache)]
+        unknown_word = known[0].names[UNKNOWN]
+        names = dict.fromkeys(name for vocabulary in known for name in vocabulary.names[UNKNOWN + 1 :])
+        vocabulary = Vocabulary.of([*marks(unknown_word), *(name for name in names if name != unknown_word)])
+        if weights is None:
+            weights = self._given_weights(len(models))
+        parts = [m if isinstance(m, Cache) else Component.of(m, vocabulary) for m in word_models]
+        return Mixture(vocabulary, parts, weights)
+
+    def _given_weights(self, n: int) -> Floats:
+        if self.weights is None:
+            return np.full(n, 1 / n)
+        weights = np.array([real_number("weights", each, at_least=0, at_most=1) for each in self.weights])
+        if len(weights) != n or abs(weights.sum() - 1) > 1e-6:
+            raise ValueError(f"weights must be {n} numbers that sum to 1, got {self.weights!r:.80}")
+        return weights / weights.sum()
+
+    # --- what was learnt ---------------------------------------------------------------------------------------------
+
+    @property
+    def _word_model(self) -> Mixture:
+        weights = self.__dict__.get("weights_")
+        of = [model if isinstance(model, Cache) else model._word_model for model in self.models]
+        of += [self.weights if weights is None else weights]
+        last = self._last.made
+        if last is None or len(of) != len(last[0]) or any(a is not b for a, b in zip(of, last[0], strict=True)):
+            last = self._last.made = of, self._mixture(weights)
+        return last[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_last": _LastMixture()}
+
+    def _reader(self) -> SentenceReader:
+        for model in self.models:
+            if isinstance(model, LanguageModel):
+                return model._reader()
+        raise NotFittedError("models hold no language model")
+
+    def _blocks(self, X: Any) -> Iterator[NDArray[np.int32]]:
+        """One block: caches remember across sentences."""
+        blocks = list(super()._blocks(X))
+        if blocks:
+            yield np.concatenate(blocks)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    @reads
+    def n_models_(self) -> int:
+        """How many models there are."""
+        return len(self._word_model.components)

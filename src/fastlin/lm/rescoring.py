@@ -1,0 +1,54 @@
+"""Lists of candidates, ordered anew by a language model."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastlin.lm.base import LanguageModel
+from fastlin.validation import real_number
+
+Candidate = tuple[Any, float]
+
+
+def rescore(
+    model: LanguageModel, lists: Iterable[Sequence[Candidate]], *, weight: float = 1.0, word_bonus: float = 0.0
+) -> list[list[Candidate]]:
+    """Order each list by score + weight · ln p(sentence) + word_bonus · words, best first.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    lists : iterable of lists of (sentence, score)
+        What a recogniser or a translator found, for each input: sentences as strings or lists of words, and the
+        logarithms of their own probabilities.
+    weight : float
+        Of the language model.
+    word_bonus : float
+        Added for each word: language models like short sentences.
+
+    Returns
+    -------
+    list of lists of (sentence, new score)
+        Among equals the first stays the first.
+    """
+    weight, word_bonus = real_number("weight", weight), real_number("word_bonus", word_bonus)
+    given = [list(candidates) for candidates in lists]
+    flat = [sentence for candidates in given for sentence, _ in candidates]
+    log_prob = model.score_samples(flat) if flat else np.empty(0)
+    lengths = np.array([_length(model, sentence) for sentence in flat], np.float64)
+    own = np.array([real_number("score", score) for candidates in given for _, score in candidates])
+    scores = (own + weight * log_prob + word_bonus * lengths).tolist() if flat else []
+    found, start = [], 0
+    for candidates in given:
+        stop = start + len(candidates)
+        pairs = [(sentence, score) for (sentence, _), score in zip(candidates, scores[start:stop], strict=True)]
+        found.append(sorted(pairs, key=lambda pair: -pair[1]))
+        start = stop
+    return found
+
+
+def _length(model: LanguageModel, sentence: Any) -> int:
+    if isinstance(sentence, str) and model._reader().unit == "word":
+        return len(sentence.split())
+    return len(sentence)

@@ -1,0 +1,166 @@
+"""Mixtures of language models and caches: they sum to one, and weights are where a text is most likely."""
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastlin.lm import Cache, ClassBigramModel, Interpolation, NgramModel, rescore
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
+TEXT = ["the cat sat", "the dog sat", "a cat ran", "the cat ran"] * 3
+OTHER = ["a bird flew", "the bird sat", "a fish swam"] * 3
+SENTENCES = st.lists(st.lists(st.sampled_from(["the", "cat", "bird", "fish", "zebra"]), max_size=4), max_size=6)
+
+
+def models():
+    return [
+        NgramModel(3).fit(TEXT),
+        NgramModel(2, smoothing="witten_bell").fit(OTHER),
+        ClassBigramModel(3, random_state=0).fit(TEXT),
+        Cache(7),
+        Cache(20, order=2, decay=1.0),
+    ]
+
+
+def cached(words, size, order, decay):
+    """p of each word of a text by a cache, written out; None where it has no opinion."""
+    found = []
+    for place, word in enumerate(words):
+        own = total = 0.0
+        for other in range(max(order - 1, place - size), place):
+            if place >= order - 1 and words[other - order + 1 : other] == words[place - order + 1 : place]:
+                weight = math.exp(-decay * (place - other) / size)
+                total += weight
+                own += weight * (words[other] == word)
+        found.append(own / total if total else None)
+    return found
+
+
+@given(
+    st.lists(st.lists(st.integers(3, 6), max_size=5), max_size=12),
+    st.integers(1, 12),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 1.0, 5.0]),
+)
+def test_a_cache_is_the_relative_frequency_of_the_last_words(sentences, size, order, decay):
+    tokens = np.array([word for sentence in sentences for word in (0, *sentence, 1)], np.int32)
+    cache = Cache(size, order=order, decay=decay)
+    p = cache.score(tokens)[tokens != 0]
+    words, past = tokens[tokens != 0].tolist(), ()
+    for ours, wanted, word in zip(p, cached(words, size, order, decay), words, strict=True):
+        spread = cache.word_probabilities(past, 8)
+        step, past = cache.advance(past, word)
+        assert (wanted is None) == np.isnan(ours) == (step is None) == (spread is None)
+        if wanted is not None:
+            assert ours == pytest.approx(wanted, abs=1e-9)
+            assert step == pytest.approx(wanted, abs=1e-9)
+            assert spread[word - 1] == pytest.approx(wanted, abs=1e-9)
+            assert spread.sum() == pytest.approx(1)
+
+
+@given(SENTENCES)
+def test_scores_states_and_distributions_agree_and_sum_to_one(sentences):
+    mixture = Interpolation(models(), [0.4, 0.2, 0.1, 0.2, 0.1])
+    for sentence, log_prob in zip(sentences[:1], mixture.score_samples(sentences[:1]), strict=True):
+        state, total = mixture.start(), 0.0
+        for word in [*sentence, "</s>"]:
+            p = mixture.next_word(state)
+            assert p.sum() == pytest.approx(1, abs=1e-5)
+            step, state = mixture.advance(state, word)
+            names = dict(zip(mixture.words_, p, strict=True))
+            assert math.log(names.get(word, names["<unk>"])) == pytest.approx(step, abs=1e-4)
+            total += step
+        assert total == pytest.approx(log_prob, abs=1e-9)
+
+
+def test_one_model_is_itself():
+    lm = NgramModel(3).fit(TEXT)
+    np.testing.assert_allclose(Interpolation([lm]).score_samples(TEXT + OTHER), lm.score_samples(TEXT + OTHER))
+
+
+def test_words_that_a_model_does_not_know_share_its_unknown_one():
+    first, second = NgramModel(2).fit(TEXT), NgramModel(2).fit(OTHER)
+    mixture = Interpolation([first, second], [1.0, 0.0])
+    ours = dict(zip(mixture.words_, mixture.next_word(["the"]), strict=True))
+    theirs = dict(zip(first.words_, first.next_word(["the"]), strict=True))
+    assert ours["cat"] == pytest.approx(theirs["cat"], rel=1e-5)
+    strangers = [word for word in mixture.words_ if word not in theirs or word == "<unk>"]
+    assert strangers == ["<unk>", "bird", "flew", "fish", "swam"]
+    assert sum(ours[word] for word in strangers) == pytest.approx(theirs["<unk>"], rel=1e-5)
+
+
+def test_a_cache_remembers_across_sentences_of_a_call_and_no_longer():
+    mixture = Interpolation([NgramModel(2).fit(TEXT + OTHER), Cache(50)], [0.5, 0.5])
+    alone, after = mixture.score_samples(["a fish swam"])[0], mixture.score_samples(["a fish swam"] * 2)
+    assert after[1] > alone == after[0]
+    assert mixture.score_samples(["a fish swam"])[0] == alone
+
+
+def test_fitted_weights_are_where_the_text_is_most_likely():
+    mixture = Interpolation(models()).fit_weights(TEXT[:3] + OTHER[:3])
+    assert mixture.weights_.sum() == pytest.approx(1)
+    objectives = [record["objective"] for record in mixture.history_]
+    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(objectives))
+    two = [NgramModel(3).fit(TEXT), NgramModel(2).fit(OTHER)]
+    found = Interpolation(two).fit_weights(TEXT[:2] + OTHER[:3], tol=1e-12, max_iter=10_000)
+    best = found.score(TEXT[:2] + OTHER[:3])
+    for share in np.linspace(0.01, 0.99, 50):
+        assert Interpolation(two, [share, 1 - share]).score(TEXT[:2] + OTHER[:3]) <= best + 1e-8
+
+
+def test_a_component_that_is_fitted_anew_is_heard():
+    lm = NgramModel(2).fit(TEXT)
+    mixture = Interpolation([lm])
+    before = mixture.score_samples(["a fish swam"])[0]
+    lm.fit(OTHER)
+    assert mixture.score_samples(["a fish swam"])[0] == lm.score_samples(["a fish swam"])[0] > before
+    for other in (copy.deepcopy(mixture), pickle.loads(pickle.dumps(mixture))):
+        assert other.score(OTHER) == mixture.score(OTHER)
+
+
+def test_samples_and_tops_are_of_the_mixture():
+    mixture = Interpolation(models(), [0.2] * 5)
+    assert mixture.sample(5, random_state=0) == mixture.sample(5, random_state=0)
+    best = mixture.top(["the"], 3)
+    assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
+
+
+def test_what_is_wrong_is_named():
+    lm = NgramModel(2).fit(TEXT)
+    characters = NgramModel(2, unit="character").fit(TEXT)
+    for given_models, weights, message in (
+        ([], None, "at least one"),
+        ([Cache()], None, "at least one"),
+        ([lm, characters], None, "unit"),
+        ([lm, lm], [0.7, 0.7], "sum to 1"),
+        ([lm, lm], [1.0], "2 numbers"),
+        ([lm, Cache(0)], None, "size"),
+        ([lm, Cache(order=9)], None, "order"),
+        ([lm, Cache(decay=-1)], None, "decay"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Interpolation(given_models, weights).score(TEXT)
+    with pytest.raises(TypeError, match="language models"):
+        Interpolation([lm, "x"]).fit_weights(TEXT)
+    with pytest.raises(ValueError, match="X is empty"):
+        Interpolation([lm]).fit_weights([])
+
+
+def test_lists_are_ordered_anew():
+    lm = NgramModel(2).fit(TEXT)
+    lists = [[("cat the sat", -1.0), ("the cat sat", -1.5)], [], [("a", 0.0), (["a"], 0.0)]]
+    ordered = rescore(lm, lists)
+    assert [sentence for sentence, _ in ordered[0]] == ["the cat sat", "cat the sat"]
+    assert ordered[0][0][1] == pytest.approx(-1.5 + lm.score_samples(["the cat sat"])[0])
+    assert ordered[1] == []
+    assert [sentence for sentence, _ in ordered[2]] == ["a", ["a"]]
+    bonus = rescore(lm, lists, weight=0.0, word_bonus=2.0)
+    assert bonus[0] == [("cat the sat", 5.0), ("the cat sat", 4.5)]
+    with pytest.raises(ValueError, match="weight"):
+        rescore(lm, lists, weight=float("nan"))
