@@ -228,10 +228,10 @@ def test_what_is_raised_on_the_way_changes_nothing(error):
         raise error
 
     model = fitted(X)
-    before = pickle.dumps({**model.__dict__, "callback": None})
+    before = pickle.dumps({**model.__getstate__(), "callback": None})
     with pytest.raises(error):
         model.set_params(callback=fail).fit(X[:50])
-    assert pickle.dumps({**model.__dict__, "callback": None}) == before
+    assert pickle.dumps({**model.__getstate__(), "callback": None}) == before
     fresh = mixture(callback=fail)
     with pytest.raises(error):
         fresh.fit(X)

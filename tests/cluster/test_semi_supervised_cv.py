@@ -91,16 +91,62 @@ def test_missing_labels_are_in_every_fold():
     [
         2,
         StratifiedKFold(4, shuffle=True, random_state=1),
-        ShuffleSplit(3, test_size=0.5, train_size=0.3, random_state=0),
+        ShuffleSplit(3, test_size=0.4, train_size=0.6, random_state=0),
+        [(np.arange(100, 185), np.arange(185, 200)), (np.arange(185, 200), np.arange(165, 185))],
+        [(np.arange(200) % 2 == 0, np.arange(200) % 2 == 1)],
     ],
 )
-def test_any_splitter_splits_the_labelled_rows(cv):
+def test_folds_count_all_rows(cv):
     X, y = data()
     z = np.concatenate([np.full(170, -1), y[170:]])
-    folds = list(cv.split(X[170:], y[170:]) if hasattr(cv, "split") else StratifiedKFold(cv).split(X[170:], y[170:]))
+    if isinstance(cv, int):  # of the labelled rows
+        folds = [(170 + train, 170 + test) for train, test in StratifiedKFold(cv).split(X[170:], y[170:])]
+    else:
+        folds = [
+            tuple(np.arange(200)[some] for some in fold) for fold in (cv.split(X, z) if hasattr(cv, "split") else cv)
+        ]
+    folds = [tuple(some[some >= 170] - 170 for some in fold) for fold in folds]
     model = search(cv=cv, scoring="balanced_accuracy").fit(X, z)
     expected = by_hand(X[170:], y[170:], X[:170], folds, ALPHAS, (1,), WEIGHTS, balanced_accuracy_score)
     np.testing.assert_allclose(model.scores_, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([(np.arange(30), np.arange(30, 201))], "cv gives the row 200, but X has 200 rows"),
+        ([(np.arange(30), [0.5])], "cv must give the rows of a fold as numbers or a mask of 200"),
+        ([(np.arange(30), np.arange(100, 120))], "no labelled rows of a weight above 0"),
+    ],
+)
+def test_folds_that_are_none_are_refused(cv, message):
+    X, y = data()
+    z = np.where(np.arange(200) < 60, y, -1)
+    with pytest.raises(ValueError, match=message):
+        search(cv=cv).fit(X, z)
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    X, y = data()
+    with pytest.raises(ValueError, match="gave nan"):
+        search(scoring=lambda *_: float("nan")).fit(X[:60], y[:60])
+
+
+def test_scores_weigh_the_rows():
+    X, y = data()
+    weights = np.random.default_rng(0).exponential(size=60) ** 3
+    folds, found = list(StratifiedKFold(3).split(X[:60], y[:60])), []
+    for train, test in folds:
+        model = SemiSupervisedNB().fit(X[train], y[train], sample_weight=weights[train])
+        found.append(model.score(X[test], y[test], weights[test]))
+    for scoring in (None, "accuracy"):
+        options = {"unlabeled_weights": [1.0], "alphas": [1.0], "scoring": scoring}
+        model = search(**options).fit(X[:60], y[:60], sample_weight=weights)
+        np.testing.assert_allclose(model.scores_.ravel(), found, rtol=1e-12)
+    unweighted = search(**options | {"scoring": lambda model, X, y: model.score(X, y)}).fit(
+        X[:60], y[:60], sample_weight=weights
+    )
+    assert not np.array_equal(unweighted.scores_.ravel(), found)
 
 
 def test_a_fold_may_lack_a_label():
@@ -201,7 +247,7 @@ def test_what_cannot_be_is_refused_by_name(options, match):
 
 def test_folds_have_rows_to_learn_from_and_to_score_on():
     X, y = np.eye(6) + 1, np.tile([0, 1, -1], 2)
-    for fold, match in ((([], [0, 1]), "held out"), (([0, 1], []), "no rows to score on")):
+    for fold, match in ((([], [0, 1]), "held out"), (([0, 1], []), "no labelled rows of a weight above 0")):
         with pytest.raises(ValueError, match=match):
             SemiSupervisedNBCV(cv=[fold]).fit(X, y)
     with pytest.raises(ValueError, match="zero for every row that has a label and is not held out"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import linear_model
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -110,3 +111,46 @@ def test_a_warm_start_does_not_end_where_the_last_c_ended():
     for record, C in zip(search.path_, Cs, strict=True):
         best = LogisticRegression(C=C, tol=1e-9, max_iter=1000).fit(X, y).objective_
         assert record["objective"] <= best * 1.01
+
+
+def test_given_folds_count_all_rows():
+    X, y, _ = two_sided(2, n_rows=150)
+    weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
+    rng = np.random.default_rng(0)
+    folds = [np.array_split(rng.permutation(len(y)), 2) for _ in range(2)]
+    model = LogisticRegressionCV(Cs=[0.1, 10], cv=folds, tol=1e-8).fit(X, y, sample_weight=weights)
+    for fold, (train, test) in enumerate(folds):
+        train, test = train[weights[train] > 0], test[weights[test] > 0]
+        for place, C in enumerate([0.1, 10]):
+            alone = LogisticRegression(C=C, tol=1e-10).fit(X[train], y[train])
+            assert model.scores_[fold, 0, place] == pytest.approx(alone.score(X[test], y[test]))
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([(range(30), range(30, 10**6))], "cv gives the row .*, but X has"),
+        ([(range(30), [0.5])], "cv must give the rows of a fold as numbers or a mask"),
+        ([(range(30), [])], "no rows of a weight above 0"),
+    ],
+)
+def test_folds_that_are_none_are_refused(cv, message):
+    with pytest.raises(ValueError, match=message):
+        LogisticRegressionCV(cv=cv).fit(*two_sided(2, n_rows=150)[:2])
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="gave nan"):
+        LogisticRegressionCV(Cs=2, cv=2, scoring=lambda *_: float("nan")).fit(*two_sided(2, n_rows=150)[:2])
+
+
+def test_scores_weigh_the_rows_as_scikit_learns_do():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    y, weights = (X[:, 0] + rng.normal(size=120) > 0).astype(int), rng.exponential(size=120) ** 3
+    for scoring in (None, "accuracy", "neg_log_loss"):
+        options = {"Cs": [1e-3, 0.1, 10], "cv": StratifiedKFold(3), "tol": 1e-9, "max_iter": 1000, "scoring": scoring}
+        ours = LogisticRegressionCV(**options).fit(X, y, sample_weight=weights)
+        theirs = linear_model.LogisticRegressionCV(**options, l1_ratios=(0,), use_legacy_attributes=False)
+        theirs.fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(ours.scores_.squeeze(), np.squeeze(theirs.scores_), rtol=1e-4)

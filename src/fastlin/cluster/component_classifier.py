@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from fastlin import validation
 from fastlin.cluster.families import Families, log_priors, summed
 from fastlin.cluster.partly import Codes, PartlyLabelled, Source
+from fastlin.core.estimator import reads
 from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Infer, Readable, Scorer, Whole, dense_scorer, refuse_beside_corpus, width_of
@@ -28,37 +29,43 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     # What was learnt
 
     @property
+    @reads
     def component_classes_(self) -> NDArray[Any]:
         """The label of each component."""
         self._check_fitted()
         return np.repeat(self.classes_, np.diff(self._families))
 
     @property
+    @reads
     def component_count_(self) -> Floats:
         """Documents of each component, weighted and expected."""
         self._check_fitted()
         return self._counts.labels
 
     @property
+    @reads
     def class_count_(self) -> Floats:
         """Documents of each label, weighted and expected."""
         self._check_fitted()
         return np.add.reduceat(self._counts.labels, self._families[:-1])
 
     @property
+    @reads
     def class_log_prior_(self) -> Floats:
         """log μ."""
         self._check_fitted()
         return log_priors(self._counts, self._families)[0]
 
+    @reads
     def predict_component_proba(self, X: Any) -> Floats:
         """p(c | x), columns as `component_classes_`."""
         rows, scorer = self._checked_rows(X), self._components()
         scores = np.empty((len(rows), scorer.width))
         self._forward(rows, scorer, lambda some, start, stop: np.copyto(scores[start:stop], some))
-        row_kernels.normalise(possible(scores, log_priors(self._counts, self._families)[1]), False)
+        row_kernels.normalise(possible(scores, log_priors(self._estimates(), self._families)[1]), False)
         return scores
 
+    @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one."""
         validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X")
@@ -141,7 +148,8 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
 
     def _components(self) -> Scorer:
         """log p(x, c)."""
-        return dense_scorer(self._counts.log_phi(), log_priors(self._counts, self._families)[1], self.n_jobs)
+        found = self._estimates()
+        return dense_scorer(found.logs, log_priors(found, self._families)[1], self.n_jobs)
 
     def _scorer(self) -> Scorer:
         """log p(x, y)."""
@@ -155,7 +163,10 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         return Scorer(len(self.classes_), forward)
 
     def _possible(self, scores: Floats) -> Floats:
-        return possible(scores, self.class_log_prior_)
+        return possible(scores, log_priors(self._estimates(), self._families)[0])
+
+    def _n_labels(self) -> int:
+        return len(self._families) - 1
 
     def _install(self, classes: NDArray[Any], families: Families, counts: Counts) -> Self:
         self.classes_, self._families, self._counts = classes, families, counts

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import DensityMixin
 
 from fastlin import validation
+from fastlin.core.estimator import reads
 from fastlin.data import Corpus
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Scorer, dense_scorer, refuse_beside_corpus
@@ -25,15 +26,18 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     n_features_in_: int
 
     @property
+    @reads
     def weights_(self) -> Floats:
         """π."""
         self._check_fitted()
         return np.exp(self._counts.log_prior())
 
+    @reads
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most likely component of each row of X, a matrix or a `Corpus`; the first among equals."""
         return self._best(self._checked_rows(X))
 
+    @reads
     def score_samples(self, X: Any) -> Floats:
         """log p(x) of each row, without the multinomial coefficient; −inf where no component can produce it."""
         rows = self._checked_rows(X)
@@ -41,17 +45,19 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
 
         def add_up(scores: Floats, start: int, stop: int) -> None:
             best = scores.max(axis=1)
-            row_kernels.normalise(self._counts.possible(scores), True)
+            row_kernels.normalise(self._possible(scores), True)
             found[start:stop] = best - scores.max(axis=1)
 
         self._forward(rows, self._scorer(), add_up)
         return found
 
+    @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """The mean of log p(x) over the rows of X, a matrix or a `Corpus`, which has weights itself."""
         likelihood, mass = self._likelihood(X, sample_weight)
         return likelihood / mass
 
+    @reads
     def perplexity(self, X: Any, sample_weight: Any = None) -> float:
         """exp(−Σ w log p(x) / Σ w Σ_j x_j): out of how many equally likely words the model had to guess each."""
         likelihood, _ = self._likelihood(X, sample_weight)
@@ -61,16 +67,19 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
         with np.errstate(over="ignore"):
             return float(np.exp(-likelihood / words))
 
+    @reads
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """−2 Σ w log p(x) + m log Σ w with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""
         likelihood, mass = self._likelihood(X, sample_weight)
         return -2 * likelihood + self._n_parameters() * float(np.log(mass))
 
+    @reads
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """−2 Σ w log p(x) + 2m with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""
         likelihood, _ = self._likelihood(X, sample_weight)
         return -2 * likelihood + 2 * self._n_parameters()
 
+    @reads
     def sample(
         self, n_samples: int = 1, lengths: Any = None, random_state: Any = None
     ) -> tuple[sp.csr_array, NDArray[np.int64]]:
@@ -109,7 +118,8 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     # Parts
 
     def _scorer(self) -> Scorer:
-        return dense_scorer(self._counts.log_phi(), self._counts.log_prior(), self.n_jobs)
+        found = self._estimates()
+        return dense_scorer(found.logs, found.log_prior, self.n_jobs)
 
     def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """Σ w log p(x), and Σ w."""

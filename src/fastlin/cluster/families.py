@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.cluster.partly import Mask
-from fastlin.linear.counts import Counts
+from fastlin.linear.counts import Counts, Estimates, log_prior
 from fastlin.validation import WIDEST, whole_number
 
 Floats = NDArray[np.float64]
@@ -43,11 +43,11 @@ def single(families: Families) -> Mask:
     return np.append(np.diff(families) == 1, False)
 
 
-def log_priors(counts: Counts, families: Families) -> tuple[Floats, Floats]:
+def log_priors(counts: Counts | Estimates, families: Families) -> tuple[Floats, Floats]:
     """log μ of the labels and log π = log μ + log ψ of their components; ψ are equal in a label without documents."""
     sizes = np.diff(families)
     masses = np.add.reduceat(counts.labels, families[:-1])
-    of_labels = Counts(np.empty((0, len(sizes))), masses, counts.prior).log_prior()
+    of_labels = log_prior(masses, counts.prior)
     whole = np.repeat(masses, sizes)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(whole > 0, np.log(counts.labels) - np.log(whole), -np.log(np.repeat(sizes, sizes)))

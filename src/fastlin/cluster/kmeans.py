@@ -1,6 +1,5 @@
 """K-means of sparse rows: hard and soft, Euclidean and on the sphere."""
 
-import copy
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
@@ -16,6 +15,7 @@ from fastlin.cluster.centres import Step, made, squares
 from fastlin.cluster.lloyd import Run, alternate
 from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, scaled, unit, unit_centres
 from fastlin.cluster.seeding import squared_norms
+from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus
 from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
 from fastlin.linear.reporting import Report, reporter
@@ -153,6 +153,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         self.n_jobs = n_jobs
         self.callback = callback
 
+    @learns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes it
         """Cluster these rows.
 
@@ -171,7 +172,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model, options = copy.copy(self), self._options()
+        model, options = self._working_copy(), self._options()
         generator = validation.as_generator(self.random_state)
         rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
         model._check_width(X, rows, reset=True)
@@ -212,14 +213,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             )
         return self
 
+    @learns
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:  # noqa: ARG002
         """`fit`, and the clusters of the rows."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
+    @learns
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
         """`fit`, and the distances of the rows from the centres."""
         return self.fit(X, sample_weight=sample_weight)._distances(X)
 
+    @reads
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest centre of each row of X, a matrix or a `Corpus`; the first among equals."""
         rows = self._checked_rows(X)
@@ -231,10 +235,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         self._forward(rows, self._scorer(), use)
         return labels
 
+    @reads
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The distances of the rows from the centres, [n, K]: ‖x − c‖, on the sphere 1 − cos."""
         return self._distances(X)
 
+    @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """What `fit` minimises, of these rows and with a minus.
 
@@ -260,6 +266,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         return -float(np.sum(costs * weights if len(weights) else costs))
 
     @available_if(lambda self: self.temperature is not None)
+    @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The share of each centre in each row of X, [n, K]; of the soft form only."""
         rows, width = self._checked_rows(X), self._width()

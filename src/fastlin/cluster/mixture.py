@@ -1,6 +1,5 @@
 """Clusters of documents: a mixture of multinomials, fitted by EM."""
 
-import copy
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from fastlin.cluster.expectation import Expectation, Fill
 from fastlin.cluster.partly import PartlyLabelled, Source
 from fastlin.cluster.starts import Starts, checked
 from fastlin.cluster.streaming import add_expected
+from fastlin.core.estimator import learns
 from fastlin.data import Corpus
 from fastlin.linear.base import Whole, refuse_beside_corpus
 from fastlin.linear.counts import Counts, Prior, as_prior
@@ -130,6 +130,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find the components.
 
@@ -148,7 +149,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         documents = model._documents(X, sample_weight, reset=True)
         prior = model._prior(documents.n_columns)
@@ -165,6 +166,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         self._warn(best)
         return self
 
+    @learns
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Online EM: add the counts that the rows are expected to have under the present parameters.
 
@@ -181,7 +183,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
         """
-        model, first = copy.copy(self), not self.__sklearn_is_fitted__()
+        model, first = self._working_copy(), not self.__sklearn_is_fitted__()
         model._check_parameters()
         documents = model._documents(X, sample_weight, reset=first)
         prior = model._prior(documents.n_columns)
@@ -197,13 +199,15 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
                 raise ValueError(
                     f"n_components={self.n_components}, but the model has {len(known.labels)}: fit it anew"
                 )
-            counts = Counts(known.features.copy(), known.labels.copy(), prior)
+            counts = Counts(known.features.copy(), known.labels, prior)
         pieces, now = documents.to_infer(ALL, 1.0), model._counts
-        add_expected(pieces, now.log_phi(), now.log_prior(), np.array([0, len(now.labels)]), counts, self.n_jobs)
+        log_prior, families = now.log_prior(), np.array([0, len(now.labels)])
+        add_expected(pieces, now.log_phi(), log_prior, families, counts, self.n_jobs)
         model._counts = counts
         model._forget()
         return self._become(model)
 
+    @learns
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """`fit`, and the component of each row."""
         return self.fit(X, y, sample_weight).predict(X)

@@ -1,6 +1,5 @@
 """Naive Bayes from documents of which only some have labels."""
 
-import copy
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -17,6 +16,7 @@ from fastlin.cluster.families import Families, families_of, several, single
 from fastlin.cluster.merged import Merged
 from fastlin.cluster.partly import Codes, PartlyLabelled
 from fastlin.cluster.streaming import Stream
+from fastlin.core.estimator import learns
 from fastlin.linear.base import Readable
 from fastlin.linear.counts import Counts, Prior, as_prior
 from fastlin.linear.labels import places, shares, union
@@ -157,6 +157,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
 
     # Learning
 
+    @learns
     def fit(
         self,
         X: Any,
@@ -189,7 +190,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=True)
         model._check_labels(documents, documents.classes)
@@ -208,6 +209,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         self._warn_of_crowding(documents)
         return self
 
+    @learns
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
     ) -> Self:
@@ -234,7 +236,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         self
             Ctrl-C keeps the whole blocks that are counted so far; bad input is refused before the first.
         """
-        model, first = copy.copy(self), not hasattr(self, "classes_")
+        model, first = self._working_copy(), not hasattr(self, "classes_")
         model._check_parameters()
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=first)
         seen = documents.classes
@@ -252,6 +254,8 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
             place = self._places(known, families)
             counts = self._counts.under(prior, place, int(families[-1]), documents.n_columns)
         documents = documents.among(known, places(known, seen))
+        if documents.sources_of(several(families, unlabelled=self.unlabeled_weight > 0)):
+            counts = counts.aside()  # until what is inferred is counted, too
         for _ in documents.pieces(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
             pass
         generator = validation.as_generator(self.random_state)
@@ -259,7 +263,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         try:
             Stream(families, counts, self.unlabeled_weight, self.n_jobs).add(documents, generator)
         finally:  # after Ctrl-C, what the whole blocks said
-            self._become(model._install(known, families, counts))
+            self._become(model._install(known, families, counts.settle()))
         return self
 
     # Parts

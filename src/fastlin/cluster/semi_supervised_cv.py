@@ -1,24 +1,23 @@
 """Semi-supervised naive Bayes whose weight of unlabelled documents, components and alpha are chosen by folds."""
 
-import copy
 import threading
 from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
 from fastlin import run, validation
 from fastlin.cluster.climbing import OF_A_FIT
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.cluster.partly import PartlyLabelled
 from fastlin.cluster.semi_supervised import Held, SemiSupervisedNB
+from fastlin.core.estimator import learns
 from fastlin.linear.base import Readable
+from fastlin.linear.folds import Weights, as_score, best_place, folds_of, weights_to_score
 from fastlin.linear.reporting import tell
 from fastlin.validation import Rows, real_number
 
-Fold = tuple[PartlyLabelled, Held]  # documents to learn from, rows to score on
+Fold = tuple[PartlyLabelled, Held, Weights]  # documents to learn from, rows to score on and their weights
 
 
 class SemiSupervisedNBCV(ComponentClassifier):
@@ -36,8 +35,9 @@ class SemiSupervisedNBCV(ComponentClassifier):
     alphas : list
         What it takes as `alpha`, each.
     cv : int, splitter or None
-        Folds of the labelled rows, stratified; None is 5. The indices of a splitter count these rows alone. Validation
-        data given to `fit` takes their place.
+        Folds, stratified by the labels; None is 5. The indices of a splitter, or of given folds, count all rows of X:
+        those without a label help to learn in every fold, and no score looks at them. Validation data given to `fit`
+        takes their place.
     scoring : str, callable or None
         scikit-learn's name of a score, or a scorer; None is the accuracy.
     fit_prior : bool
@@ -132,6 +132,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         self.verbose = verbose
         self.callback = callback
 
+    @learns
     def fit(
         self,
         X: Any,
@@ -151,7 +152,8 @@ class SemiSupervisedNBCV(ComponentClassifier):
             Labels, or −1, "-1", "", None or NaN; None with a Corpus.
         X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
         sample_weight : array of shape (n_samples,), optional
-            Weighs the rows that are learnt from; scores are unweighted. None with a Corpus.
+            Weighs the rows that are learnt from, and those that are scored, if the scorer takes weights. None with a
+            Corpus.
         X_val, y_val : optional
             Score on these labelled rows instead of folds; a Corpus comes without y_val.
 
@@ -161,7 +163,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
             Unchanged, should anything be raised.
         """
         SemiSupervisedNB(n_jobs=self.n_jobs, verbose=self.verbose, callback=self.callback)._check_parameters()
-        found = copy.copy(self)
+        found = self._working_copy()
         documents = found._documents(X, y, X_unlabeled, sample_weight, reset=True)
         found._check_labels(documents, documents.classes)
         grid = found._grid(documents)
@@ -199,15 +201,18 @@ class SemiSupervisedNBCV(ComponentClassifier):
 
     def _folds(self, documents: PartlyLabelled, X_val: Any, y_val: Any) -> list[Fold]:
         if X_val is not None or y_val is not None:
-            return [(documents, self._checked_validation(X_val, y_val, documents.classes, documents.readable))]
-        there = np.flatnonzero(documents.codes >= 0)
-        codes, folds = documents.codes[there], []
-        for train, test in check_cv(self.cv, codes, classifier=True).split(codes, codes):
-            left_out, held = np.setdiff1d(there, there[train]), there[test]
+            validated = self._checked_validation(X_val, y_val, documents.classes, documents.readable)
+            return [(documents, validated, weights_to_score(X_val))]
+        codes, labelled, folds = documents.codes, documents.codes >= 0, []
+        weights = documents.sources[0].rows.weights()
+        scored = labelled & documents.sources[0].of_weight()
+        for train, test in folds_of(self.cv, codes, np.flatnonzero(labelled)):
+            learns, held = np.zeros(len(codes), bool), test[scored[test]]
+            learns[train] = True
             if not len(held):
-                raise ValueError("a fold of cv has no rows to score on")
-            learnt = self._check_beginning(documents.without(left_out))
-            folds.append((learnt, (documents.take(held), codes[test])))
+                raise ValueError("a fold of cv has no labelled rows of a weight above 0 to score on")
+            learnt = self._check_beginning(documents.without(np.flatnonzero(labelled & ~learns)))
+            folds.append((learnt, (documents.take(held), codes[held]), weights[held] if len(weights) else None))
         if not folds:
             raise ValueError("cv has no folds")
         return folds
@@ -217,9 +222,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
     ) -> None:
         """Fill scores_ and path_, and choose. Numbers as alpha share what is laid out."""
         alphas, components, weights = grid
-        scorer = None
-        if self.scoring is not None:
-            scorer = check_scoring(self._template(alphas[0], components[0], weights[0]), scoring=self.scoring)
+        score = as_score(self._template(alphas[0], components[0], weights[0]), self.scoring, _accuracy)
         self.scores_ = np.full((len(folds), len(alphas), len(components), len(weights)), np.nan)
         jobs = list(product(range(len(folds)), range(len(components)), range(len(weights))))
         seeds = generator.integers(2**62, size=len(jobs)).tolist()
@@ -228,7 +231,8 @@ class SemiSupervisedNBCV(ComponentClassifier):
 
         def fit(job: int, _: int) -> None:
             fold, i, j = jobs[job]
-            documents, (rows, codes) = folds[fold]
+            documents, (rows, codes), of_rows = folds[fold]
+            X, y = _readable(rows), documents.classes[codes]
             layout, shape = None, ()
             for a, alpha in enumerate(alphas):
                 if stop:
@@ -237,13 +241,13 @@ class SemiSupervisedNBCV(ComponentClassifier):
                 if layout is None or np.shape(alpha) != shape:
                     layout, shape = model._lay_out(documents), np.shape(alpha)
                 climb = model._fit_layout(layout, None, validation.as_generator(seeds[job]), workers.stop)
-                if scorer is None:
-                    score = model._accuracy(rows, codes)
-                else:
-                    score = scorer(model, _readable(rows), documents.classes[codes])
-                self.scores_[fold, a, i, j] = score
+                self.scores_[fold, a, i, j] = score(model, X, y, of_rows)
                 record = {"fold": fold, "alpha": alpha, "components": components[i], "unlabeled_weight": weights[j]}
-                record |= {"score": float(score), "objective": model.objective_, "n_iter": model.n_iter_}
+                record |= {
+                    "score": float(self.scores_[fold, a, i, j]),
+                    "objective": model.objective_,
+                    "n_iter": model.n_iter_,
+                }
                 records[job].append(record | {"converged": climb.converged})
                 tell(self, record)
                 with lock:
@@ -253,9 +257,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         with run.Workers(self.n_jobs) as workers:
             workers.map(fit, [(job, job + 1) for job in range(len(jobs))])
         self.path_ = [record for of_job in records for record in of_job]
-        measured = (~np.isnan(self.scores_)).sum(axis=0)
-        means = np.where(measured > 0, np.nansum(self.scores_, axis=0) / np.maximum(measured, 1), -np.inf)
-        a, i, j = np.unravel_index(int(np.argmax(means)), means.shape)
+        a, i, j = best_place(self.scores_)
         self.alpha_, self.components_, self.unlabeled_weight_ = alphas[a], components[i], weights[j]
 
 
@@ -269,3 +271,7 @@ def _values(name: str, given: Any) -> list[Any]:
 def _readable(rows: Readable) -> Any:
     """As models take it."""
     return rows.matrix() if isinstance(rows, Rows) else rows
+
+
+def _accuracy(model: SemiSupervisedNB, X: Any, y: Any, weights: Weights) -> float:
+    return float(np.average(model.predict(X) == y, weights=weights))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from fastlin.cluster.families import Families, log_priors, several, single
 from fastlin.cluster.partly import Mask, PartlyLabelled, Piece
 from fastlin.engine import expectation as kernels
 from fastlin.linear.counts import Counts
-from fastlin.validation import Rows
 
 Floats = NDArray[np.float64]
 
@@ -37,9 +37,9 @@ class Stream:
         rest = several(self.families, unlabelled=self.unlabeled_weight > 0) & ~new
         if not documents.sources_of(rest):
             return  # what labels say costs nothing a feature
-        now = Counts(self.counts.features, self.counts.labels, self.counts.prior)
+        now = self.counts.settle().estimates()
         pieces, prior = documents.to_infer(rest, self.unlabeled_weight), log_priors(now, self.families)[1]
-        add_expected(pieces, now.log_phi(), prior, self.families, self.counts, self.n_jobs)
+        add_expected(pieces, now.logs, prior, self.families, self.counts, self.n_jobs)
 
     def _begin(self, documents: PartlyLabelled, new: Mask, generator: np.random.Generator) -> None:
         """Components for labels that had none so far: k-means among their own documents, and an iteration of EM."""
@@ -52,11 +52,7 @@ class Stream:
             em.maximise(keep=True)
             begun = em.counts()
 
-        def take() -> None:
-            self.counts.features[:] += begun.features
-            self.counts.labels[:] += begun.labels
-
-        run.uninterrupted(take)
+        run.uninterrupted(lambda: self.counts.add_counts(begun))
 
 
 def add_expected(
@@ -67,11 +63,7 @@ def add_expected(
         rows = piece.rows.without_zeros()
         shares = _shares(piece._replace(rows=rows), logs, prior, families, n_jobs)
 
-        def take(rows: Rows = rows, shares: Floats = shares) -> None:
-            run.backward(rows, shares, counts.features, n_jobs)
-            counts.labels[:] += shares.sum(axis=0)
-
-        run.uninterrupted(take)
+        run.uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
 
 
 def _shares(piece: Piece, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:

@@ -36,6 +36,10 @@ class Estimator(BaseEstimator):
         view.__dict__ = {**known, _VIEW: True}
         return view
 
+    def _lasting(self) -> Self:
+        """A view to copy or to save, of which nothing is changed in place: one of a state that is brings copies."""
+        return self._snapshot()
+
     def _working_copy(self) -> Self:
         """A copy to learn on, which shares every object with this estimator."""
         copy = object.__new__(type(self))
@@ -49,7 +53,7 @@ class Estimator(BaseEstimator):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super(Estimator, self._snapshot()).__getstate__())
+        state: dict[str, Any] = dict(super(Estimator, self._lasting()).__getstate__())
         state.pop(_LOCK, None)
         state.pop(_VIEW, None)
         return state

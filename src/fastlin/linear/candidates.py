@@ -1,6 +1,5 @@
 """Instances that bring their own candidates: maximum entropy, perceptron, PA and SVM over any f(x, y)."""
 
-import copy
 import warnings
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from fastlin import run, validation
+from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus
 from fastlin.engine import memory
 from fastlin.linear import grouped
@@ -168,6 +168,7 @@ class CandidateClassifier(MaxentClassifier):
 
     coef_: NDArray[Any]
 
+    @learns
     def fit(
         self,
         X: Any,
@@ -206,7 +207,7 @@ class CandidateClassifier(MaxentClassifier):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         solver = self._check_parameters()
-        model = copy.copy(self)
+        model = self._working_copy()
         grouped = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
         sizes = X.groups if isinstance(X, Corpus) else group_sizes
         file = self._checkpoint_of(_source(X, grouped), checkpoint, every, resume, groups=sizes)
@@ -230,6 +231,7 @@ class CandidateClassifier(MaxentClassifier):
 
     # What was learnt
 
+    @reads
     def decision_function(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """The score of each row; `group_sizes`, if given, is checked."""
         scores = self._scores(self._checked_rows(X))[:, 0]
@@ -237,6 +239,7 @@ class CandidateClassifier(MaxentClassifier):
             validation.as_groups(group_sizes, len(scores))
         return scores
 
+    @reads
     def predict(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
         """The place of the best candidate within each group; the first among equals."""
         scores, starts = self._scored(X, group_sizes)
@@ -244,6 +247,7 @@ class CandidateClassifier(MaxentClassifier):
         best = np.flatnonzero(scores == np.repeat(top, np.diff(starts)))
         return best[np.searchsorted(best, starts[:-1])] - starts[:-1]
 
+    @reads
     def rank(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
         """The rank of each row within its group, 0 for the best; of equals the first is the better."""
         scores, starts = self._scored(X, group_sizes)
@@ -254,11 +258,13 @@ class CandidateClassifier(MaxentClassifier):
         return ranks
 
     @available_if(_probabilistic)
+    @reads
     def predict_proba(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """p of each row within its group; only with loss="log_loss"."""
         return np.exp(self.predict_log_proba(X, group_sizes))
 
     @available_if(_probabilistic)
+    @reads
     def predict_log_proba(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
         """log p of each row within its group; only with loss="log_loss"."""
         scores, starts = self._scored(X, group_sizes)
@@ -266,6 +272,7 @@ class CandidateClassifier(MaxentClassifier):
         scores -= np.repeat(np.maximum.reduceat(scores, starts[:-1]), sizes)
         return scores - np.repeat(np.log(np.add.reduceat(np.exp(scores), starts[:-1])), sizes)
 
+    @reads
     def score(  # type: ignore[override]
         self, X: Any, y: Any = None, group_sizes: Any = None, sample_weight: Any = None
     ) -> float:
@@ -297,7 +304,7 @@ class CandidateClassifier(MaxentClassifier):
         whole_number("average", int(self.average) if isinstance(self.average, bool | np.bool_) else self.average, 0)
         if self.loss == "log_loss":
             return super()._check_parameters()
-        model = copy.copy(self)
+        model = self._working_copy()
         if self.loss != "hinge" and self.tol is None:
             model.tol = 0.0
         solver = super(CandidateClassifier, model)._check_parameters()

@@ -1,6 +1,5 @@
 """Naive Bayes for tuples of attributes: a distribution over categories for each position."""
 
-import copy
 import warnings
 from collections.abc import Callable
 from typing import Any, Self
@@ -10,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from fastlin import run, validation
+from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus
-from fastlin.linear.alphabets import Alphabet, CategoryCounts, ones
+from fastlin.linear.alphabets import Alphabet, CategoryCounts, CategoryEstimates, by_position, ones
 from fastlin.linear.base import Scorer, dense_scorer
 from fastlin.linear.counts import Prior
 from fastlin.linear.generative import GenerativeClassifier
@@ -79,7 +79,6 @@ class CategoricalNB(GenerativeClassifier):
 
     n_features_in_: int
     _counts: CategoryCounts
-    _alphabets: list[Alphabet]
 
     def __init__(
         self,
@@ -102,6 +101,7 @@ class CategoricalNB(GenerativeClassifier):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count the categories of each position under the labels.
 
@@ -119,6 +119,7 @@ class CategoricalNB(GenerativeClassifier):
         self._prepared(X, y, None, sample_weight, first=True)()
         return self
 
+    @learns
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add tuples to the counts, all or, if Ctrl-C comes before they are counted, none.
 
@@ -130,29 +131,35 @@ class CategoricalNB(GenerativeClassifier):
     # What was learnt
 
     @property
+    @reads
     def categories_(self) -> list[NDArray[Any]]:
         """The categories of each position."""
         self._check_fitted()
         found = []
-        for alphabet, n in zip(self._alphabets, self.n_categories_.tolist(), strict=True):
-            names = np.empty(len(alphabet.table), object)
-            names[:] = list(alphabet.table)
+        for alphabet, n in zip(self._counts.alphabets, self._counts.sizes.tolist(), strict=True):
+            known = alphabet.names()
+            names = np.empty(len(known), object)
+            names[:] = known
             found.append(np.arange(n) if alphabet.kind == "numbers" else names)
         return found
 
     @property
+    @reads
     def category_count_(self) -> list[NDArray[np.float64]]:
         """c, of each position, shape (n_labels, n_categories)."""
         self._check_fitted()
-        return self._counts.by_position(self._counts.features)
+        counts = self._counts.lent()
+        return by_position(counts.features, counts.starts, counts.sizes)
 
     @property
+    @reads
     def feature_log_prob_(self) -> list[NDArray[np.float64]]:
         """log φ, of each position, shape (n_labels, n_categories)."""
-        self._check_fitted()
-        return self._counts.by_position(self._counts.log_phi())
+        found = self._estimates()
+        return by_position(found.logs, found.starts, found.sizes)
 
     @property
+    @reads
     def n_categories_(self) -> NDArray[np.int64]:
         """How many categories each position has."""
         self._check_fitted()
@@ -169,7 +176,7 @@ class CategoricalNB(GenerativeClassifier):
 
     def _prepared(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Callable[[], None]:
         """Check everything; what is returned counts, and lets this model have what a copy has learnt."""
-        model = copy.copy(self)
+        model = self._working_copy()
         positions = model._positions(X, reset=first)
         n_rows, n_positions = len(positions[0].codes), len(positions)
         seen, codes = validation.as_labels(y, n_rows, estimator=type(self).__name__)
@@ -177,22 +184,27 @@ class CategoricalNB(GenerativeClassifier):
         known = seen if first else union(self.classes_, seen)
         if classes is not None:
             known = union(known, validation.as_classes(classes))
-        alphabets = [Alphabet() for _ in positions] if first else self._alphabets
+        alphabets = [Alphabet() for _ in positions] if first else self._counts.alphabets
         placed = [alphabet.place(positions[place], place) for place, alphabet in enumerate(alphabets)]
         needed = [alphabet.needed(column) for alphabet, (column, _) in zip(alphabets, placed, strict=True)]
         sizes = np.maximum(needed, self._least(n_positions))
         prior = self._prior(len(known))
         if first:
-            counts = CategoryCounts.of(sizes, sizes, len(known), prior)
+            counts = CategoryCounts.of(sizes, sizes, len(known), prior, alphabets)
         else:
             counts = self._counts.grown(sizes, places(known, self.classes_), len(known), prior)
-        rows, codes = ones([column for column, _ in placed], counts), places(known, seen)[codes]
+        rows = ones([column for column, _ in placed], counts.starts, len(counts.features))
+        codes = places(known, seen)[codes]
+
+        def learnt() -> list[Alphabet]:
+            return [
+                alphabet.learn(position.kind, column, new)
+                for alphabet, position, (column, new) in zip(alphabets, positions, placed, strict=True)
+            ]
 
         def count() -> None:
-            counts.add(rows, codes, np.empty(0) if weights is None else weights, self.n_jobs, keep=False)
-            for alphabet, position, (column, new) in zip(alphabets, positions, placed, strict=True):
-                alphabet.learn(position.kind, column, new)
-            self._become(model._install(known, alphabets, counts))
+            counts.count(rows, codes, np.empty(0) if weights is None else weights, self.n_jobs, learnt)
+            self._become(model._install(known, counts))
 
         return count
 
@@ -212,10 +224,9 @@ class CategoricalNB(GenerativeClassifier):
         return positions
 
     def _checked_rows(self, X: Any) -> Rows:
-        self._check_fitted()
-        columns = []
+        found, columns = self._estimates(), []
         for place, position in enumerate(self._positions(X, reset=False)):
-            alphabet, n = self._alphabets[place], int(self.n_categories_[place])
+            alphabet, n = found.alphabets[place], int(found.sizes[place])
             codes, _ = alphabet.place(position, place)
             if alphabet.kind != "numbers":  # what has no name yet is one of those left over, if there are any
                 codes = np.minimum(codes, alphabet.size)
@@ -227,14 +238,23 @@ class CategoricalNB(GenerativeClassifier):
                     raise ValueError(f"X holds {which} at row {row}, column {place}, which was not seen when fitted")
                 codes = np.where(unknown, -1, codes)
             columns.append(codes)
-        return ones(columns, self._counts)
+        return ones(columns, found.starts, len(found.logs))
+
+    def _estimates(self) -> CategoryEstimates:
+        self._check_fitted()
+        found = self._counts.estimates()
+        assert isinstance(found, CategoryEstimates)
+        return found
+
+    def _width(self) -> int:
+        return len(self._counts.sizes)
 
     def _scorer(self) -> Scorer:
-        return dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
+        found = self._estimates()
+        return dense_scorer(found.logs, found.log_prior, self.n_jobs)
 
-    def _install(self, classes: NDArray[Any], alphabets: list[Alphabet], counts: CategoryCounts) -> Self:
-        self.classes_, self._alphabets, self._counts = classes, alphabets, counts
-        self.n_features_in_ = len(alphabets)
+    def _install(self, classes: NDArray[Any], counts: CategoryCounts) -> Self:
+        self.classes_, self._counts, self.n_features_in_ = classes, counts, len(counts.sizes)
         return self
 
     def _prior(self, n_labels: int) -> Prior:

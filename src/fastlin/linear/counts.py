@@ -1,8 +1,13 @@
-"""Counts of features under labels, and the probabilities that they and a prior say."""
+"""Counts of features under labels, and the probabilities that they and a prior say.
+
+Counts are of one moment. Learning makes new ones, which stand in the same arrays if these have room: whoever adds to
+the arrays holds their lock alone, for as long as a block of rows takes, and whoever looks at them shares it. What is
+estimated once, log φ and log μ, stays what it is; what was not estimated in time is that of the latest block.
+"""
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +16,7 @@ from fastlin import run, validation
 from fastlin.engine import passes
 from fastlin.engine import rows as row_kernels
 from fastlin.engine.memory import zeros
+from fastlin.runtime.shared_lock import SharedLock
 from fastlin.validation import Rows, real_number
 
 Floats = NDArray[np.float64]
@@ -25,15 +31,50 @@ class Prior:
     labels: Floats | None  # log μ; None: by counts
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What counts and their prior say at one moment."""
+
+    logs: Floats  # log φ, [V, K]
+    impossible: bool  # whether some φ may be 0
+    labels: Floats  # rows of each label
+    prior: Prior
+
+    @cached_property
+    def log_prior(self) -> Floats:
+        """log μ."""
+        return log_prior(self.labels, self.prior)
+
+    def possible(self, scores: Floats) -> Floats:
+        """The scores, with the class prior where no label can produce the row; in place."""
+        if self.impossible or np.isneginf(self.log_prior).any():
+            possible(scores, self.log_prior)
+        return scores
+
+
+class _Arrays:
+    """What counts have in common that stand in the same arrays: a lock, the latest of them, and who else looks on."""
+
+    def __init__(self, newest: Any, lent: bool = False) -> None:
+        self.lock, self.newest, self.lent = SharedLock(), newest, lent
+
+
+@dataclass(eq=False)
 class Counts:
     """c: how much of each feature [V, K] and how many rows [K] were seen under each label."""
 
     features: Floats
-    labels: Floats
+    labels: Floats  # never changed in place
     prior: Prior
     room: Floats | None = field(default=None, repr=False)  # that `features` are the first rows of
-    _logs: tuple[Floats, bool] | None = field(default=None, repr=False)
+    columns: dict[str, Any] = field(
+        default_factory=dict, repr=False
+    )  # an estimator's attributes that say what these are
+    _arrays: _Arrays | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self._arrays is None:
+            self._arrays = _Arrays(self._alone())
 
     @classmethod
     def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
@@ -49,9 +90,8 @@ class Counts:
             room = zeros((n_features if n_features <= V else max(n_features, 2 * V), n_labels))
             labels = np.zeros(n_labels)
             room[:V, places], labels[places] = self.features, self.labels
-        else:
-            labels = self.labels
-        return Counts(room[:n_features], labels, prior, room)
+            return Counts(room[:n_features], labels, prior, room)
+        return Counts(room[:n_features], self.labels, prior, room, _arrays=self._arrays)
 
     def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
         """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
@@ -65,41 +105,125 @@ class Counts:
     def _add_block(
         self, rows: Rows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
-        run.count(rows, start, stop, codes, weights, self.features, n_jobs)
-        share = weights[start:stop] if len(weights) else None
-        self.labels += np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
+        with self._owned().lock.writing():
+            run.count(rows, start, stop, codes, weights, self._own_features(), n_jobs)
+            share = weights[start:stop] if len(weights) else None
+            self.labels = self.labels + np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
+            self._publish()
+
+    def add_shares(self, rows: Rows, shares: Floats, n_jobs: int | None) -> None:
+        """Count rows that belong to labels in shares, [n, K]."""
+        with self._owned().lock.writing():
+            run.backward(rows, shares, self._own_features(), n_jobs)
+            self.labels = self.labels + shares.sum(axis=0)
+            self._publish()
+
+    def add_counts(self, others: "Counts") -> None:
+        """Add other counts of the same features and labels."""
+        with self._owned().lock.writing():
+            self._own_features()[:] += others.features
+            self.labels = self.labels + others.labels
+            self._publish()
+
+    def settle(self) -> Self:
+        """Let the prior and the width of these counts hold for their arrays, even if nothing was added."""
+        arrays = self._owned()
+        if arrays.newest.prior is not self.prior or len(arrays.newest.features) != len(self.features):
+            with arrays.lock.writing():
+                self._publish()
+        return self
+
+    def estimates(self) -> Estimates:
+        """log φ and log μ of these counts or, if they were added to before anybody asked, of the latest block."""
+        pinned: Estimates | None = self.__dict__.get("_pinned")
+        if pinned is not None:
+            return pinned
+        arrays = self._owned()
+        with arrays.lock.reading():
+            newest = arrays.newest
+            found = newest.__dict__.get("_pinned") or newest.__dict__.setdefault("_pinned", newest._estimated())
+        made: Estimates = self.__dict__.setdefault("_pinned", found)
+        return made
+
+    def lent(self) -> Self:
+        """The counts of a moment as an object of their own: who adds to them, or to these, copies the arrays first."""
+        arrays = self._owned()
+        with arrays.lock.reading():
+            arrays.lent = True
+            newest = arrays.newest
+        other = newest._alone()
+        other._part_from(newest)
+        if "_pinned" in newest.__dict__:
+            other.__dict__["_pinned"] = newest.__dict__["_pinned"]
+        other._arrays = _Arrays(other._alone(), lent=True)
+        return other
+
+    def aside(self) -> Self:
+        """The same counts, whose arrays are copied before something is added to them."""
+        other = self._alone()
+        other._arrays = _Arrays(other._alone(), lent=True)
+        return other
+
+    def _part_from(self, other: Self) -> None:
+        """Copy what the other counts would share and change, beside the arrays."""
 
     def log_prior(self) -> Floats:
         """log μ; uniform where there are no counts."""
-        if self.prior.labels is not None:
-            return self.prior.labels
-        if not self.labels.any():
-            return np.full(len(self.labels), -np.log(len(self.labels)))
-        with np.errstate(divide="ignore"):
-            return np.log(self.labels) - np.log(self.labels.sum())
+        return log_prior(self.labels, self.prior)
 
     def log_phi(self) -> Floats:
-        """log φ as [V, K]. Made once; two threads that both make it make the same."""
-        return self._made()[0]
+        """log φ as [V, K]."""
+        return self.estimates().logs
 
-    def impossible(self) -> bool:
-        """Whether some φ may be 0."""
-        return self._made()[1]
+    def _estimated(self) -> Estimates:
+        logs, _, impossible = log_phi(self.features, self.prior.pseudo, self.prior.measure)
+        return Estimates(logs, impossible, self.labels, self.prior)
 
-    def _made(self) -> tuple[Floats, bool]:
-        if self._logs is None:
-            logs, _, impossible = log_phi(self.features, self.prior.pseudo, self.prior.measure)
-            self._logs = logs, impossible
-        return self._logs
+    def _owned(self) -> _Arrays:
+        assert self._arrays is not None
+        return self._arrays
 
-    def possible(self, scores: Floats) -> Floats:
-        """The scores, with the class prior where no label can produce the row; in place."""
-        if self.impossible() or np.isneginf(self.log_prior()).any():
-            possible(scores, self.log_prior())
-        return scores
+    def _own_features(self) -> Floats:
+        """The features to add to, once the lock is held: copies, if somebody else keeps the arrays."""
+        if self._owned().lent:
+            old, V = self.features if self.room is None else self.room, len(self.features)
+            self.room = zeros(old.shape)
+            self.room[:V] = self.features
+            self.features = self.room[:V]
+            self._arrays = _Arrays(self._alone())
+        return self.features
+
+    def _publish(self) -> None:
+        """Say, with the lock held, that the arrays are now those of these counts."""
+        self.__dict__.pop("_pinned", None)
+        self._owned().newest = self._alone()
+
+    def _alone(self) -> Self:
+        """The same counts, which know nothing of others in their arrays."""
+        other = object.__new__(type(self))
+        other.__dict__ = self.__dict__.copy()
+        other.__dict__.pop("_pinned", None)
+        other._arrays = None
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_logs": None, "room": None}
+        state = self.lent()._alone().__dict__
+        return state | {"room": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__.pop("_logs", None)  # of an earlier version
+        self._arrays = _Arrays(self._alone())
+
+
+def log_prior(labels: Floats, prior: Prior) -> Floats:
+    """log μ from the rows of each label; uniform where there are none."""
+    if prior.labels is not None:
+        return prior.labels
+    if not labels.any():
+        return np.full(len(labels), -np.log(len(labels)))
+    with np.errstate(divide="ignore"):
+        return np.log(labels) - np.log(labels.sum())
 
 
 def possible(scores: Floats, prior: Floats) -> Floats:

@@ -132,6 +132,7 @@ def packed_counts(model: Any, counts: Counts, packing: Packing) -> State:
     if packing.serving:
         name = type(model).__name__
         raise ValueError(f"{name} is saved as counts, which dtype and prune would falsify: leave them out")
+    counts = counts.lent()
     return {"features": packing.pack(counts.features), "labels": counts.labels}
 
 
@@ -164,10 +165,11 @@ def _give_counts(model: Any, state: State, reading: Reading) -> None:
 
 def _take_categories(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    state = {"classes": model.classes_, **packed_counts(model, model._counts.compact(), packing)}
-    state |= {"sizes": model.n_categories_, "kinds": [alphabet.kind for alphabet in model._alphabets]}
-    state["known"] = np.array([alphabet.size for alphabet in model._alphabets])
-    return state | {"names": [list(alphabet.table) for alphabet in model._alphabets]}
+    counts = model._counts.compact()
+    state = {"classes": model.classes_, **packed_counts(model, counts, packing)}
+    state |= {"sizes": counts.sizes, "kinds": [alphabet.kind for alphabet in counts.alphabets]}
+    state["known"] = np.array([alphabet.size for alphabet in counts.alphabets])
+    return state | {"names": [alphabet.names() for alphabet in counts.alphabets]}
 
 
 def _give_categories(model: Any, state: State, reading: Reading) -> None:
@@ -182,7 +184,8 @@ def _give_categories(model: Any, state: State, reading: Reading) -> None:
         raise ValueError("counts that do not fit the categories")
     alphabets = list(starmap(_alphabet, zip(kinds, known.tolist(), names, strict=True)))
     prior = model._prior(len(classes))
-    model._install(classes, alphabets, CategoryCounts(features, labels, prior, sizes=sizes.copy(), rooms=sizes.copy()))
+    counts = CategoryCounts(features, labels, prior, sizes=sizes.copy(), rooms=sizes.copy(), alphabets=alphabets)
+    model._install(classes, counts)
 
 
 def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:

@@ -2,15 +2,16 @@
 
 from abc import ABC
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.core.estimator import reads
 from fastlin.engine import rows as row_kernels
 from fastlin.linear.base import Readable, SparseClassifier, SparseEstimator
-from fastlin.linear.counts import Counts
+from fastlin.linear.counts import Counts, Estimates
 from fastlin.validation import Rows
 
 
@@ -20,10 +21,12 @@ class GenerativeModel(SparseEstimator, ABC):
     n_jobs: int | None
     _counts: Counts
 
+    @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(k | x), a column for each label or, where there are none, component."""
         return self._probabilities(X, logarithmic=True)
 
+    @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(k | x), a column for each label or, where there are none, component."""
         return self._probabilities(X, logarithmic=False)
@@ -46,23 +49,46 @@ class GenerativeModel(SparseEstimator, ABC):
 
     def _possible(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores, with the prior where no k can produce the row; in place."""
-        return self._counts.possible(scores)
+        return self._estimates().possible(scores)
+
+    def _estimates(self) -> Estimates:
+        """What the counts say; the same for as long as a reader reads."""
+        self._check_fitted()
+        return self._counts.estimates()
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.n_features_in_ != self._width():  # users may set it
+            name = type(self).__name__
+            raise ValueError(f"n_features_in_ is {self.n_features_in_!r:.60}, but this {name} has {self._width()}")
+
+    def _width(self) -> int:
+        """The number of features that were counted."""
+        return len(self._counts.features)
+
+    def _lasting(self) -> Self:
+        view = super()._lasting()
+        if "_counts" in view.__dict__:
+            counts = view._counts.lent()
+            view.__dict__ |= {**counts.columns, "_counts": counts}
+        return view
 
 
 class MultinomialModel(GenerativeModel, ABC):
     """p(x | k) ∝ Π_j φ_kj^{x_j} of counts x."""
 
     @property
+    @reads
     def feature_count_(self) -> NDArray[np.float64]:
         """c, a row for each label or component."""
         self._check_fitted()
-        return self._counts.features.T
+        return self._counts.lent().features.T
 
     @property
+    @reads
     def feature_log_prob_(self) -> NDArray[np.float64]:
         """log φ, a row for each label or component."""
-        self._check_fitted()
-        return self._counts.log_phi().T
+        return self._estimates().logs.T
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -76,7 +102,7 @@ class MultinomialModel(GenerativeModel, ABC):
 
     def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
         for start, part in super()._parts(rows):
-            yield start, part.without_zeros() if self._counts.impossible() else part
+            yield start, part.without_zeros() if self._estimates().impossible else part
 
 
 class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
@@ -86,22 +112,34 @@ class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
     class_prior: Any
 
     @property
+    @reads
     def class_count_(self) -> NDArray[np.float64]:
         """Rows of each label, weighted."""
         self._check_fitted()
         return self._counts.labels
 
     @property
+    @reads
     def class_log_prior_(self) -> NDArray[np.float64]:
         """log μ."""
         self._check_fitted()
         return self._counts.log_prior()
 
+    @reads
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(x, k) without the multinomial coefficient, columns as `classes_`."""
         return self._scores(self._checked_rows(X))
 
     # Parts
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if len(self.classes_) != self._n_labels():  # users may set them
+            raise ValueError(f"classes_ has {len(self.classes_)} labels, but there are counts of {self._n_labels()}")
+
+    def _n_labels(self) -> int:
+        """The number of labels under which rows were counted."""
+        return len(self._counts.labels)
 
     def _codes(self, rows: Readable) -> NDArray[np.int64]:
         return self._best(rows)

@@ -1,6 +1,5 @@
 """A classifier whose weights are a lexicon: words that speak for labels, written down rather than learnt."""
 
-import copy
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fastlin import validation
+from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus
 from fastlin.linear.base import Readable, Scorer, SparseClassifier, dense_scorer, width_of
 from fastlin.linear.labels import columns, places
@@ -88,6 +88,7 @@ class LexiconClassifier(SparseClassifier):
         self.prior = prior
         self.n_jobs = n_jobs
 
+    @learns
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Take the lexicon up; learn the prior from y, if it is given.
 
@@ -98,7 +99,7 @@ class LexiconClassifier(SparseClassifier):
         y : array of shape (n_samples,), optional
             Labels of the lexicon.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         validation.as_jobs(self.n_jobs)
         entries = _entries(self.lexicon)
         labels = np.fromiter(self.lexicon, dtype=object, count=len(self.lexicon))
@@ -125,6 +126,7 @@ class LexiconClassifier(SparseClassifier):
             )
         return self._become(model)
 
+    @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The scores [n, n_labels]; of two labels, those of the second less those of the first."""
         scores = self._scores(self._checked_rows(X))
@@ -133,6 +135,7 @@ class LexiconClassifier(SparseClassifier):
         return np.where(_ties(scores).all(axis=1), 0.0, scores[:, 1] - scores[:, 0])
 
     @property
+    @reads
     def coef_(self) -> NDArray[np.float64]:
         """The weights, in scikit-learn's shape."""
         self._check_fitted()

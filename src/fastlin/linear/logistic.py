@@ -1,6 +1,5 @@
 """Logistic regression, binary and multinomial: the conditional maximum-entropy model of rows and labels."""
 
-import copy
 import functools
 from collections.abc import Callable
 from typing import Any, Self
@@ -10,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import run, validation
+from fastlin.core.estimator import learns, reads
 from fastlin.engine import memory
 from fastlin.linear.base import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.linear.labels import columns
@@ -161,6 +161,7 @@ class LogisticRegression(MaxentClassifier):
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
 
+    @learns
     def fit(
         self,
         X: Any,
@@ -198,7 +199,7 @@ class LogisticRegression(MaxentClassifier):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         solver = self._check_parameters()
         counts = solver in COUNTS
         source = model._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
@@ -243,21 +244,26 @@ class LogisticRegression(MaxentClassifier):
             _centre(problem, theta)
             install()
 
+    @learns
     def sparsify(self) -> Self:
         """Turn `coef_` into a CSR: small where an L1 term or observed weights leave few of them."""
         self._check_fitted()
-        self.coef_ = sp.csr_array(self.coef_)
-        return self
+        model = self._working_copy()
+        model.coef_ = sp.csr_array(self.coef_)
+        return self._become(model)
 
+    @learns
     def densify(self) -> Self:
         """Turn `coef_` into an array again."""
         self._check_fitted()
+        model = self._working_copy()
         if sp.issparse(self.coef_):
-            self.coef_ = np.asfortranarray(self.coef_.toarray())
-        return self
+            model.coef_ = np.asfortranarray(self.coef_.toarray())
+        return self._become(model)
 
     # What was learnt
 
+    @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
         scores = self._scores(self._checked_rows(X))
@@ -265,11 +271,13 @@ class LogisticRegression(MaxentClassifier):
             return scores
         return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
+    @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`."""
         scores = self._scores(self._checked_rows(X))
         return probabilities(scores, len(self.classes_), logarithmic=False)
 
+    @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(label | row), columns as `classes_`."""
         scores = self._scores(self._checked_rows(X))

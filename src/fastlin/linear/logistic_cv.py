@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
 from fastlin import run
+from fastlin.core.estimator import learns
 from fastlin.linear.base import Readable
+from fastlin.linear.folds import Score, Weights, as_score, best_place, folds_of, weights_to_score
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.linear.reporting import tell
@@ -20,7 +20,7 @@ from fastlin.validation import Rows, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
-Split = tuple[Any, Any]
+Split = tuple[Any, Any, Weights]  # rows, labels and weights to score on
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -37,7 +37,8 @@ class LogisticRegressionCV(LogisticRegression):
     l1_ratios : array
         The values of l1_ratio.
     cv : int, splitter or None
-        Folds, stratified; None is 5. Validation data given to `fit` takes their place.
+        Folds, stratified; None is 5. The indices of a splitter, or of given folds, count all rows of X, of which those
+        of weight 0 are left out. Validation data given to `fit` takes their place.
     scoring : str, callable or None
         scikit-learn's name of a score, or a scorer; None is the accuracy.
     refit : bool
@@ -146,6 +147,7 @@ class LogisticRegressionCV(LogisticRegression):
         self.dtype = dtype
         self.callback = callback
 
+    @learns
     def fit(  # type: ignore[override]
         self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
     ) -> Self:
@@ -158,7 +160,8 @@ class LogisticRegressionCV(LogisticRegression):
         y : array of shape (n_samples,)
             None with a corpus.
         sample_weight : array of shape (n_samples,), optional
-            Weighs the rows that are learnt from; scores are unweighted. None with a corpus.
+            Weighs the rows that are learnt from, and those that are scored, if the scorer takes weights; rows of weight
+            0 are left out. None with a corpus.
         X_val, y_val : optional
             Score on these instead of folds; a corpus comes without y_val.
 
@@ -169,15 +172,15 @@ class LogisticRegressionCV(LogisticRegression):
         """
         one_of("penalty", self.penalty, ("elasticnet", "l2", "l1"))
         one_of("refit", self.refit, (True, False))
-        found = copy.copy(self)
+        found = self._working_copy()
         found.Cs_, found.l1_ratios_ = self._grid()
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
         counts = template._check_parameters() in COUNTS
         source = found._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
         sample = Sample(source, self.class_weight, counts)
-        scorer = _accuracy if self.scoring is None else check_scoring(template, scoring=self.scoring)
+        score = as_score(template, self.scoring, _accuracy)
         parts = found._splits(sample, X_val, y_val)
-        found._search(template, sample, parts, scorer)
+        found._search(template, sample, parts, score)
         final = self._template(found.C_, found.l1_ratio_).set_params(n_jobs=self.n_jobs)
         if self.refit:
             final._fit_sample(sample, final._parts_of(sample))
@@ -191,15 +194,21 @@ class LogisticRegressionCV(LogisticRegression):
         return self
 
     def _splits(self, sample: Sample, X_val: Any, y_val: Any) -> list[tuple[Any, Split]]:
-        """The rows to learn from, with rows and labels to score on, of each fold."""
+        """The rows to learn from, of those that have a weight, and what to score on, of each fold."""
         codes, plain = sample.codes(), np.array(sample.classes.tolist())
         if X_val is not None or y_val is not None:
             rows, seen = self._checked_validation(X_val, y_val, sample.classes, sample.readable)
             if (seen < 0).any():
                 raise ValueError("y_val holds a label that y lacks")
-            return [(np.arange(len(codes)), (_readable(rows), plain[seen]))]
-        folds = check_cv(self.cv, codes, classifier=True).split(codes, codes)
-        parts = [(train, (_readable(sample.take(test)), plain[codes[test]])) for train, test in folds]
+            return [(np.arange(len(codes)), (_readable(rows), plain[seen], weights_to_score(X_val)))]
+        parts, members = [], sample.members()
+        place = np.full(len(sample.source), -1)  # of all rows among those that have a weight
+        place[members] = np.arange(len(members))
+        for train, test in folds_of(self.cv, sample.source.codes(), members):
+            learnt, held = (place[rows][place[rows] >= 0] for rows in (train, test))
+            if not len(learnt) or not len(held):
+                raise ValueError("a fold of cv has no rows of a weight above 0 to learn from, or to score on")
+            parts.append((learnt, (_readable(sample.take(held)), plain[codes[held]], sample.row_weights(held))))
         if not parts:
             raise ValueError("cv has no folds")
         return parts
@@ -228,7 +237,7 @@ class LogisticRegressionCV(LogisticRegression):
         template: LogisticRegression,
         sample: Sample,
         parts: list[tuple[Any, Split]],
-        scorer: Any,
+        score: Score,
     ) -> None:
         """Fill scores_ and path_, and choose."""
         shape = len(parts), len(self.l1_ratios_), len(self.Cs_)
@@ -237,7 +246,7 @@ class LogisticRegressionCV(LogisticRegression):
         lock = threading.Lock()
 
         def follow(fold: int) -> None:
-            train, (X, y) = parts[fold]
+            train, held = parts[fold]
             own, laid_out = sample.fold(train), None
             for i, ratio in enumerate(self.l1_ratios_.tolist()):
                 model = None
@@ -249,8 +258,8 @@ class LogisticRegressionCV(LogisticRegression):
                         chosen.set_params(warm_start=True, tol=FURTHER * template.tol)
                     chosen.set_params(C=C, l1_ratio=ratio)
                     model, laid_out = _fold(chosen, own, laid_out)
-                    score = self.scores_[fold, i, j] = scorer(model, X, y)
-                    record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(score)}
+                    self.scores_[fold, i, j] = score(model, *held)
+                    record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(self.scores_[fold, i, j])}
                     record |= {"objective": model.objective_, "n_iter": model.n_iter_, "converged": model.converged_}
                     paths[fold].append(record)
                     tell(self, record)
@@ -272,9 +281,7 @@ class LogisticRegressionCV(LogisticRegression):
         with run.Workers(None if len(parts) == 1 else self.n_jobs) as workers:
             workers.map(guarded, [(fold, fold + 1) for fold in range(len(parts))])
         self.path_ = [record for path in paths for record in path]
-        measured = (~np.isnan(self.scores_)).sum(axis=0)
-        means = np.where(measured > 0, np.nansum(self.scores_, axis=0) / np.maximum(measured, 1), -np.inf)
-        ratio, C = np.unravel_index(int(np.argmax(means)), means.shape)
+        ratio, C = best_place(self.scores_)
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
 
 
@@ -286,8 +293,8 @@ def _fold(model: LogisticRegression, sample: Sample, parts: Parts | None = None)
     return model, parts
 
 
-def _accuracy(model: LogisticRegression, X: Any, y: NDArray[Any]) -> float:
-    return float(np.mean(model.predict(X) == y))
+def _accuracy(model: LogisticRegression, X: Any, y: NDArray[Any], weights: Weights) -> float:
+    return float(np.average(model.predict(X) == y, weights=weights))
 
 
 def _readable(rows: Readable) -> Any:

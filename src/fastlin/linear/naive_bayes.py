@@ -1,6 +1,5 @@
 """Naive Bayes for counts: one pass to count, the logarithms when they are first asked for."""
 
-import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any, Self
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import store, validation
+from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus, Segment
 from fastlin.linear.base import Scorer, Whole, dense_scorer
 from fastlin.linear.counts import Counts, Prior, as_alpha, as_measure, right_when_left_out
@@ -95,6 +95,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows of X under their labels.
 
@@ -107,7 +108,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         corpus = model._checked(X, y, sample_weight, reset=True)
         classes = corpus.classes
         counts = Counts.none(corpus.shape[1], len(classes), self._prior(corpus.shape[1], len(classes)))
@@ -117,9 +118,10 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
         return self._become(model._install(classes, counts))
 
+    @learns
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
-        model, first = copy.copy(self), not hasattr(self, "classes_")
+        model, first = self._working_copy(), not hasattr(self, "classes_")
         corpus = model._checked(X, y, sample_weight, reset=first)
         known = corpus.classes if first else union(self.classes_, corpus.classes)
         if classes is not None:
@@ -132,6 +134,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             prior = self._prior(n_features, len(known))
             counts = self._counts.under(prior, places(known, self.classes_), len(known), n_features)
             model._learn_names(X)
+            counts.columns = _columns(model, n_features)
         if isinstance(corpus, Corpus):
             for _ in self._segments(corpus):  # what it holds is refused before the first row is counted
                 pass
@@ -139,9 +142,10 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             for segment in self._segments(corpus):
                 counts.add(segment.rows, place[segment.codes], segment.weights, self.n_jobs, keep=True)
         finally:  # after Ctrl-C, what the whole blocks said
-            self._become(model._install(known, counts))
+            self._become(model._install(known, counts.settle()))
         return self
 
+    @reads
     def loo_score(self, X: Any, y: Any = None, alphas: Any = 1.0, sample_weight: Any = None) -> NDArray[np.float64]:
         """Leave-one-out accuracy for each of many `alphas`: counted once, each row's own counts taken back.
 
@@ -159,7 +163,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         """
         if self.concentration is not None:
             raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")
-        corpus = copy.copy(self)._checked(X, y, sample_weight, reset=True)
+        corpus = self._working_copy()._checked(X, y, sample_weight, reset=True)
         tried = [
             real_number("alphas", float(alpha), at_least=0, at_most=1e100)
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")
@@ -179,12 +183,15 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
 
     # The state
 
+    @reads
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: counts and labels."""
         self._check_fitted()
-        arrays = {"feature_count": self.feature_count_.copy(), "class_count": self.class_count_.copy()}
+        counts = self._counts.lent()
+        arrays = {"feature_count": counts.features.T.copy(), "class_count": counts.labels.copy()}
         return arrays | store.export_labels(self.classes_)
 
+    @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; the prior is this estimator's."""
         missing = {"feature_count", "class_count"} - set(arrays)
@@ -199,7 +206,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             )
         counts = Counts.none(features.shape[1], len(classes), self._prior(features.shape[1], len(classes)))
         counts.features[:], counts.labels[:] = features.T, labels
-        return self._install(classes, counts)
+        return self._become(self._working_copy()._install(classes, counts))
 
     # Parts
 
@@ -215,8 +222,8 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             yield segment
 
     def _scorer(self) -> Scorer:
-        scorer = dense_scorer(self._counts.log_phi(), self.class_log_prior_, self.n_jobs)
-        return known_only(scorer, self.n_features_in_)
+        found = self._estimates()
+        return known_only(dense_scorer(found.logs, found.log_prior, self.n_jobs), len(found.logs))
 
     def _install(self, classes: NDArray[Any], counts: Counts) -> Self:
         self.classes_, self._counts = classes, counts
@@ -241,3 +248,9 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
             alpha = np.maximum(alpha, 1e-10)
         return alpha if self.base_measure is None else alpha * n_features * measure
+
+
+def _columns(model: MultinomialNB, n_features: int) -> dict[str, Any]:
+    """How many features there are, and their names."""
+    names = getattr(model, "feature_names_in_", None)
+    return {"n_features_in_": n_features} | ({} if names is None else {"feature_names_in_": names})

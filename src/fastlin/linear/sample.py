@@ -37,6 +37,14 @@ class Sample:
         codes = self.source.codes() if self._kept is None else self.source.codes()[self._kept]
         return self._places[codes]
 
+    def members(self) -> NDArray[np.int64]:
+        """The numbers of the rows in the source."""
+        return np.arange(len(self.source)) if self._kept is None else self._kept
+
+    def row_weights(self, members: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """The weights that the source gives some of the rows, without those of their labels; None: ones."""
+        return self.source.weights()[self.members()[members]] if self.source.weighted else None
+
     def take(self, members: NDArray[np.int64]) -> Readable:
         """Some of the rows."""
         rows = members if self._kept is None else self._kept[members]

@@ -1,6 +1,5 @@
 """Linear support vector machines by dual coordinate ascent."""
 
-import copy
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
+from fastlin.core.estimator import learns, reads
 from fastlin.data.scratch import Held
 from fastlin.linear.base import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.linear.labels import columns
@@ -149,6 +149,7 @@ class LinearSVC(SparseClassifier):
         self.warm_start = warm_start
         self.callback = callback
 
+    @learns
     def fit(
         self,
         X: Any,
@@ -182,7 +183,7 @@ class LinearSVC(SparseClassifier):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model, options = copy.copy(self), self._options()
+        model, options = self._working_copy(), self._options()
         generator = validation.as_generator(self.random_state)
         corpus = model._labelled(X, y, sample_weight, reset=True, dtype=np.dtype(np.float64))
         classes = corpus.classes
@@ -224,6 +225,7 @@ class LinearSVC(SparseClassifier):
             )
         return self
 
+    @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
         scores = self._scores(self._checked_rows(X))

@@ -127,7 +127,7 @@ def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any
         if callable(value):
             raise TypeError(f"{name} is a function: model files hold no code; set it to None before saving")
         raise TypeError(f"{what}, which does not go into a model file: {value!r:.80}")
-    keeper, value = class_of(kind)[1], getattr(value, "_snapshot", lambda: value)()  # of one moment
+    keeper, value = class_of(kind)[1], getattr(value, "_lasting", lambda: value)()  # of one moment
     parameters = _described_parameters(value, kind, name, encoder, packing)
     learnt = keeper.take(value, packing)
     learnt |= {key: vars(value)[key] for key in COLUMNS if key in vars(value)}

@@ -1,0 +1,80 @@
+"""Folds of a search: rows to learn from and rows to score on, and scores that weigh the rows."""
+
+import inspect
+import numbers
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from fastlin.data import Corpus
+
+Members = NDArray[np.int64]
+Weights = NDArray[np.float64] | None  # None: ones
+Score = Callable[[Any, Any, Any, Weights], float]  # of a model on rows with labels and weights
+
+
+def folds_of(cv: Any, codes: NDArray[np.int32], members: Members) -> Iterator[tuple[Members, Members]]:
+    """The numbers of the rows to learn from and to score on, of each fold.
+
+    A number as `cv` asks for stratified folds of the rows that are `members`. The indices of a splitter, and of folds
+    that are given, count all rows.
+    """
+    if cv is None or (isinstance(cv, numbers.Integral) and not isinstance(cv, bool)):
+        own = codes[members]
+        for train, test in check_cv(cv, own, classifier=True).split(own, own):
+            yield members[train], members[test]
+        return
+    folds = cv if isinstance(cv, list | tuple) else check_cv(cv, codes, classifier=True).split(codes, codes)
+    for train, test in folds:
+        yield _numbers(train, len(codes)), _numbers(test, len(codes))
+
+
+def _numbers(indices: Any, n_rows: int) -> Members:
+    """Indices or a mask of rows, proved."""
+    array = np.asarray(indices)
+    if array.dtype == bool and array.shape == (n_rows,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise ValueError(f"cv must give the rows of a fold as numbers or a mask of {n_rows}, got {indices!r:.60}")
+    wrong = (array < -n_rows) | (array >= n_rows)
+    if wrong.any():
+        raise ValueError(f"cv gives the row {array[wrong][0]}, but X has {n_rows} rows")
+    return array.astype(np.int64) % n_rows
+
+
+def weights_to_score(X_val: Any) -> Weights:
+    """The weights of validation data, which only a corpus has."""
+    if not isinstance(X_val, Corpus) or not X_val.weighted:
+        return None
+    weights = X_val.weights()
+    if not weights.any():
+        raise ValueError("X_val is a Corpus in which the weight of every row is zero: no score weighs anything")
+    return weights
+
+
+def as_score(model: Any, scoring: Any, accuracy: Score) -> Score:
+    """What `scoring` asks for, None the accuracy; the rows weigh where a scorer takes weights."""
+    if scoring is None:
+        return accuracy
+    scorer = check_scoring(model, scoring=scoring)
+    weighs = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+
+    def score(model: Any, X: Any, y: Any, weights: Weights) -> float:
+        weighted = {} if weights is None or not weighs else {"sample_weight": weights}
+        found = scorer(model, X, y, **weighted)
+        if np.isnan(found):
+            raise ValueError(f"scoring={scoring!r} gave {found} for a fold: what cannot be compared chooses nothing")
+        return float(found)
+
+    return score
+
+
+def best_place(scores: NDArray[np.float64]) -> tuple[int, ...]:
+    """Where the mean over the folds is best, the first among equals; of what was measured before a search ended."""
+    measured = (~np.isnan(scores)).sum(axis=0)
+    means = np.where(measured > 0, np.nansum(scores, axis=0) / np.maximum(measured, 1), -np.inf)
+    return tuple(int(place) for place in np.unravel_index(int(np.argmax(means)), means.shape))
