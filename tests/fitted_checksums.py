@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 
 import fastlin
 from fastlin import select, sequence
+from fastlin.lm import NgramModel
 from fastlin.text import templates
 from store_models import ANSWERS, DICTS, SENTENCES, TAGS, TEXTS
 
@@ -188,6 +189,15 @@ def cases():
     lexicon = {"good": ["fine", "good"], "bad": {"bad": 2.0}}
     model = fastlin.LexiconClassifier(lexicon, vectorizer=fastlin.CountVectorizer())
     yield "LexiconClassifier", model, (TEXTS, ANSWERS)
+    for option in grid(
+        order=(1, 3), interpolate=(True, False), cutoff=(1, 2),
+        smoothing=(
+            "modified_kneser_ney", "kneser_ney", "absolute_discounting", "witten_bell", "katz", "dirichlet", "lidstone",
+            "laplace", "relative_frequency",
+        ),
+    ):  # fmt: skip
+        model = NgramModel(**option)
+        yield described(model), model, (TEXTS,)
     raw = [[(word, "X") for word in words] for words in WORDS]
     for name in ("ner", "ratnaparkhi96", "pos", "chunking"):
         yield f"Templates {name}", getattr(templates, name)(), (raw,)

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 import store_models as some
+from fastlin.lm import NgramModel
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 from fastlin.text import templates
 
@@ -60,6 +61,7 @@ def cases():
     mira = StructuredPerceptron(order=2, loss="mira", random_state=0)
     yield "structured mira", mira, (some.SENTENCES, some.TAGS)
     yield "templates", templates.ner(gazetteers={"x": ["new dog", "Rex"]}, pos=1), (RAW,)
+    yield "n-grams", NgramModel(order=2), (some.TEXTS,)
     yield "tagger with templates", CRF(features=templates.ratnaparkhi96(), tol=0.1), (RAW, TAGGED)
 
 

@@ -15,6 +15,7 @@ from fastlin.store.parameters import LEFT_OUT, check_parameter
 from fastlin.store.reading import ModelFileError, Reading
 from fastlin.store.values import Decoder, Encoder
 from fastlin.store.weights import Packing
+from fastlin.validation import WIDEST
 
 KIND = "model"
 COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
@@ -194,7 +195,7 @@ def _set_columns(
             raise ValueError(f"{svmlight_first_index_!r} is the index of no first column")
         model.svmlight_first_index_ = svmlight_first_index_
     if n_features_in_ is not None:
-        if type(n_features_in_) is not int:
+        if type(n_features_in_) is not int or not 0 <= n_features_in_ <= WIDEST:
             raise ValueError(f"{n_features_in_!r} columns")
         model.n_features_in_ = n_features_in_
     if feature_names_in_ is not None:
