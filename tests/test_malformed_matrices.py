@@ -1,9 +1,13 @@
 """Matrices broken after their construction, so that scipy does not see it, never reach a kernel, nor scipy's own."""
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+import fastlin
+import fastlin.select
 from support import EVERY, refuse_everywhere, text_like
 
 ROW = 7  # where the fault is
@@ -170,3 +174,71 @@ def test_malformed_matrices_of_other_forms_are_refused_before_scipy_converts_the
     bad = getattr(sparse, f"{form}_{kind}")(X)
     break_it(bad)
     refuse_everywhere(name, bad, X, y, OTHERS[break_it])
+
+
+NAMES = [f"w{j:02}" for j in range(30)]
+# whatever takes a matrix and makes another, or what it stands for: (the fitted model, the method)
+TRANSFORMING = {
+    "Conjunctions.transform": lambda X, y: fastlin.Conjunctions().fit(X),
+    "CountCutoff.inverse_transform": lambda X, y: fastlin.select.CountCutoff(0).fit(X),
+    "CountCutoff.transform": lambda X, y: fastlin.select.CountCutoff(2).fit(X),
+    "CountVectorizer.inverse_transform": lambda X, y: fastlin.CountVectorizer(vocabulary=NAMES),
+    "DictVectorizer.inverse_transform": lambda X, y: fastlin.DictVectorizer().fit([dict.fromkeys(NAMES, 1)]),
+    "Elementwise.transform": lambda X, y: fastlin.Elementwise().fit(X),
+    "KMeans.transform": lambda X, y: fastlin.KMeans(3, random_state=0).fit(X),
+    "LogCountRatio.transform": lambda X, y: fastlin.LogCountRatio().fit(X, y),
+    "SelectFeatures.inverse_transform": lambda X, y: fastlin.select.SelectFeatures(method="count").fit(X, y),
+    "SelectFeatures.transform": lambda X, y: fastlin.select.SelectFeatures(5, method="count").fit(X, y),
+    "TfidfTransformer.transform": lambda X, y: fastlin.TfidfTransformer().fit(X),
+    "TfidfVectorizer.inverse_transform": lambda X, y: fastlin.TfidfVectorizer(vocabulary=NAMES),
+}
+OF_SAMPLES = {"CountVectorizer", "DictVectorizer", "DocumentFeatures", "FeatureHasher", "HashingVectorizer"}
+
+
+def test_every_transformer_is_among_them():
+    public = {**vars(fastlin.select), **{name: getattr(fastlin, name) for name in fastlin.__all__}}
+    expected = {
+        f"{name}.{method}"
+        for name, kind in public.items()
+        for method in ("transform", "inverse_transform")
+        if inspect.isclass(kind) and hasattr(kind, method)
+        if method == "inverse_transform" or not {parent.__name__ for parent in kind.__mro__} & OF_SAMPLES
+    }
+    assert expected == set(TRANSFORMING)
+
+
+def refuse_to_transform(name, bad, match):
+    X, y = text_like()
+    model, method = TRANSFORMING[name](X, y), name.partition(".")[2]
+    with pytest.raises(ValueError, match=match):
+        getattr(model, method)(bad)
+    getattr(model, method)(X)
+
+
+@pytest.mark.parametrize("container", ["csr_matrix", "csr_array"])
+@pytest.mark.parametrize("case", MALFORMED)
+@pytest.mark.parametrize("name", TRANSFORMING)
+def test_malformed_csr_is_refused_by_transformers(name, case, container):
+    break_it, match = MALFORMED[case]
+    bad = getattr(sparse, container)(text_like()[0], copy=True)
+    break_it(bad)
+    refuse_to_transform(name, bad, match)
+
+
+@pytest.mark.parametrize("kind", ["csc_matrix", "csc_array"])
+@pytest.mark.parametrize("case", ["an index far out of range", "a negative index", "indptr falling", "data too short"])
+@pytest.mark.parametrize("name", TRANSFORMING)
+def test_malformed_csc_is_refused_by_transformers(name, case, kind):
+    break_it, match = MALFORMED[case]
+    bad = getattr(sparse, kind)(text_like()[0], copy=True)
+    break_it(bad)
+    refuse_to_transform(name, bad, match.replace("row", "column"))
+
+
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+@pytest.mark.parametrize("break_it", OTHERS, ids=lambda break_it: break_it.__name__)
+@pytest.mark.parametrize("name", TRANSFORMING)
+def test_malformed_matrices_of_other_forms_are_refused_by_transformers(name, break_it, kind):
+    bad = getattr(sparse, f"{break_it.__name__.partition('_')[0]}_{kind}")(text_like()[0])
+    break_it(bad)
+    refuse_to_transform(name, bad, OTHERS[break_it])

@@ -303,3 +303,17 @@ def test_the_functions_that_are_built_do_what_the_matrix_does(name, analyzer, da
         assert one.build_tokenizer()(document) == two.build_tokenizer()(document)
         assert one.decode(document) == two.decode(document) == document
     assert one.get_stop_words() == two.get_stop_words()
+
+
+@pytest.mark.parametrize("name", VECTORIZERS)
+@pytest.mark.parametrize("missing, shown", [(None, "None"), (7, "7"), (float("nan"), "nan")], ids=repr)
+@pytest.mark.parametrize(
+    "options", [{}, {"tokenizer": str.split, "token_pattern": None, "lowercase": False}], ids=["", "own"]
+)
+def test_what_is_no_text_is_named_with_its_place_and_its_argument(name, missing, shown, options):
+    argument = "X" if name == "HashingVectorizer" else "raw_documents"
+    with pytest.raises((TypeError, ValueError, AttributeError)) as caught:
+        getattr(text, name)(**options).fit_transform(["a word"] * 500 + [missing])
+    told = f"{caught.value}\n" + "\n".join(getattr(caught.value, "__notes__", []))
+    assert f"document 500 of {argument}" in told
+    assert options or shown in told

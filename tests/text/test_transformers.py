@@ -147,8 +147,12 @@ def test_set_output(name):
     assert made.columns.tolist() == model.get_feature_names_out().tolist()
     assert any("word 3" in column for column in made.columns)
     np.testing.assert_array_equal(made.to_numpy(), MAKERS[name]().fit_transform(X, y).toarray())
-    with pytest.raises(ValueError, match="sparse"):
-        MAKERS[name]().set_output(transform="pandas").fit(frame, y).transform(frame)
+    frame.index = [f"row {i}" for i in range(len(frame))]
+    sparse_columns = MAKERS[name]().set_output(transform="pandas").fit_transform(frame, y)
+    assert sparse_columns.columns.tolist() == made.columns.tolist()
+    assert sparse_columns.index.tolist() == frame.index.tolist()
+    assert all(isinstance(kind, pd.SparseDtype) for kind in sparse_columns.dtypes)
+    np.testing.assert_array_equal(sparse_columns.sparse.to_coo().toarray(), made.to_numpy())
     with pytest.raises(ValueError, match="input_features"):
         model.get_feature_names_out(["a"])
 

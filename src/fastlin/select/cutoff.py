@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
+from fastlin.core.estimator import learns
 from fastlin.data import Corpus
+from fastlin.select.selector import Selector, check_columns_of
 from fastlin.validation import Rows, real_number, whole_number
 
 
-class CountCutoff(SelectorMixin, BaseEstimator):
+class CountCutoff(Selector):
     """Keeps the features that at least `min_rows` rows have and whose values add up to at least `min_count`.
 
     Parameters
@@ -50,6 +50,7 @@ class CountCutoff(SelectorMixin, BaseEstimator):
     row_counts_: NDArray[np.int64]
     counts_: NDArray[np.float64]
 
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Count.
 
@@ -59,8 +60,9 @@ class CountCutoff(SelectorMixin, BaseEstimator):
             Counts, dense or sparse: not negative.
         y : ignored
         """
-        whole_number("min_rows", self.min_rows, 0)
-        real_number("min_count", self.min_count, at_least=0)
+        model = self._working_copy()
+        whole_number("min_rows", model.min_rows, 0)
+        real_number("min_count", model.min_count, at_least=0)
         pieces = _segments(X) if isinstance(X, Corpus) else iter([validation.as_rows(X, nonnegative=True)])
         rows = next(pieces)
         counts, row_counts = np.zeros(rows.n_columns), np.zeros(rows.n_columns, np.int64)
@@ -68,12 +70,14 @@ class CountCutoff(SelectorMixin, BaseEstimator):
             indices, values = piece.indices[: piece.nnz], piece.values[: piece.nnz]
             counts += np.bincount(indices, weights=values, minlength=len(counts))
             row_counts += np.bincount(indices[values != 0], minlength=len(counts))
-        validate_data(self, X, reset=True, skip_check_array=True)
-        self.counts_, self.row_counts_ = counts, row_counts
-        return self
+        validate_data(model, X, reset=True, skip_check_array=True)
+        model.counts_, model.row_counts_ = counts, row_counts
+        return self._become(model)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
+        check_columns_of(self, "row_counts_", "iu")
+        check_columns_of(self, "counts_", "f")
         return (self.row_counts_ >= self.min_rows) & (self.counts_ >= self.min_count)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,16 +1,14 @@
 """The estimator that selects: greedy induction of features, or the best by a score of their own."""
 
-import copy
 import time
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import run, validation
+from fastlin.core.estimator import learns
 from fastlin.data import Corpus
 from fastlin.linear.labels import check_kind, columns, places
 from fastlin.linear.logistic import LogisticRegression
@@ -22,12 +20,13 @@ from fastlin.select.induction import Induction
 from fastlin.select.labelled import Labelled, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
+from fastlin.select.selector import Selector, check_columns_of
 from fastlin.validation import one_of, real_number, whole_number
 
 METHODS = ("greedy", "information_gain", "chi2", "count")
 
 
-class SelectFeatures(SelectorMixin, BaseEstimator):
+class SelectFeatures(Selector):
     """Keeps the features that a maximum-entropy model gains most from, or those of the highest score.
 
     method="greedy" grows a model from nothing. In every round, the gain of a feature f is what its best weight alone
@@ -137,6 +136,7 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
     n_iter_: int
     n_features_in_: int
 
+    @learns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
         """Choose the features.
 
@@ -157,32 +157,32 @@ class SelectFeatures(SelectorMixin, BaseEstimator):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         began = time.perf_counter()
-        solver = self._check_parameters()
-        counts = self.method != "greedy" or solver in COUNTS
+        model = self._working_copy()
+        solver = model._check_parameters()
+        counts = model.method != "greedy" or solver in COUNTS
         data = Labelled.checked(X, y, sample_weight, name=type(self).__name__, nonnegative=counts)
-        model = copy.copy(self)
         validate_data(model, X, reset=True, skip_check_array=True)
-        if self.method == "greedy" and data.source.n_segments > 1:
+        if model.method == "greedy" and data.source.n_segments > 1:
             raise ValueError(
                 f"method='greedy' needs the rows in memory, and X is a Corpus of {data.source.n_segments} segments: "
                 "X, y = corpus.to_memory(), if they fit, or another method"
             )
-        if self.n_features is not None and self.n_features > data.n_features:
-            raise ValueError(f"n_features={self.n_features} is more than the {data.n_features} columns of X")
+        if model.n_features is not None and model.n_features > data.n_features:
+            raise ValueError(f"n_features={model.n_features} is more than the {data.n_features} columns of X")
         held = None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, data)
-        elif self.patience is not None:
+        elif model.patience is not None:
             raise ValueError("patience looks at the accuracy on validation data: give X_val and y_val to fit")
-        if self.method == "greedy":
+        if model.method == "greedy":
             model._induce(data, held, solver, began)
         else:
             model._rank(data, held, began)
-        self.__dict__ = dict(model.__dict__)
-        return self
+        return self._become(model)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
+        check_columns_of(self, "support_", "b")
         return self.support_
 
     # Parts

@@ -298,13 +298,13 @@ class Analysis:
 
     def _check_stop_words(self, stop_words: Any, preprocess: Any, tokenize: Any) -> None:
         """Warn, once for each list, of stop words that become others before they are compared."""
-        if not stop_words or getattr(self, "_checked_stop_words", None) == id(self.stop_words):
+        if not stop_words or getattr(self, "_checked_stop_words", None) is self.stop_words:
             return
         try:
             found = {token for word in stop_words for token in tokenize(preprocess(word))} - set(stop_words)
         except Exception:  # a tokenizer may refuse what no document holds
             found = set()
-        self._checked_stop_words = id(self.stop_words)
+        self._checked_stop_words = self.stop_words
         if found:
             warnings.warn(
                 "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
@@ -312,6 +312,12 @@ class Analysis:
                 UserWarning,
                 stacklevel=5,
             )
+
+    def _note_stop_words(self) -> None:
+        """Check the stop words on the estimator itself, which remembers the list: its views forget."""
+        known = getattr(self, "_checked_stop_words", None)
+        if self.stop_words is not known and self.analyzer == "word":
+            self._check_stop_words(self.get_stop_words(), self.build_preprocessor(), self.build_tokenizer())
 
     def _plan(self) -> Plan | None:
         """The parameters as the engine takes them; None: it cannot do what they ask for."""

@@ -1,16 +1,16 @@
 """Conjunctions: products of columns, so that a linear model can say that two things count together."""
 
-import copy
 import numbers
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fastlin.core.estimator import learns, reads
 from fastlin.text.products import NONE, Hashing, Tree, compact
-from fastlin.text.transformers import SparseTransformer, assemble
+from fastlin.text.transformers import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.validation import WIDEST, Rows, real_number, whole_number
 
 MOST_GROUPS = 64
@@ -91,6 +91,7 @@ class Conjunctions(SparseTransformer):
     _rank: NDArray[np.int32]
     _finder: Tree | Hashing
 
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Learn which products there are.
 
@@ -99,23 +100,22 @@ class Conjunctions(SparseTransformer):
         X : matrix of shape (n_samples, n_features)
         y : ignored
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         rows = model._rows_to_learn(X)
         groups = model._group_bits()
-        if self.n_features is not None:
+        if model.n_features is not None:
             model._rank = np.arange(rows.n_columns, dtype=np.int32)
             if len(groups):
                 model._rank[groups == 0] = -1
             model._finder = Hashing(
-                self.degree, not self.interaction_only, groups, int(self.n_features), bool(self.alternate_sign)
+                model.degree, not model.interaction_only, groups, int(model.n_features), bool(model.alternate_sign)
             )
-            width = int(self.n_features)
+            width = int(model.n_features)
         else:
             width = model._learn(rows, groups)
-        model.n_output_features_ = width + (rows.n_columns if self.include_original else 0)
-        self.__dict__ = dict(model.__dict__)
-        return self
+        model.n_output_features_ = width + (rows.n_columns if model.include_original else 0)
+        return self._become(model)
 
     def transform(self, X: Any) -> Any:
         """The products that the rows of X have.
@@ -130,6 +130,7 @@ class Conjunctions(SparseTransformer):
             float32 where X is, float64 otherwise.
         """
         rows = self._rows(X)
+        check_columns(self, len(self._rank))
         most = float(np.finfo(rows.values.dtype).max)
         if rows.largest > 1 and rows.largest > most ** (1 / self._depth):
             raise ValueError(
@@ -142,12 +143,13 @@ class Conjunctions(SparseTransformer):
             blocks = finder.find(compact(rows, self._rank, len(finder.starts[0]) - 1))
         if self.include_original:
             blocks.insert(0, assemble(rows.values[: rows.nnz], rows.indices[: rows.nnz], rows.indptr, rows.n_columns))
-        return self._given(blocks[0] if len(blocks) == 1 else sp.hstack(blocks, format="csr"))
+        return self._given(blocks[0] if len(blocks) == 1 else sp.hstack(blocks, format="csr"), X)
 
+    @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """“a & b”, “a² & b”; with `n_features`, “bucket 7”: what is in it is not kept."""
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features).tolist()
+        names = names_of_columns(self, input_features, len(self._rank)).tolist()
         made = list(names) if self.include_original else []
         if isinstance(self._finder, Hashing):
             made += [f"bucket {bucket}" for bucket in range(self._finder.n_buckets)]
@@ -156,6 +158,7 @@ class Conjunctions(SparseTransformer):
         return np.array(made, dtype=object)
 
     @property
+    @reads
     def conjunctions_(self) -> NDArray[np.int64]:
         """The column numbers of each product, in the order of the output; −1: one factor less."""
         check_is_fitted(self)

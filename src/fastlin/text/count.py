@@ -2,19 +2,19 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 
 from fastlin import validation
+from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.text.analysis import WORDS, checked_dtype, checked_flag
 from fastlin.text.documents import reject_string
 from fastlin.text.learned import Learned, checked_vocabulary, has_capitals
@@ -22,13 +22,14 @@ from fastlin.text.matrices import assemble, csr
 from fastlin.text.negation import PREFIX
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
+from fastlin.text.transformers import proved
 from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms, Totals, add_up
 from fastlin.validation import real_number, whole_number
 
 AHEAD = 64  # blocks that are read together where their rows are not kept
 
 
-class CountVectorizer(Reading, SparseOutput, BaseEstimator):
+class CountVectorizer(Reading, SparseOutput, Estimator):
     """Counts words or n-grams in documents: x_ij is how often term j is in document i.
 
     A document is decoded, made lower case and split into words; a term is a word, an n-gram of words, or one of
@@ -156,6 +157,7 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         self.suffixes = suffixes
         self.n_jobs = n_jobs
 
+    @learns
     def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Learn the vocabulary of the documents, and how many of them have each term.
 
@@ -165,9 +167,11 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
             As `input` says.
         y : ignored
         """
-        self._learn(raw_documents, grow=False, keep=False)
-        return self
+        model = self._working_copy()
+        model._learn(raw_documents, grow=False, keep=False)
+        return self._become(model)
 
+    @learns
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
         """Do what `fit` and `transform` do, in one pass over the documents.
 
@@ -181,8 +185,12 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         CSR of shape (n_documents, n_columns)
             The entries of a row are in the order in which their terms first appeared.
         """
-        return self._output(self._matrix(*self._learn(raw_documents, grow=False, keep=True)), raw_documents)
+        model = self._working_copy()
+        output = model._output(model._matrix(*model._learn(raw_documents, grow=False, keep=True)), raw_documents)
+        self._become(model)
+        return output
 
+    @learns
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn more documents: new terms get columns behind the known ones, which stay what they are.
 
@@ -194,9 +202,10 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         raw_documents : iterable of str, bytes, files or file names
         y : ignored
         """
-        self._check_growth()
-        self._learn(raw_documents, grow=True, keep=False)
-        return self
+        model = self._working_copy()
+        model._check_growth()
+        model._learn(raw_documents, grow=True, keep=False)
+        return self._become(model)
 
     def transform(self, raw_documents: Any) -> Any:
         """Count, or weigh, the terms of the vocabulary.
@@ -210,7 +219,8 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         CSR of shape (n_documents, n_columns)
             Rows are sorted.
         """
-        return self._output(self._transform(raw_documents), raw_documents)
+        model = self._ready()
+        return model._output(model._transform(raw_documents), raw_documents)
 
     def inverse_transform(self, X: Any) -> list[NDArray[Any]]:
         """The terms of each row's entries other than zero.
@@ -223,15 +233,14 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         -------
         list of arrays
         """
-        names = np.array(self._known().names().tolist())
-        X = check_array(X, accept_sparse="csr")
+        names = np.array(self._ready()._terms.names().tolist())
+        X = check_array(proved(X), accept_sparse="csr")
         if X.shape[1] != len(names):
             raise ValueError(f"X has {X.shape[1]} columns, the vocabulary {len(names)} terms")
         if not sp.issparse(X):
             return [names[np.flatnonzero(row)] for row in X]
-        rows = np.split(X.indices, X.indptr[1:-1])
-        values = np.split(X.data, X.indptr[1:-1])
-        return [names[row[value != 0]] for row, value in zip(rows, values, strict=True)][: X.shape[0]]
+        parts = [slice(start, stop) for start, stop in pairwise(X.indptr.tolist())]
+        return [names[X.indices[part][X.data[part] != 0]] for part in parts]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The terms in the order of their columns.
@@ -244,9 +253,10 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         -------
         array of str
         """
-        return self._known().names()
+        return self._ready()._terms.names()
 
     @property
+    @reads
     def vocabulary_(self) -> dict[Any, int]:
         """{term: column}; may be set, too."""
         learned = getattr(self, "_terms", None)
@@ -255,10 +265,12 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
         return learned.vocabulary
 
     @vocabulary_.setter
+    @learns
     def vocabulary_(self, vocabulary: Mapping[Any, int]) -> None:
         self._terms = self._given(vocabulary)
 
     @vocabulary_.deleter
+    @learns
     def vocabulary_(self) -> None:
         del self._terms
 
@@ -395,18 +407,27 @@ class CountVectorizer(Reading, SparseOutput, BaseEstimator):
     def _transform(self, raw_documents: Any) -> Any:
         reject_string(raw_documents)
         self._check_analysis()
-        learned = self._matching(self._known())
+        learned = self._matching(self._terms)
         return self._matrix(self._read(learned, self._blocks(raw_documents)), None, learned.n_columns)
 
-    def _known(self) -> Learned:
-        """What was learnt, or the vocabulary that was given."""
+    def _ready(self) -> Self:
+        """A view of what was learnt, or of the vocabulary that was given."""
         if not hasattr(self, "_terms"):
             if self.vocabulary is None:
-                self.fixed_vocabulary_ = False
+                self.fixed_vocabulary_ = False  # as scikit-learn's
                 raise NotFittedError("Vocabulary not fitted or provided: call fit first")
-            self._check_parameters()
-            self._terms, self.fixed_vocabulary_ = self._given(self.vocabulary), True
-        return self._terms
+            self._adopt_vocabulary()
+        self._note_stop_words()
+        return self._snapshot()
+
+    @learns
+    def _adopt_vocabulary(self) -> None:
+        """Take over the vocabulary that was given, unless another thread has just learnt one."""
+        if not hasattr(self, "_terms"):
+            model = self._working_copy()
+            model._check_parameters()
+            model._terms, model.fixed_vocabulary_ = model._given(model.vocabulary), True
+            self._become(model)
 
     def _matching(self, learned: Learned) -> Learned:
         """The same vocabulary for the parameters as they are now, where these were changed."""

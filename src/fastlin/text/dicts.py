@@ -6,18 +6,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
+from fastlin.core.estimator import learns, reads
 from fastlin.text import entries
 from fastlin.text.matrices import csr
+from fastlin.text.output import sparse_frame
+from fastlin.text.transformers import Transformer, output_of, proved
 from fastlin.validation import WIDEST, one_of, whole_number
 
 KINDS = {"dict": entries.DICTS, "pair": entries.PAIRS, "string": entries.STRINGS}
 
 
-class DictVectorizer(TransformerMixin, BaseEstimator):
+class DictVectorizer(Transformer):
     """A column for every name in dicts, and for every value that a name has if values are strings.
 
     The entry `"age": 3` puts 3 into the column "age"; `"tag": "noun"` puts 1 into "tag=noun"; `"tag": ["noun", "verb"]`
@@ -65,6 +67,7 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         self.sparse = sparse
         self.sort = sort
 
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Learn the names.
 
@@ -74,14 +77,16 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
             The values are numbers, None (NaN), strings or iterables of strings.
         y : ignored
         """
-        self._check_parameters()
-        names, _, _ = self._look_up(X, None, filling=False)
-        if self.sort:
+        model = self._working_copy()
+        model._check_parameters()
+        names, _, _ = model._look_up(X, None, 0, filling=False)
+        if model.sort:
             names = [names[column] for column in _order(names)]
-        self.feature_names_, self.vocabulary_ = names, {name: column for column, name in enumerate(names)}
-        return self
+        model.feature_names_, model.vocabulary_ = names, {name: column for column, name in enumerate(names)}
+        return self._become(model)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+    @learns
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Learn the names and return the matrix, in one pass over X.
 
         Parameters
@@ -94,19 +99,21 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         -------
         matrix of shape (n_samples, n_features)
         """
-        self._check_parameters()
-        names, _, (values, indices, indptr, ordered) = self._look_up(X, None, filling=True)
+        model = self._working_copy()
+        model._check_parameters()
+        names, _, (values, indices, indptr, ordered) = model._look_up(X, None, 0, filling=True)
         columns = np.arange(len(names), dtype=np.int32)
         vocabulary = names
-        if self.sort:
+        if model.sort:
             order = _order(names)
             columns[order] = np.arange(len(names))
             floats = values if isinstance(values, np.ndarray) else NOTHING
-            ordered = entries.renumber(indptr, indices, floats, columns, self.sparse and floats is values)
+            ordered = entries.renumber(indptr, indices, floats, columns, model.sparse and floats is values)
             names = [names[column] for column in order]
-        matrix = self._matrix(values, indices, indptr, ordered, len(names))
-        self.feature_names_ = names
-        self.vocabulary_ = dict(zip(vocabulary, columns.tolist(), strict=True))
+        model.feature_names_ = names
+        model.vocabulary_ = dict(zip(vocabulary, columns.tolist(), strict=True))
+        matrix = model._matrix(values, indices, indptr, ordered, len(names), X)
+        self._become(model)
         return matrix
 
     def transform(self, X: Any) -> Any:
@@ -123,9 +130,11 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, ["feature_names_", "vocabulary_"])
         self._check_parameters()
-        _, _, (values, indices, indptr, ordered) = self._look_up(X, self.vocabulary_, filling=True)
-        return self._matrix(values, indices, indptr, ordered, len(self.vocabulary_))
+        width = self._width()  # whatever a user does to the vocabulary meanwhile
+        _, _, (values, indices, indptr, ordered) = self._look_up(X, self.vocabulary_, width, filling=True)
+        return self._matrix(values, indices, indptr, ordered, width, X)
 
+    @reads
     def inverse_transform(self, X: Any, dict_type: Any = dict) -> list[Any]:
         """The dicts that the rows stand for; a string value is part of its name, as in `feature_names_`.
 
@@ -140,7 +149,7 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         list of dict_type
         """
         check_is_fitted(self, "feature_names_")
-        X = check_array(X, accept_sparse=["csr", "csc"])
+        X = check_array(proved(X), accept_sparse=["csr", "csc"])
         names = self.feature_names_
         if X.shape[1] > len(names):
             raise ValueError(f"X has {X.shape[1]} columns, but the vocabulary has {len(names)} names")
@@ -157,6 +166,7 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
                     made[names[column]] = value
         return dicts
 
+    @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
         """The names of the columns, as strings.
 
@@ -172,6 +182,7 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         names = [name if isinstance(name, str) else str(name) for name in self.feature_names_]
         return np.asarray(names, dtype=object)
 
+    @learns
     def restrict(self, support: Any, indices: bool = False) -> Self:
         """Keep some of the columns, such as a selector's.
 
@@ -182,12 +193,13 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
         indices : bool
         """
         check_is_fitted(self, "feature_names_")
+        model = self._working_copy()
         kept = np.asarray(support) if indices else np.flatnonzero(support)
-        self.vocabulary_ = {}
+        model.vocabulary_ = {}
         for column in kept.tolist():
-            self.vocabulary_[self.feature_names_[column]] = len(self.vocabulary_)
-        self.feature_names_ = list(self.vocabulary_)
-        return self
+            model.vocabulary_[self.feature_names_[column]] = len(model.vocabulary_)
+        model.feature_names_ = list(model.vocabulary_)
+        return self._become(model)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,28 +214,42 @@ class DictVectorizer(TransformerMixin, BaseEstimator):
             raise TypeError(f"separator must be a string, got {self.separator!r}")
         _check_flags(self, "sparse", "sort")
 
-    def _look_up(self, X: Any, vocabulary: dict[Any, int] | None, *, filling: bool) -> tuple[list[Any], int, Any]:
+    def _width(self) -> int:
+        """The number of columns: both attributes may have been set, or changed."""
+        if not isinstance(self.vocabulary_, dict):
+            raise TypeError(f"vocabulary_ must be a dict from names to columns, got {type(self.vocabulary_).__name__}")
+        n_names, n_columns = len(self.feature_names_), len(self.vocabulary_)
+        if n_names != n_columns:
+            raise ValueError(f"vocabulary_ has {n_columns} names and feature_names_ {n_names}: they belong together")
+        return n_columns
+
+    def _look_up(
+        self, X: Any, vocabulary: dict[Any, int] | None, width: int, *, filling: bool
+    ) -> tuple[list[Any], int, Any]:
         samples = [X] if isinstance(X, Mapping) else X
         kind = self.dtype if callable(self.dtype) else np.dtype(self.dtype).type
         floating = np.dtype(self.dtype).kind == "f"
         sort = self.sparse and not (vocabulary is None and self.sort)
-        found = entries.look_up(samples, self.separator, vocabulary, filling, kind, floating, sort)
+        found = entries.look_up(samples, self.separator, vocabulary, width, filling, kind, floating, sort)
         if filling and not found[1]:
             raise ValueError("X is empty: there is no sample to make a row of")
         return found
 
     def _matrix(
-        self, values: Any, indices: NDArray[np.int32], indptr: NDArray[np.int64], ordered: bool, n_columns: int
+        self, values: Any, indices: NDArray[np.int32], indptr: NDArray[np.int64], ordered: bool, width: int, X: Any
     ) -> Any:
-        matrix = csr(np.asarray(values, dtype=self.dtype), indices, indptr, (len(indptr) - 1, n_columns))
+        """The matrix made of X, as its user wants it."""
+        matrix = csr(np.asarray(values, dtype=self.dtype), indices, indptr, (len(indptr) - 1, width))
         if not self.sparse:
             return matrix.toarray()
         if not ordered:
             matrix.sort_indices()
+        if output_of(self) == "pandas":
+            return sparse_frame(matrix, X, self.get_feature_names_out())
         return matrix
 
 
-class FeatureHasher(TransformerMixin, BaseEstimator):
+class FeatureHasher(Transformer):
     """A column for every name in dicts, pairs or strings, found by its hash: no vocabulary, nothing to fit.
 
     A name goes to column |h| mod n_features with the sign of h, its MurmurHash3 (of its UTF-8, seed 0). A string value
@@ -265,6 +291,7 @@ class FeatureHasher(TransformerMixin, BaseEstimator):
         self.dtype = dtype
         self.alternate_sign = alternate_sign
 
+    @learns
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Check the parameters; there is nothing to learn.
 
@@ -288,16 +315,16 @@ class FeatureHasher(TransformerMixin, BaseEstimator):
         -------
         CSR of shape (n_samples, n_features)
         """
-        dtype = self._check_parameters()
+        dtype, n_features = self._check_parameters()
         exact = dtype == np.float64
         kind = KINDS[self.input_type]
-        found = entries.hashed(raw_X, kind, self.n_features, bool(self.alternate_sign), exact)
+        found = entries.hashed(raw_X, kind, n_features, bool(self.alternate_sign), exact)
         values, indices, indptr, ordered = found
         if len(indptr) == 1:
             raise ValueError("raw_X is empty: there is no sample to make a row of")
         if not exact:
             values = _converted(values, dtype)
-        matrix = csr(values, indices, indptr, (len(indptr) - 1, self.n_features))
+        matrix = csr(values, indices, indptr, (len(indptr) - 1, n_features))
         if not (exact and ordered):
             matrix.sum_duplicates()
         return matrix
@@ -312,13 +339,14 @@ class FeatureHasher(TransformerMixin, BaseEstimator):
         tags.requires_fit = False
         return tags
 
-    def _check_parameters(self) -> np.dtype[Any]:
-        """Returns `dtype`."""
-        if whole_number("n_features", self.n_features, 1) > WIDEST:
-            raise ValueError(f"n_features must be at most {WIDEST}, got {self.n_features}")
+    def _check_parameters(self) -> tuple[np.dtype[Any], int]:
+        """Returns `dtype` and `n_features`."""
+        n_features = whole_number("n_features", self.n_features, 1)
+        if n_features > WIDEST:
+            raise ValueError(f"n_features must be at most {WIDEST}, got {n_features}")
         one_of("input_type", self.input_type, KINDS)
         _check_flags(self, "alternate_sign")
-        return np.dtype(self.dtype)
+        return np.dtype(self.dtype), n_features
 
 
 NOTHING = np.empty(0)

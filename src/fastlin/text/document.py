@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from fastlin import validation
+from fastlin.core.estimator import learns, reads
 from fastlin.engine import documents as kernel
-from fastlin.text.transformers import container
+from fastlin.text.output import sparse_frame
+from fastlin.text.transformers import Transformer, container, output_of
 from fastlin.validation import one_of
 
 BATCH = 1 << 20  # characters
@@ -69,7 +70,7 @@ QUOTIENTS = {
 FEATURES = (*COUNTED, *QUOTIENTS)
 
 
-class DocumentFeatures(TransformerMixin, BaseEstimator):
+class DocumentFeatures(Transformer):
     """What raw documents look like, in a few columns: to stand beside the words in a FeatureUnion.
 
     A word is a run of letters, digits and marks (Unicode's categories L, N, M), apostrophes inside included. Capitals
@@ -135,6 +136,7 @@ class DocumentFeatures(TransformerMixin, BaseEstimator):
         self.decode_error = decode_error
         self.sparse_output = sparse_output
 
+    @learns
     def fit(self, raw_documents: Any = None, y: Any = None) -> Self:  # noqa: ARG002 - there is nothing to learn
         """Check the parameters; there is nothing to learn."""
         self._names()
@@ -163,8 +165,14 @@ class DocumentFeatures(TransformerMixin, BaseEstimator):
             else:
                 above, below = (counts[:, part].sum(axis=1) for part in QUOTIENTS[name])
                 columns[:, place] = above / np.maximum(below, 1)
-        return container(sp.csr_array(columns), sparse_output=True) if self.sparse_output else columns
+        if not self.sparse_output:
+            return columns
+        matrix = sp.csr_array(columns)
+        if output_of(self) == "pandas":
+            return sparse_frame(matrix, raw_documents, np.array(names, dtype=object))
+        return container(matrix, sparse_output=True)
 
+    @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 - there are none
         """The names of the columns."""
         return np.array(self._names(), dtype=object)

@@ -32,8 +32,10 @@ def decoded(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
     return document
 
 
-def blocks(documents: Iterable[Any], read: Callable[[Any], Any], limit: int) -> Iterator[list[Any]]:
-    """Lists of what is read of documents, of about `limit` items in all; an error names the document.
+def blocks(
+    documents: Iterable[Any], read: Callable[[Any], Any], limit: int, name: str = "raw_documents"
+) -> Iterator[list[Any]]:
+    """Lists of what is read of documents, of about `limit` items in all; an error says which document of `name` it is.
 
     A list owns its strings while the GIL is free.
     """
@@ -43,7 +45,9 @@ def blocks(documents: Iterable[Any], read: Callable[[Any], Any], limit: int) -> 
         try:
             block.append(read(document))
         except Exception as error:
-            error.add_note(f"document {number} of raw_documents")
+            if type(error) in (TypeError, ValueError):
+                raise type(error)(f"document {number} of {name}: {error}") from error
+            error.add_note(f"document {number} of {name}")
             raise
         size += len(block[-1]) + 1
         if size >= limit:

@@ -6,9 +6,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fastlin.text.transformers import SparseTransformer, assemble
+from fastlin.core.estimator import learns, reads
+from fastlin.text.transformers import SparseTransformer, assemble, names_of_columns
 from fastlin.validation import one_of
 
 Values = NDArray[Any]
@@ -57,11 +58,15 @@ class Elementwise(SparseTransformer):
         self.functions = functions
         self.sparse_output = sparse_output
 
+    _n_columns: int
+
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Check the parameters, and take note of the columns of X."""
-        self._names()
-        self._rows_to_learn(X)
-        return self
+        model = self._working_copy()
+        model._names()
+        model._n_columns = model._rows_to_learn(X).n_columns
+        return self._become(model)
 
     def transform(self, X: Any) -> Any:
         """The functions of X, side by side.
@@ -82,13 +87,17 @@ class Elementwise(SparseTransformer):
             with np.errstate(under="ignore"):
                 made = FUNCTIONS[name][0](values)
             blocks.append(assemble(made, rows.indices[: rows.nnz], rows.indptr, width))
-        return self._given(sp.hstack(blocks, format="csr"))
+        return self._given(sp.hstack(blocks, format="csr"), X)
 
+    @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns: x, x², \\|x\\|, log(1+\\|x\\|), √\\|x\\|, x≠0, with the name of the column for x."""
-        check_is_fitted(self, "n_features_in_")
-        names = _check_feature_names_in(self, input_features)
+        check_is_fitted(self)
+        names = names_of_columns(self, input_features, self._n_columns)
         return np.array([FUNCTIONS[function][1].format(name) for function in self._names() for name in names], object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_n_columns")
 
     def _names(self) -> list[str]:
         functions = self.functions

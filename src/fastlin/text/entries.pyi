@@ -12,6 +12,7 @@ def look_up(
     samples: Iterable[Any],
     separator: str,
     vocabulary: dict[Any, int] | None,
+    width: int,
     filling: bool,
     kind: Callable[[Any], Any],
     floating: bool,

@@ -9,7 +9,7 @@ Short rows are sorted by insertion (stable) as soon as they are complete; rows l
 
 import reprlib
 from collections.abc import Iterable, Mapping
-from numbers import Number
+from numbers import Integral, Number
 
 from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -192,6 +192,7 @@ cdef class Lookup:
 
     cdef Table table
     cdef dict vocabulary  # as given; of one that is made, the names that are no strings
+    cdef int64_t width  # how many columns a given vocabulary has, whatever becomes of it meanwhile
     cdef list names  # of the one that is made, else None
     cdef Text text
     cdef str separator
@@ -208,10 +209,17 @@ cdef class Lookup:
         cdef int64_t place
         if not found:
             return -1
-        place = <object>found
-        if self.names is None and not 0 <= place < len(self.vocabulary):
-            raise ValueError(f"vocabulary_ gives {name!r} the column {place}, but has {len(self.vocabulary)} names")
-        return place
+        if self.names is None:
+            return self.proved(name, <object>found)
+        return <object>found
+
+    cdef int64_t proved(self, object name, object column) except -2:
+        """The column that a given vocabulary has for a name."""
+        if not PyLong_Check(column) and not isinstance(column, Integral):
+            raise TypeError(f"vocabulary_ gives {reprlib.repr(name)} {reprlib.repr(column)}, which is no column")
+        if not 0 <= column < self.width:
+            raise ValueError(f"vocabulary_ gives {reprlib.repr(name)} the column {column}, but has {self.width} names")
+        return column
 
     cdef int64_t column(self, object name, object value) except -2:
         """That of a name, or of name + separator + value for a string; −1: unknown."""
@@ -299,10 +307,10 @@ cdef class Lookup:
         return 0
 
 
-def look_up(samples, str separator, vocabulary, bint filling, kind, bint floating, bint sort):
+def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kind, bint floating, bint sort):
     """Return (names, number of samples, (values, indices, indptr, whether all rows are sorted) if `filling`).
 
-    Names that a vocabulary lacks are left out; if it is None, all are taken in and returned in order of appearance.
+    Names that a vocabulary of `width` columns lacks are left out; if it is None, all are taken in and returned in order of appearance.
     `kind` makes the values that are no floats; if its type is not `floating`, the values are returned as a list.
     """
     cdef Lookup lookup = Lookup()
@@ -311,7 +319,7 @@ def look_up(samples, str separator, vocabulary, bint filling, kind, bint floatin
     cdef PyObject *held
     cdef object feature = None, value = None
     lookup.vocabulary, lookup.names = ({}, []) if vocabulary is None else (vocabulary, None)
-    lookup.separator, lookup.kind = separator, kind
+    lookup.width, lookup.separator, lookup.kind = width, separator, kind
     lookup.text = Text()
     lookup.text.errors = "surrogatepass"
     lookup.rows = Rows(sort and floating, False) if filling else None

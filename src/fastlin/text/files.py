@@ -29,7 +29,7 @@ from fastlin.text.hashing import Kept
 from fastlin.text.known import Known
 from fastlin.text.learned import Learned, checked_vocabulary
 from fastlin.text.products import Hashing, Tree
-from fastlin.text.tfidf import TfidfTransformer
+from fastlin.text.tfidf import DocumentFrequencies, TfidfTransformer
 from fastlin.text.vocabulary import EngineTerms, PythonTerms
 from fastlin.validation import LIMITS, WIDEST
 
@@ -50,7 +50,7 @@ def _take_terms(terms: Any) -> State:
 
 def _terms(model: Any, state: State, reading: Reading) -> EngineTerms | PythonTerms:
     """The terms as they were, for the model's parameters."""
-    model._checked_stop_words = id(model.stop_words)  # when it was fitted
+    model._checked_stop_words = model.stop_words  # when it was fitted
     plan = model._plan()
     if (plan is None) != ("terms" in state):
         raise ValueError("terms that the parameters do not read")
@@ -116,7 +116,7 @@ def _give_counts(model: Any, state: State, reading: Reading) -> None:
     if type(n_documents) is not int or n_documents < 0 or fixed not in (True, False, None):
         raise ValueError("no number of documents")
     if "given" in state:
-        model._checked_stop_words = id(model.stop_words)
+        model._checked_stop_words = model.stop_words
         learned = Learned.of(model._new_terms(), checked_vocabulary(state.pop("given") or model.vocabulary))
         frequencies = state.pop("frequencies")
         if frequencies is not None:
@@ -168,32 +168,41 @@ def _give_tfidf_vectorizer(model: Any, state: State, reading: Reading) -> None:
 
 
 def _take_tfidf(model: Any, _: Packing) -> State:
-    names = ("_idf", "_documents", "_n_documents", "_dtype")
-    return {name: vars(model)[name] for name in names if name in vars(model)}
+    frequencies = getattr(model, "_frequencies", None)
+    if frequencies is None:
+        return {"_idf": model._idf} if hasattr(model, "_idf") else {}
+    counts = {"_n_documents": frequencies.n_documents, "_dtype": frequencies.dtype}
+    idf = frequencies.made if model._idf is None else model._idf
+    return {"_idf": idf, "_documents": frequencies.documents} | counts
 
 
 def _give_tfidf(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     idf, documents = state.pop("_idf", None), state.pop("_documents", None)
+    n_documents, dtype = state.pop("_n_documents", None), state.pop("_dtype", None)
+    only(state)
+    model._idf, model._frequencies = None, None
     if idf is not None:
         model.idf_ = idf
-    elif "_n_documents" in state:
-        model._idf = None
-    if "_n_documents" in state:
-        model._n_documents, model._dtype, model._documents = state.pop("_n_documents"), state.pop("_dtype"), documents
-        if type(model._n_documents) is not int or model._dtype not in LIMITS:
-            raise ValueError("no number of documents")
+    if n_documents is not None and (type(n_documents) is not int or dtype not in LIMITS):
+        raise ValueError("no number of documents")
     if documents is not None:
-        _prove_frequencies(documents, len(documents), model._n_documents)
+        if n_documents is None:
+            raise ValueError("document frequencies without a number of documents")
+        _prove_frequencies(documents, len(documents), n_documents)
         if idf is not None and len(idf) != len(documents):
             raise ValueError("weights that do not fit the frequencies")
-    only(state)
-    if _width(model) is not None and getattr(model, "n_features_in_", _width(model)) != _width(model):
-        raise ValueError("weights that do not fit the columns")
+        model._frequencies = DocumentFrequencies(documents, n_documents, dtype)
+    width = _width(model)
+    if hasattr(model, "n_features_in_"):
+        model._n_columns = model.n_features_in_
+        if width not in (None, model._n_columns):
+            raise ValueError("weights that do not fit the columns")
 
 
 def _width(tfidf: Any) -> int | None:
     """How many columns have weights; None: there are none."""
-    arrays = (getattr(tfidf, name, None) for name in ("_idf", "_documents"))
+    frequencies = tfidf._frequencies
+    arrays = (tfidf._idf, None if frequencies is None else frequencies.documents)
     return next((len(array) for array in arrays if array is not None), None)
 
 
@@ -305,6 +314,15 @@ def _tree(fields: State, n_columns: int) -> tuple[Tree, int]:
     return finder, sum(map(len, finder.columns))
 
 
+# Functions of columns
+
+
+def _give_elementwise(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+    only(state)
+    if hasattr(model, "n_features_in_"):
+        model._n_columns = model.n_features_in_
+
+
 # Log-count ratios
 
 
@@ -353,7 +371,7 @@ KEEPERS = {
     "fastlin.CountVectorizer": Keeper(_take_counts, _give_counts),
     "fastlin.DictVectorizer": Keeper(_take_dicts, _give_dicts),
     "fastlin.DocumentFeatures": _NOTHING,
-    "fastlin.Elementwise": _NOTHING,
+    "fastlin.Elementwise": Keeper(_NOTHING.take, _give_elementwise),
     "fastlin.FeatureHasher": _NOTHING,
     "fastlin.HashingVectorizer": Keeper(_take_hashing, _give_hashing),
     "fastlin.LogCountRatio": Keeper(_RATIO.take, _give_ratio),

@@ -2,13 +2,15 @@
 
 import functools
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from fastlin import validation
+from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.engine import reader
 from fastlin.text.analysis import WORDS, Plan, checked_dtype, checked_flag, encoded
 from fastlin.text.dicts import FeatureHasher
@@ -16,7 +18,7 @@ from fastlin.text.documents import reject_string
 from fastlin.text.matrices import assemble, csr
 from fastlin.text.output import SparseOutput
 from fastlin.text.reading import Reading
-from fastlin.text.tfidf import TfidfTransformer
+from fastlin.text.tfidf import weigh
 from fastlin.text.vocabulary import EngineTerms, PythonTerms, new_seed, read_rows
 from fastlin.validation import one_of, whole_number
 
@@ -31,7 +33,7 @@ class Kept(NamedTuple):
     rows: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts hashed words or n-grams: a feature's column is its hash, so nothing is learnt and nothing kept.
 
     x_ij = Σ ± 1 over the features of document i whose MurmurHash3 of 32 bits, h, has |h| mod n_features = j, with the
@@ -147,6 +149,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         self.names = names
         self.n_jobs = n_jobs
 
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Check the parameters; with `names`, forget the names that were kept and keep those of these documents.
 
@@ -156,9 +159,11 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             Read only if there are names to keep.
         y : ignored
         """
-        self._keep(X, None)
-        return self
+        model = self._working_copy()
+        model._keep(X, None)
+        return self._become(model)
 
+    @learns
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Check the parameters; with `names`, keep those of these documents, too, while there is room.
 
@@ -168,8 +173,9 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             Read only if there are names to keep.
         y : ignored
         """
-        self._keep(X, getattr(self, "_kept", None))
-        return self
+        model = self._working_copy()
+        model._keep(X, getattr(model, "_kept", None))
+        return self._become(model)
 
     def transform(self, X: Any) -> Any:
         """Count the documents' hashed features.
@@ -183,13 +189,18 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         CSR of shape (n_documents, n_features)
             Rows are sorted. Features that meet in a bucket with different signs may leave an explicit zero.
         """
+        self._note_stop_words()
+        return self._transform(X)
+
+    @reads
+    def _transform(self, X: Any) -> Any:
         self._check_parameters(X)
         plan = self._plan()
         if plan is None:
             hasher = FeatureHasher(
                 self.n_features, input_type="string", dtype=self.dtype, alternate_sign=self.alternate_sign
             )
-            matrix = hasher.transform(map(self.build_analyzer(), X))
+            matrix = hasher.transform(chain.from_iterable(self._blocks(X, "X")))
         else:
             matrix = self._hashed(plan, X)
         if self.binary:
@@ -198,6 +209,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
             matrix.data = self._normalised(matrix)
         return self._output(matrix, X)
 
+    @learns
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
         """`fit`, which reads the documents only if there are names to keep, and `transform`.
 
@@ -215,6 +227,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         return self.fit(X).transform(X)
 
     @property
+    @reads
     def names_(self) -> dict[int, tuple[str, ...]]:
         """{bucket: names}, of the first `names` features of the documents that were fitted."""
         if getattr(self, "_kept", None) is None:
@@ -230,6 +243,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         return found
 
     @property
+    @reads
     def collisions_(self) -> int:
         """How many of the names came into a bucket that another had already."""
         return sum(len(names) - 1 for names in self.names_.values())
@@ -257,7 +271,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         if not self.names:
             return
         kept = Kept(kept.terms.copy(), kept.rows) if kept else Kept(self._new_terms())
-        for block in self._blocks(X):
+        for block in self._blocks(X, "X"):
             if np.count_nonzero(kept.rows) >= self.names:
                 break
             _, rows = kept.terms.learn([block], None, None)
@@ -272,7 +286,9 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
         def read(mine: Any, block: list[str]) -> None:
             mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words)
 
-        blocks = self._blocks(X) if plan.token.member == reader.WORD else map(without_surrogates, self._blocks(X))
+        blocks = self._blocks(X, "X")
+        if plan.token.member != reader.WORD:
+            blocks = map(without_surrogates, blocks)
         chunks = read_rows([], plan, read, blocks, self.n_jobs)
         data, indices, indptr = assemble(chunks, None, self.dtype)
         matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
@@ -282,8 +298,8 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, BaseEstimator, 
 
     def _normalised(self, matrix: Any) -> NDArray[Any]:
         data = matrix.data if matrix.dtype in (np.float32, np.float64) else matrix.data.astype(np.float64)
-        weigh = TfidfTransformer(norm=self.norm, use_idf=False, n_jobs=self.n_jobs).weigh
-        weigh(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), data, data)
+        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
+        weigh(indptr, indices, data, data, self.norm, n_jobs=self.n_jobs)
         return data
 
     def __sklearn_is_fitted__(self) -> bool:

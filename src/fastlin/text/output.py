@@ -2,12 +2,14 @@
 
 from typing import Any, Self
 
+from fastlin.core.estimator import Estimator, learns
 from fastlin.validation import one_of
 
 
-class SparseOutput:
+class SparseOutput(Estimator):
     """`set_output` of transformers whose output is sparse: a CSR, or a data frame of sparse columns."""
 
+    @learns
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what `transform` and `fit_transform` return.
 
@@ -23,7 +25,12 @@ class SparseOutput:
     def _output(self, matrix: Any, documents: Any) -> Any:
         if getattr(self, "_container", "default") == "default":
             return matrix
-        import pandas as pd
+        return sparse_frame(matrix, documents, self.get_feature_names_out())
 
-        index = documents.index if isinstance(documents, pd.Series | pd.DataFrame) else None
-        return pd.DataFrame.sparse.from_spmatrix(matrix, index=index, columns=self.get_feature_names_out())  # type: ignore[attr-defined]
+
+def sparse_frame(matrix: Any, X: Any, names: Any) -> Any:
+    """A data frame of sparse columns, with the rows' names of X, if it has any."""
+    import pandas as pd
+
+    index = X.index if isinstance(X, pd.Series | pd.DataFrame) else None
+    return pd.DataFrame.sparse.from_spmatrix(matrix, index=index, columns=names)

@@ -1,16 +1,16 @@
 """Log-count ratios: naive Bayes as a scale for the columns of another learner."""
 
-import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from fastlin import run, validation
-from fastlin.text.transformers import SparseTransformer, assemble
+from fastlin.core.estimator import learns, reads
+from fastlin.text.transformers import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.validation import Rows, real_number
 
 
@@ -67,6 +67,7 @@ class LogCountRatio(SparseTransformer):
     classes_: NDArray[Any]
     log_ratio_: NDArray[np.float64]
 
+    @learns
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count the columns under the labels.
 
@@ -79,7 +80,7 @@ class LogCountRatio(SparseTransformer):
         sample_weight : array of shape (n_samples,), optional
             How often each row counts.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         alpha = real_number("alpha", self.alpha, above=0, at_most=1e100)
         validation.as_jobs(self.n_jobs)
         rows = self._counts(model._rows_to_learn(X, nonnegative=True))
@@ -93,8 +94,7 @@ class LogCountRatio(SparseTransformer):
         for start, stop in run.blocks(rows, 1):
             run.count(rows, start, stop, codes, np.empty(0) if weights is None else weights, counts, self.n_jobs)
         model.classes_, model.log_ratio_ = classes, _log_ratio(counts, alpha)
-        self.__dict__ = dict(model.__dict__)
-        return self
+        return self._become(model)
 
     def transform(self, X: Any) -> Any:
         """The columns of X times their ratios.
@@ -113,17 +113,31 @@ class LogCountRatio(SparseTransformer):
         indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
         blocks = [
             assemble(values * ratio.astype(values.dtype)[indices], indices, rows.indptr, rows.n_columns)
-            for ratio in self.log_ratio_
+            for ratio in self._proved_ratio()
         ]
-        return self._given(blocks[0] if len(blocks) == 1 else sp.hstack(blocks, format="csr"))
+        return self._given(blocks[0] if len(blocks) == 1 else sp.hstack(blocks, format="csr"), X)
 
+    @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the columns; with more than two labels, “label: column”."""
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
-        if len(self.log_ratio_) == 1:
+        ratio = self._proved_ratio()
+        names = names_of_columns(self, input_features, ratio.shape[1])
+        if len(ratio) == 1:
             return np.array(names, dtype=object)
         return np.array([f"{label}: {name}" for label in self.classes_ for name in names], dtype=object)
+
+    def _proved_ratio(self) -> NDArray[np.float64]:
+        """The ratios: they, the labels and the number of columns may have been set."""
+        ratio, n = np.asarray(self.log_ratio_), len(self.classes_)
+        n_rows = 1 if n == 2 else n
+        if ratio.dtype.kind != "f" or ratio.ndim != 2 or len(ratio) != n_rows:
+            raise ValueError(
+                f"log_ratio_ must be an array of floats, {n_rows} row(s) for the {n} labels of classes_; it has dtype "
+                f"{ratio.dtype} and shape {ratio.shape}"
+            )
+        check_columns(self, ratio.shape[1])
+        return ratio
 
     def _counts(self, rows: Rows) -> Rows:
         return replace(rows, values=(rows.values != 0).astype(rows.values.dtype)) if self.binary else rows

@@ -21,13 +21,13 @@ class Reading(Analysis):
         words = self.get_stop_words() if self.analyzer == "word" else None
         return frozenset(word for word in words or () if isinstance(word, str))
 
-    def _blocks(self, raw_documents: Any) -> Iterable[list[Any]]:
-        """What the terms read: texts, or the features that a user's analysis gives."""
+    def _blocks(self, raw_documents: Any, name: str = "raw_documents") -> Iterable[list[Any]]:
+        """What the terms read: texts, or the features that a user's analysis gives; `name` is the argument's."""
         plan = self._plan()
         if plan is not None:
-            return documents.blocks(raw_documents, self._text_of(plan), documents.BLOCK)
+            return documents.blocks(raw_documents, self._text_of(plan), documents.BLOCK, name)
         analyze = self.build_analyzer()
-        return documents.blocks(raw_documents, lambda document: list(analyze(document)), FEATURES)
+        return documents.blocks(raw_documents, lambda document: list(analyze(document)), FEATURES, name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

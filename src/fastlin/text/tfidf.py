@@ -1,18 +1,19 @@
 """tf-idf of counts."""
 
-import copy
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import run, validation
+from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.engine import weighting
 from fastlin.text.matrices import as_configured, csr
 from fastlin.text.output import SparseOutput
+from fastlin.text.transformers import check_columns, names_of_columns
 from fastlin.validation import Rows, one_of
 
 NORMS = {None: weighting.NONE, "l1": weighting.L1, "l2": weighting.L2}
@@ -21,7 +22,24 @@ NOTHING = np.empty(0)
 WORK_OF_A_WEIGHT = 4  # multiply–adds
 
 
-class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class DocumentFrequencies:
+    """How many rows of some have each column, and the inverse document frequencies that this comes to, made once."""
+
+    def __init__(self, documents: NDArray[np.int64], n_documents: int, dtype: np.dtype[Any]) -> None:
+        self.documents, self.n_documents, self.dtype = documents, n_documents, dtype
+        self.made: NDArray[Any] | None = None
+
+    def idf(self, smooth: bool) -> NDArray[Any]:
+        """1 + log((n + s)/(df + s)), for the s of whoever asks first."""
+        if (idf := self.made) is None:
+            idf = (np.log((self.n_documents + float(smooth)) / (self.documents + float(smooth))) + 1.0).astype(
+                self.dtype
+            )
+            self.made = idf
+        return idf
+
+
+class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Weighs counts by how rare their columns are: scikit-learn's tf-idf, in one pass.
 
     v_ij = tf(x_ij) · idf_j with idf_j = 1 + log((n + s)/(df_j + s)), divided by the norm of the row: n rows were seen,
@@ -79,6 +97,7 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
         self.sublinear_tf = sublinear_tf
         self.n_jobs = n_jobs
 
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Count in how many rows each column occurs.
 
@@ -88,10 +107,12 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
             Counts, dense or sparse.
         y : ignored
         """
-        self.check_parameters()
-        self._learn(X, self._rows(X))
-        return self
+        model = self._working_copy()
+        model._check_parameters()
+        model._learn(X, model._rows(X))
+        return self._become(model)
 
+    @learns
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
         """`fit(X).transform(X)`, for one proof of X.
 
@@ -105,11 +126,15 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
         -------
         CSR of shape (n_samples, n_features)
         """
-        self.check_parameters()
-        rows = self._rows(X)
-        self._learn(X, rows)
-        return self._output(self._transformed(X, rows, copy=True), X)
+        model = self._working_copy()
+        model._check_parameters()
+        rows = model._rows(X)
+        model._learn(X, rows)
+        output = model._output(model._transformed(X, rows, copy=True), X)
+        self._become(model)
+        return output
 
+    @learns
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Add the rows to those counted. X may have more columns than before: they stand behind the known ones.
 
@@ -119,10 +144,12 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
             Counts, dense or sparse.
         y : ignored
         """
-        self.check_parameters()
-        self.__dict__ = self._grown(X, self._rows(X), first=not hasattr(self, "n_features_in_")).__dict__
-        return self
+        model = self._working_copy()
+        model._check_parameters()
+        model._grow(X, model._rows(X), first=not hasattr(self, "_n_columns"))
+        return self._become(model)
 
+    @reads
     def transform(self, X: Any, copy: bool = True) -> Any:
         """Weigh the rows of X.
 
@@ -139,24 +166,38 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
             float32 if X is, otherwise float64; the entries of a CSR keep their order.
         """
         check_is_fitted(self)
-        self.check_parameters()
+        self._check_parameters()
         rows = self._rows(X)
         self._check_width(X, rows)
         return self._output(self._transformed(X, rows, copy), X)
 
+    @reads
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns, which are those of X.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names for columns that came without.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self, "_n_columns")
+        return names_of_columns(self, input_features, self._n_columns)
+
     @property
+    @reads
     def idf_(self) -> NDArray[Any]:
         """The inverse document frequencies."""
-        idf, documents = getattr(self, "_idf", None), getattr(self, "_documents", None)
+        idf = self._weights()
         if idf is None:
-            if documents is None:
-                raise AttributeError(f"this {type(self).__name__} has no idf_: nothing was fitted with use_idf=True")
-            smooth = float(self.smooth_idf)
-            idf = (np.log((self._n_documents + smooth) / (documents + smooth)) + 1.0).astype(self._dtype)
-            self._idf = idf
+            raise AttributeError(f"this {type(self).__name__} has no idf_: nothing was fitted with use_idf=True")
         return idf
 
     @idf_.setter
+    @learns
     def idf_(self, value: Any) -> None:
         array = np.asarray(value)
         array = np.require(array, validation.as_real(array), ["C", "A"])
@@ -169,7 +210,7 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
         self._idf = array
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_features_in_") or getattr(self, "_idf", None) is not None
+        return hasattr(self, "_n_columns") or getattr(self, "_idf", None) is not None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,12 +221,16 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
 
     # Parts
 
-    _idf: NDArray[Any] | None  # None: to be computed from what follows
-    _documents: NDArray[np.int64] | None  # df; None without use_idf
-    _n_documents: int
-    _dtype: np.dtype[Any]
+    _idf: NDArray[Any] | None  # what was set; None: to be computed from
+    _frequencies: DocumentFrequencies | None  # None without use_idf
+    _n_columns: int
 
-    def check_parameters(self) -> None:
+    def _weights(self) -> NDArray[Any] | None:
+        """The inverse document frequencies, if there are any."""
+        idf, frequencies = getattr(self, "_idf", None), getattr(self, "_frequencies", None)
+        return frequencies.idf(bool(self.smooth_idf)) if idf is None and frequencies is not None else idf
+
+    def _check_parameters(self) -> None:
         one_of("norm", self.norm, NORMS)
         for name in ("use_idf", "smooth_idf", "sublinear_tf"):
             if not isinstance(getattr(self, name), bool | np.bool_):
@@ -196,43 +241,49 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
         return validation.as_rows(X, nonnegative=bool(self.sublinear_tf), in_order=False)
 
     def _check_width(self, X: Any, rows: Rows) -> None:
-        if hasattr(self, "n_features_in_"):
+        if hasattr(self, "_n_columns"):
             validate_data(self, X, reset=False, skip_check_array=True)
-        expected = len(self.idf_) if hasattr(self, "idf_") else self.n_features_in_
+            check_columns(self, self._n_columns)
+        idf = self._weights()
+        expected = self._n_columns if idf is None else len(idf)
         if rows.n_columns != expected:
-            raise ValueError(f"X has {rows.n_columns} features, but {type(self).__name__} expects {expected}")
+            raise ValueError(
+                f"X has {rows.n_columns} features, but {type(self).__name__} expects {expected}"
+                + ("" if idf is None else ", as many as idf_ has values")
+            )
 
     def _transformed(self, X: Any, rows: Rows, copy: bool) -> Any:
         """The weights of X, whose proved rows these are."""
         lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
         dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
         if lent and not copy and rows.values is X.data and X.data.flags.writeable:
-            self.weigh(rows.indptr, rows.indices, rows.values, rows.values)
+            self._weigh(rows.indptr, rows.indices, rows.values, rows.values)
             return as_configured(X)
         counts = rows.values[: rows.nnz]
         out = counts if not lent and counts.dtype == dtype else np.empty(rows.nnz, dtype)
-        self.weigh(rows.indptr, rows.indices, counts, out)
+        self._weigh(rows.indptr, rows.indices, counts, out)
         indices = rows.indices[: rows.nnz]
         return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
 
     def _learn(self, X: Any, rows: Rows) -> None:
-        model = self._grown(X, rows, first=True)
-        if self.use_idf:
-            _ = model.idf_  # warns of columns without a document now, if at all
-        self.__dict__ = model.__dict__
+        """Count the rows of X, and nothing else."""
+        self._grow(X, rows, first=True)
+        _ = self._weights()  # warns of columns without a document now, if at all
 
-    def _grown(self, X: Any, rows: Rows, first: bool) -> Self:
-        """A copy of this estimator that has counted the rows of X, too."""
-        model = copy.copy(self)
-        validate_data(model, X, reset=True, skip_check_array=True)
+    def _grow(self, X: Any, rows: Rows, first: bool) -> None:
+        """Count the rows of X, too."""
+        known = self._snapshot()
+        validate_data(self, X, reset=True, skip_check_array=True)
         if not first:
-            self._check_growth(model)
+            known._check_growth(self)
         dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
-        model._count(rows.indptr, rows.indices, rows.n_columns, dtype, first)
-        return model
+        before = None if first else getattr(known, "_frequencies", None)
+        self._idf, self._n_columns = None, rows.n_columns
+        self._frequencies = _counted(rows, before, dtype) if self.use_idf else None
 
     def _check_growth(self, grown: Self) -> None:
-        known = self.n_features_in_
+        known = self._n_columns
+        check_columns(self, known)
         if grown.n_features_in_ < known:
             raise ValueError(
                 f"X has {grown.n_features_in_} features, but {type(self).__name__} is expecting {known} features as "
@@ -247,54 +298,55 @@ class TfidfTransformer(SparseOutput, OneToOneFeatureMixin, TransformerMixin, Bas
             place = int(np.argmax(names != given[:known]))
             raise ValueError(f"column {place} of X was {names[place]!r} and is {given[place]!r} now")
 
-    def _count(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        n_columns: int,
-        dtype: np.dtype[Any],
-        first: bool,
-    ) -> None:
-        """Add rows of a proved CSR to the counts. `dtype` is that of idf_, if these are the first."""
-        self._idf = None
-        if not self.use_idf:
-            self._documents = None
-            return
-        documents = np.zeros(n_columns, np.int64)
-        counted = 0
-        if not first and self._documents is not None:
-            documents[: len(self._documents)] = self._documents
-            counted, dtype = self._n_documents, self._dtype
-        for start, stop in run.cuts(indptr, WORK_OF_A_WEIGHT):
-            weighting.count_rows(indices[indptr[start] : indptr[stop]], documents)
-        self._documents, self._n_documents, self._dtype = documents, counted + len(indptr) - 1, dtype
-
-    def learn(self, documents: NDArray[np.int64], n_documents: int, dtype: np.dtype[Any]) -> None:
+    def _take_frequencies(self, documents: NDArray[np.int64], n_documents: int, dtype: np.dtype[Any]) -> None:
         """Take over how many of the documents have each column, in the place of what was counted."""
-        self._idf = None
-        self._documents = documents if self.use_idf else None
-        self._n_documents, self._dtype = n_documents, dtype
-        if self.use_idf:
-            _ = self.idf_  # for the parameters as they are now
+        self._idf, self._n_columns = None, len(documents)
+        self._frequencies = DocumentFrequencies(documents, n_documents, dtype) if self.use_idf else None
+        _ = self._weights()  # for the parameters as they are now
 
-    def weigh(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        counts: NDArray[Any],
-        out: NDArray[Any],
+    def _weigh(
+        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], out: NDArray[Any]
     ) -> None:
-        """out = the weights of a proved CSR of counts (int32, int64, float32 or float64), which `out` may be."""
-        idf, norm = NOTHING, NORMS[self.norm]
-        if hasattr(self, "idf_"):
-            idf = self.idf_.astype(np.float64, copy=False)
+        """out = the weights of a proved CSR of counts."""
+        idf = self._weights()
+        if idf is not None:
+            idf = idf.astype(np.float64, copy=False)
             _check_finite(idf, indptr, indices)
-        levels = LEVELS if self.sublinear_tf else NOTHING
+        weigh(indptr, indices, counts, out, self.norm, NOTHING if idf is None else idf, self.sublinear_tf, self.n_jobs)
 
-        def work(start: int, stop: int) -> None:
-            weighting.weigh(indptr, indices, counts, start, stop, idf, levels, norm, out)
 
-        run.in_threads(work, run.cuts(indptr, WORK_OF_A_WEIGHT), self.n_jobs)
+def weigh(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    counts: NDArray[Any],
+    out: NDArray[Any],
+    norm: str | None,
+    idf: NDArray[np.float64] = NOTHING,
+    sublinear_tf: bool = False,
+    n_jobs: int | None = None,
+) -> None:
+    """out = the weights of a proved CSR of counts (int32, int64, float32 or float64), which `out` may be.
+
+    Without `idf`, all are 1.
+    """
+    levels = LEVELS if sublinear_tf else NOTHING
+
+    def work(start: int, stop: int) -> None:
+        weighting.weigh(indptr, indices, counts, start, stop, idf, levels, NORMS[norm], out)
+
+    run.in_threads(work, run.cuts(indptr, WORK_OF_A_WEIGHT), n_jobs)
+
+
+def _counted(rows: Rows, before: DocumentFrequencies | None, dtype: np.dtype[Any]) -> DocumentFrequencies:
+    """The frequencies after some more rows; `dtype` is that of idf_, if these are the first."""
+    documents = np.zeros(rows.n_columns, np.int64)
+    n_documents = len(rows)
+    if before is not None:
+        documents[: len(before.documents)] = before.documents
+        n_documents, dtype = n_documents + before.n_documents, before.dtype
+    for start, stop in run.cuts(rows.indptr, WORK_OF_A_WEIGHT):
+        weighting.count_rows(rows.indices[rows.indptr[start] : rows.indptr[stop]], documents)
+    return DocumentFrequencies(documents, n_documents, dtype)
 
 
 def _check_finite(idf: NDArray[np.float64], indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:

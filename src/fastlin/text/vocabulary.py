@@ -340,14 +340,12 @@ class PythonTerms:
         return chunks, rows.of(len(numbers))
 
     def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002
-        if self._known is None or self._known[0] is not columns:
+        known = self._known  # once: other threads may replace it
+        if known is None or known[0] is not columns:
             listed = columns.tolist()
-            self._known = (
-                columns,
-                {term: listed[number] for term, number in self.numbers.items() if listed[number] >= 0},
-            )
-        known = self._known[1]
-        return [self._counted(block, known.get) for block in blocks]
+            known = columns, {term: listed[number] for term, number in self.numbers.items() if listed[number] >= 0}
+            self._known = known
+        return [self._counted(block, known[1].get) for block in blocks]
 
     def _counted(self, block: list[Any], number_of: Callable[[Any], int | None]) -> Chunk:
         lengths, numbers, counts = np.empty(len(block), np.int64), [], []

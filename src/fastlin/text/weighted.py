@@ -1,6 +1,5 @@
 """Words and n-grams, counted and weighed by how rare they are."""
 
-import copy
 import warnings
 from typing import Any
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from fastlin.core.estimator import learns, reads
 from fastlin.text.analysis import WORDS
 from fastlin.text.count import CountVectorizer
 from fastlin.text.matrices import assemble, csr
@@ -156,6 +156,7 @@ class TfidfVectorizer(CountVectorizer):
         self.sublinear_tf = sublinear_tf
 
     @property
+    @reads
     def idf_(self) -> NDArray[Any]:
         """The inverse document frequencies, if `use_idf`; may be set, too."""
         if not hasattr(self, "_tfidf"):
@@ -163,16 +164,32 @@ class TfidfVectorizer(CountVectorizer):
         return self._tfidf.idf_
 
     @idf_.setter
+    @learns
     def idf_(self, value: Any) -> None:
         if not self.use_idf:  # in scikit-learn's words
             raise ValueError("`idf_` cannot be set when `user_idf=False`.")
         if self.vocabulary is not None or hasattr(self, "_terms"):
-            size = self._known().n_columns
+            size = self._ready()._terms.n_columns
             if size != len(value):
                 raise ValueError(f"idf length = {len(value)} must be equal to vocabulary size = {size}")
         tfidf = self._weighting()
         tfidf.idf_ = value
         self._tfidf = tfidf
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Count the terms of the vocabulary, and weigh them.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, bytes, files or file names
+
+        Returns
+        -------
+        CSR of shape (n_documents, n_columns)
+            Rows are sorted.
+        """
+        check_is_fitted(self, "_tfidf", msg="The TF-IDF vectorizer is not fitted")
+        return super().transform(raw_documents)
 
     # Parts
 
@@ -180,18 +197,14 @@ class TfidfVectorizer(CountVectorizer):
 
     def _weighting(self) -> TfidfTransformer:
         """What weighs, for the parameters as they are now, with what it has learnt."""
-        tfidf = copy.copy(self._tfidf) if hasattr(self, "_tfidf") else TfidfTransformer()
-        return tfidf.set_params(
-            norm=self.norm,
-            use_idf=self.use_idf,
-            smooth_idf=self.smooth_idf,
-            sublinear_tf=self.sublinear_tf,
-            n_jobs=self.n_jobs,
-        )
+        tfidf = self._tfidf._working_copy() if hasattr(self, "_tfidf") else TfidfTransformer()
+        for name in ("norm", "use_idf", "smooth_idf", "sublinear_tf", "n_jobs"):
+            setattr(tfidf, name, getattr(self, name))
+        return tfidf
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._weighting().check_parameters()
+        self._weighting()._check_parameters()
         if self.dtype not in FLOATS:
             warnings.warn(
                 f"Only float 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",
@@ -202,7 +215,7 @@ class TfidfVectorizer(CountVectorizer):
     def _learn(self, raw_documents: Any, grow: bool, keep: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
         chunks, columns, n_columns = super()._learn(raw_documents, grow, keep)
         tfidf = self._weighting()
-        tfidf.learn(self._terms.documents(), self._terms.n_documents, self._float())
+        tfidf._take_frequencies(self._terms.documents(), self._terms.n_documents, self._float())
         self._tfidf = tfidf
         return chunks, columns, n_columns
 
@@ -213,16 +226,11 @@ class TfidfVectorizer(CountVectorizer):
         data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
         data = data.astype(self._float(), copy=False)
         tfidf = self._weighting()
-        if hasattr(tfidf, "idf_") and len(tfidf.idf_) != n_columns:
-            raise ValueError(
-                f"idf_ has {len(tfidf.idf_)} values and the vocabulary {n_columns} terms: fit them together"
-            )
-        tfidf.weigh(indptr, indices, data, data)
+        idf = tfidf._weights()
+        if idf is not None and len(idf) != n_columns:
+            raise ValueError(f"idf_ has {len(idf)} values and vocabulary_ {n_columns} terms: fit them together")
+        tfidf._weigh(indptr, indices, data, data)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
-
-    def _transform(self, raw_documents: Any) -> Any:
-        check_is_fitted(self, "_tfidf", msg="The TF-IDF vectorizer is not fitted")
-        return super()._transform(raw_documents)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tfidf")
