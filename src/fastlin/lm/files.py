@@ -14,6 +14,7 @@ from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, Vocabulary
 from fastlin.store.keeping import Keeper, State, only
 from fastlin.store.parameters import ABSENT, FLAG, JOBS, LABEL_WEIGHTS, NUMBERS, STRINGS, TEXT, WORD, Table, real, whole
+from fastlin.store.reading import Reading
 from fastlin.store.weights import Packing
 
 CODES = 256  # of one byte
@@ -175,7 +176,7 @@ def _take_ngram_model(model: NgramModel, packing: Packing) -> State:
     }
 
 
-def _give_ngram_model(model: NgramModel, state: State, _: bool) -> None:
+def _give_ngram_model(model: NgramModel, state: State, _: Reading) -> None:
     only(state, "model", "fitted_with", "why", "seen", "counts", "discounts")
     found = give_backoff_model(state["model"])
     fitted = NgramModel(**state["fitted_with"])
