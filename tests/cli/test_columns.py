@@ -103,6 +103,16 @@ def test_as_many_labels_as_documents_are_warned_of(shell, tmp_path):
     assert "the model knows none of the labels, film, food, sport" in done.err
 
 
+@pytest.mark.parametrize("options", [[], ["--out-of-core"]])
+def test_a_header_that_was_taken_for_a_document_is_warned_of(shell, reviews, tmp_path, options):
+    (tmp_path / "x.tsv").write_text("sentiment\treview\n" + "".join(f"{label}\t{text}\n" for label, text in PAIRS))
+    for words in ([reviews, "--label", "1", "--text", "0"], [tmp_path / "x.tsv"]):
+        done = shell("train", *words, "-m", tmp_path / "m", "-q", *options)
+        assert done.code == 0
+        assert "only the first document has the label 'sentiment': is its line a header? --header says" in done.err
+        shell.right("train", *words, "-m", tmp_path / "m", "-q", "--no-header", *options)
+
+
 def test_texts_of_several_columns_are_joined(shell, expected, tmp_path):
     halves = [(label, *(" ".join(part) for part in (text.split()[:4], text.split()[4:]))) for label, text in PAIRS]
     (tmp_path / "x.csv").write_text("title,kind,body\n" + "".join(f"{a},{kind},{b}\n" for kind, a, b in halves))

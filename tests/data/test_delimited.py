@@ -85,6 +85,42 @@ def test_empty_lines_before_the_header_are_no_header(form, block):
         gather(text, form, block=block, label="x", text="review")
 
 
+@pytest.mark.parametrize("block", [1, 10**6])
+def test_an_empty_field_in_quotes_is_a_record(block):
+    text = 'body\n""\n\nb\n""\n\n'
+    assert gather(text, label=None, text="body", block=block) == (None, ["", "b", ""])
+    assert gather('""\n""\n', label=None, block=block) == (None, ["", ""])
+    assert gather('"id",x\n"",\n', label=None, text="id", block=block) == (None, [""])
+
+
+@pytest.mark.parametrize("block", [1, 30, 10**6])
+def test_lines_are_counted_behind_records_that_are_left_out(block):
+    text = 'label,text\n"a\nb","c"x\nd,e\n\n\n"f\ng",x"y\nh\n'
+    reader = read(io.BytesIO(text.encode()), "csv", on_error="skip", block=block)
+    assert [one for each in reader for one in each.labels] == ["d"]
+    assert [error.line for error in reader.skipped.first] == [2, 7, 9]
+    assert [lines for each in read(io.BytesIO(b"\n\nlabel,text\n\na,b\n"), "csv") for lines in [each.line]] == [5]
+
+
+@pytest.mark.parametrize("block", [1, 10**6])
+def test_a_first_line_that_cannot_be_decoded_is_a_malformed_one(block):
+    data = b"a\xff\tx\nb\ty\nc\tz\n"
+    assert gather(data, "tsv", on_error="skip", block=block) == (["b", "c"], ["y", "z"])
+    with pytest.raises(ReadError, match=r"line 1: the byte 0xff is not utf-8"):
+        gather(data, "tsv", block=block)
+
+
+def test_pieces_of_a_file_with_a_header(tmp_path):
+    for name, text in {"a": "text\tlabel\ngood\tup\n", "b": "bad\tdown\n", "c": "label\ttext\nup\tgood\n"}.items():
+        (tmp_path / f"{name}.tsv").write_text(text)
+    for names in ("ab", "ba", "cab"):
+        with pytest.raises(ReadError, match="some of the files begin with a header, some with a document"):
+            list(read([tmp_path / f"{name}.tsv" for name in names]))
+    for names in ("ac", "ca", "bc", "cb", "aa", "bb"):
+        found = list(read([tmp_path / f"{name}.tsv" for name in names]))
+        assert [len(each.texts) for each in found] == [1, 1]
+
+
 def test_several_columns_of_text_become_one():
     text = 'title,label,body\nGoal,up,"a ball, red"\n,down,soup\n'
     expected = (["up", "down"], ["Goal\na ball, red", "\nsoup"])

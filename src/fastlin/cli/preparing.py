@@ -15,6 +15,7 @@ from fastlin.data import Documents
 from fastlin.validation.partly import is_missing
 
 Steps = list[tuple[str, Any]]
+MANY = 10  # documents of which one label should not be a single one's
 FEW = 2  # documents, each of which may well have a label of its own
 
 
@@ -76,7 +77,23 @@ def checked(data: Prepared, options: argparse.Namespace) -> Prepared:
             f"there are as many labels as documents, {len(labels):,}: are --label and --text the right columns?",
             stacklevel=2,
         )
+    elif options.header is None and (header := header_as_label(data)) is not None:
+        warnings.warn(
+            f"only the first document has the label {header!r}: is its line a header? --header says that it is, "
+            "--no-header that it is not",
+            stacklevel=2,
+        )
     return data
+
+
+def header_as_label(data: Prepared) -> Any:
+    """The label of the first document if it alone has one of its own, as a header would; else None."""
+    stored = isinstance(data.X, Corpus)
+    classes, codes = np.unique(data.X.codes() if stored else np.asarray(data.labels), return_inverse=True)
+    counts = np.bincount(codes)
+    alone = len(codes) >= MANY and counts[codes[0]] == 1 and (counts == 1).sum() == 1
+    label = data.X.classes[classes[codes[0]]] if stored else classes[codes[0]]
+    return str(label) if alone and isinstance(label, str) else None
 
 
 def stored(path: str, steps: Steps | None) -> Corpus:

@@ -101,9 +101,8 @@ class Fields:
         return int(name)
 
     def parse(self, records: list[list[str]]) -> Columns:
-        """Records that are all as long as the first; an empty line is none."""
+        """Records that are all as long as the first."""
         label, texts, weight, keep = self.places
-        records = [record for record in records if record != [""]]
         for record in records:
             if len(record) != self.n_fields:
                 raise ValueError(f"the line has {len(record)} field(s), but the first has {self.n_fields}")
@@ -121,26 +120,38 @@ class Fields:
 class Tsv:
     """Fields that stand as they are, between tabs."""
 
-    def __init__(self, decoder: Decoder, fields: Fields, delimiter: str) -> None:
+    def __init__(self, decoder: Decoder, fields: Fields, delimiter: str, headers: list[list[str] | None]) -> None:
         self.decoder, self.fields, self.delimiter = decoder, fields, delimiter
+        self.headers = headers  # of the files before; None: it had none
         self.parse: Callable[[list[bytes]], Columns] = self.columns
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
         first = next((number for number, one in enumerate(lines) if one), None)
         if first is None:
             return None
+        in_order = self.fields.usual and self.delimiter == "\t" and not self.fields.header
         try:
             record = lines[first].decode(*self.decoder).split(self.delimiter)
         except UnicodeDecodeError as error:
-            raise ReadError(path, line + first, explained(error)) from error
-        if (
-            self.fields.usual
-            and self.delimiter == "\t"
-            and not (self.fields.header or set(USUAL) <= {name.lower() for name in record})
-        ):
+            if not in_order:
+                raise ReadError(path, line + first, explained(error)) from error
+            record = []  # a malformed line, as any other
+        if in_order and not set(USUAL) <= {name.lower() for name in record}:
+            self._check_order(path, line + first, None)
             self.parse = self.whole if self.fields.label is None else self.halves
             return 0
-        return first + 1 if self.fields.begin(path, record, line + first) else 0
+        header = self.fields.begin(path, record, line + first)
+        if in_order:
+            self._check_order(path, line + first, [name.lower() for name in record])
+        return first + 1 if header else 0
+
+    def _check_order(self, path: str, line: int, header: list[str] | None) -> None:
+        """Whether a file without a header has the columns of the header of another, as the pieces of one file have."""
+        self.headers.append(header)
+        if None in self.headers and any(other not in (None, [*USUAL]) for other in self.headers):
+            raise ReadError(
+                path, line, "some of the files begin with a header, some with a document; read them one after the other"
+            )
 
     def halves(self, lines: list[bytes]) -> Columns:
         """label<TAB>text. Equal labels become one string."""
@@ -158,7 +169,7 @@ class Tsv:
 
     def columns(self, lines: list[bytes]) -> Columns:
         delimiter = self.delimiter
-        return self.fields.parse([line.split(delimiter) for line in self.decoder.each(lines)])
+        return self.fields.parse([line.split(delimiter) for line in self.decoder.each(lines) if line])
 
 
 class Records(NamedTuple):
@@ -183,13 +194,10 @@ class Csv:
         first = True
         for found in self.records(file, size):
             records, lines = found.records, found.lines
-            if first:
-                empty = next((number for number, record in enumerate(records) if record != [""]), len(records))
-                records, lines = records[empty:], lines[empty:]
-                if records:
-                    first = False
-                    if self.fields.begin(file.name, records[0], lines[0]):
-                        records, lines = records[1:], lines[1:]
+            if first and records:
+                first = False
+                if self.fields.begin(file.name, records[0], lines[0]):
+                    records, lines = records[1:], lines[1:]
             columns = parsed(self.parse, records, lines, file.name, self.problems)
             if columns.texts:
                 yield columns.documents(file.name, lines[0])
@@ -224,12 +232,11 @@ class Csv:
             return piece.text.decode(self.decoder.encoding, "surrogateescape")
 
     def split(self, text: str, line: int, path: str, last: bool) -> Records:
-        """A text as records; behind what is malformed it goes on with the next line."""
+        """A text as records, which empty lines are not; behind what is malformed it goes on with the next line."""
         if '"' not in text:
             lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[:-1]
-            return Records(
-                [one.split(self.delimiter) for one in lines], list(range(line, line + len(lines))), len(text)
-            )
+            there = [number for number, one in enumerate(lines, line) if one]
+            return Records([one.split(self.delimiter) for one in lines if one], there, len(text))
         records: list[list[str]] = []
         numbers: list[int] = []
         start = place = 0
@@ -246,16 +253,18 @@ class Csv:
                 else:
                     what = "there is a quote in a field that does not begin with one"
                 self.problems.add(path, line, what)
-                start = place = LINE_END.search(text, place).end()  # type: ignore[union-attr]
-                line += 1
+                rest = LINE_END.search(text, place).end()  # type: ignore[union-attr]
+                line += line_ends(text[start:rest])
+                start = place = rest
                 fields = []
                 continue
             quoted, plain, end = match.groups()
             fields.append(plain if quoted is None else quoted.replace('""', '"'))
             place = match.end()
             if end != self.delimiter:
-                records.append(fields)
-                numbers.append(line)
+                if fields != [""] or quoted is not None:
+                    records.append(fields)
+                    numbers.append(line)
                 line += line_ends(text[start:place])
                 start, fields = place, []
         return Records(records, numbers, start)

@@ -154,9 +154,10 @@ class Reader:
                 self._files, problems, size=size, n_features=options["n_features"], zero_based=options["zero_based"],
                 weighted=bool(options["weight"]), dtype=self._dtype,
             )  # fmt: skip
-        return itertools.chain.from_iterable(self._documents(file, problems) for file in self._files)
+        headers: list[list[str] | None] = []
+        return itertools.chain.from_iterable(self._documents(file, problems, headers) for file in self._files)
 
-    def _documents(self, file: File, problems: Problems) -> Iterator[Any]:
+    def _documents(self, file: File, problems: Problems, headers: list[list[str] | None]) -> Iterator[Any]:
         options = self._options
         label, text, weight = options["label"], options["text"], options["weight"]
         keep = [] if options["keep"] is None else as_columns(options["keep"])
@@ -176,7 +177,7 @@ class Reader:
             return documents(file, JsonLines(decoder, label, text, weight, keep), problems, self._size)
         fields = Fields(label, text, weight, options["header"], keep, in_order=self._format == "tsv")
         if self._format == "tsv":
-            return documents(file, Tsv(decoder, fields, options["delimiter"] or "\t"), problems, self._size)
+            return documents(file, Tsv(decoder, fields, options["delimiter"] or "\t", headers), problems, self._size)
         return Csv(decoder, fields, options["delimiter"] or ",", problems).documents(file, self._size)
 
 
