@@ -15,64 +15,26 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from cython cimport final
 
-from fastlin.engine.csr cimport prefetch
+
+cdef extern from "backoff.h" nogil:
+    ctypedef struct Level "fastlin_level":
+        const int32_t* starts
+        const int32_t* words
+        const float* log_prob
+        const float* backoff
+        int64_t n
+    int64_t find "fastlin_find"(const int32_t*, int64_t first, int64_t stop, int32_t) noexcept
+    void score_level "fastlin_score_level"(const Level*, const float* backoff, const int32_t* tokens, int64_t n,
+                                           int32_t before, int32_t* nodes, double* log_prob, int32_t* lengths,
+                                           int32_t length) noexcept
 
 cdef enum:
     CHUNK = 4096            # tokens that pass the levels together
-    FAR = 32                # tokens ahead: where children begin
-    NEAR = 16               # the children themselves
 
 SCRATCH = CHUNK             # nodes of scratch memory, besides one for each order
 
-cdef struct Level:
-    const int32_t* starts   # [n of the level above + 1]; of unigrams NULL
-    const int32_t* words
-    const float* log_prob
-    const float* backoff    # of the highest NULL
-    int64_t n
-
-
-cdef inline int64_t find(const int32_t* words, int64_t first, int64_t stop, int32_t word) noexcept nogil:
-    """Where a word stands among those that rise from `first` to `stop`; −1: nowhere."""
-    cdef int64_t n = stop - first, half
-    if n <= 0:
-        return -1
-    while n > 1:
-        half = n >> 1
-        first += half if words[first + half] <= word else 0
-        n -= half
-    return first if words[first] == word else -1
-
-
 cdef inline int64_t child(const Level* level, int64_t history, int32_t word) noexcept nogil:
     return find(level.words, level.starts[history], level.starts[history + 1], word)
-
-
-cdef void score_level(const Level* level, const Level* above, const int32_t* tokens, int64_t start, int64_t stop,
-                      int32_t before, int32_t* nodes, double* log_prob, int32_t* lengths, int length) noexcept nogil:
-    """From the nodes above to those of a level, last token first: each looks at the node one before it."""
-    cdef int64_t i = stop - 1, j, found
-    cdef int32_t history
-    while i >= start:
-        j = i - FAR
-        if j > start and nodes[j - 1] >= 0:
-            prefetch(level.starts + nodes[j - 1])
-        j = i - NEAR
-        if j > start and nodes[j - 1] >= 0:
-            history = nodes[j - 1]
-            prefetch(level.words + ((level.starts[history] + level.starts[history + 1]) >> 1))
-        history = nodes[i - 1] if i > start else before
-        if tokens[i] == 0 or history < 0:
-            nodes[i] = -1
-        else:
-            found = child(level, history, tokens[i])
-            nodes[i] = <int32_t>found
-            if found >= 0:
-                log_prob[i] = level.log_prob[found]
-                lengths[i] = length
-            else:
-                log_prob[i] += above.backoff[history]
-        i -= 1
 
 
 @final
@@ -153,7 +115,7 @@ cdef class BackoffQueries:
         before = carried[0]
         carried[0] = nodes[n - 1]
         for k in range(1, self.order):
-            score_level(&self.levels[k], &self.levels[k - 1], tokens, 0, n, before, nodes, log_prob, lengths, k + 1)
+            score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, n, before, nodes, log_prob, lengths, k + 1)
             before = carried[k]
             carried[k] = nodes[n - 1]
 
