@@ -1,0 +1,162 @@
+"""Are our n-gram models KenLM's and SRILM's, and how long do they take beside KenLM?
+
+Perplexities of the Penn Treebank's test part: every event counts, ends of sentences included, and <unk>, as it stands
+in that corpus, is an ordinary word. Then CPU seconds, in turns, of text to fitted model, ARPA files, scoring, the next
+word. Of KenLM its Python module takes part (`pip install kenlm`): lmplz is a C++ program of its own, which this script
+runs where LMPLZ names it.
+"""
+
+from __future__ import annotations
+
+from timing import arguments  # before numpy: it sets the threads
+
+# isort: split
+import gzip
+import os
+import resource
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+import numpy as np
+
+from fastlin.lm import NgramModel
+
+OOV = "<oov>"  # the name of unknown words, so that <unk> is one like others
+KENLM = {3: 148.2815, 5: 141.1862}  # perplexities of lmplz's models
+# test perplexity of orders 1, 2, 3 and 5, by SRILM
+SRILM = {
+    "modified Kneser-Ney": (639.30, 185.70, 148.28, 141.19),
+    "modified Kneser-Ney, back-off": (639.30, 192.21, 161.99, 171.48),
+    "Kneser-Ney": (639.30, 186.80, 150.60, 143.51),
+    "absolute 3/4": (639.30, 194.79, 169.88, 176.54),
+    "Witten-Bell": (639.79, 199.84, 186.31, 209.22),
+    "Witten-Bell, back-off": (639.79, 199.26, 176.87, 184.40),
+    "Katz": (639.30, 194.50, 166.58, 173.67),
+}
+OPTIONS = {
+    "modified Kneser-Ney": {},
+    "modified Kneser-Ney, back-off": {"interpolate": False},
+    "Kneser-Ney": {"smoothing": "kneser_ney"},
+    "absolute 3/4": {"smoothing": "absolute_discounting", "discount": 0.75},
+    "Witten-Bell": {"smoothing": "witten_bell"},
+    "Witten-Bell, back-off": {"smoothing": "witten_bell", "interpolate": False},
+    "Katz": {"smoothing": "katz"},
+}
+EVENTS = 82430  # of the test part, ends of sentences among them
+
+
+def lines_of(part: str) -> list[str]:
+    path = Path(os.environ["FASTLIN_DATA"], "ptb_lm", f"{part}.txt.gz")
+    return gzip.decompress(path.read_bytes()).decode().splitlines()
+
+
+def fitted(lines: list[str], order: int, **options: object) -> NgramModel:
+    return NgramModel(order, unk=OOV, **options).fit(lines)  # type: ignore[arg-type]
+
+
+def perplexities(train: list[str], test: list[str]) -> None:
+    print(f"{'test perplexity':32}" + "".join(f"{order:>22}" for order in (1, 2, 3, 5)))
+    for name, options in OPTIONS.items():
+        found = [fitted(train, order, **options).perplexity(test) for order in (1, 2, 3, 5)]
+        row = (f"{ours:10.4f} ({theirs:7.2f})" for ours, theirs in zip(found, SRILM[name], strict=True))
+        print(f"{name:32}" + "  ".join(f"{each:>20}" for each in row))
+        if not options:
+            for order, ours in ((3, found[2]), (5, found[3])):
+                print(f"    order {order} against KenLM's {KENLM[order]}: {ours / KENLM[order] - 1:+.1e}")
+
+
+def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median CPU seconds of each, in turns, after a round that does not count."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(rounds + 1):
+        for name, run in contenders.items():
+            start = process_time()
+            run()
+            if turn:
+                times[name].append(process_time() - start)
+    return {name: median(each) for name, each in times.items()}
+
+
+def lmplz_seconds(lines: list[str], order: int, folder: Path) -> float:
+    """User and system seconds of lmplz, its ARPA file included."""
+    text = folder / "text"
+    text.write_text("\n".join(lines).replace("<unk>", "UNK_"))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [
+        os.environ["LMPLZ"],
+        "-o",
+        str(order),
+        "--discount_fallback",
+        "-S",
+        "1G",
+        "--arpa",
+        str(folder / "theirs"),
+    ]
+    subprocess.run(command, stdin=text.open("rb"), check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def times(train: list[str], test: list[str], order: int, rounds: int, folder: Path) -> None:
+    """One order: every question, ours and KenLM's where it can answer."""
+    path = folder / "ours.arpa"
+    model = fitted(train, order)
+    model.to_arpa(path)
+    megabytes = path.stat().st_size / 1e6
+    contenders: dict[str, Callable[[], object]] = {
+        "fit": lambda: fitted(train, order),
+        "out": lambda: model.to_arpa(path),
+        "in": lambda: NgramModel.from_arpa(path, unk=OOV),
+        "score": lambda: model.score_samples(test),
+        "next word × 1000": lambda: [model.next_word(["of", "the"]) for _ in range(1000)],
+    }
+    try:
+        import kenlm
+    except ImportError:
+        print("KenLM's Python module is not installed")
+    else:
+        theirs = kenlm.Model(str(path))
+        contenders["kenlm score"] = lambda: [theirs.score(line) for line in test]
+        contenders["kenlm in"] = lambda: kenlm.Model(str(path))
+        agreement(model, theirs, test)
+    found = interleaved(contenders, rounds)
+    print(f"order {order}: text to model {found['fit']:.3f} s", end="")
+    if "LMPLZ" in os.environ:
+        seconds = median(lmplz_seconds(train, order, folder) for _ in range(rounds))
+        print(f"; lmplz {seconds:.3f} s, {seconds / found['fit']:.1f} times", end="")
+    out, back = megabytes / found["out"], megabytes / found["in"]
+    print(f"\n    ARPA, {megabytes:.0f} MB: out {out:.0f} MB/s, in {back:.0f} MB/s")
+    print(f"    scoring strings: {EVENTS / found['score'] / 1e6:.1f} M words/s", end="")
+    if "kenlm score" in found:
+        ratio = found["kenlm score"] / found["score"]
+        print(f"; KenLM {EVENTS / found['kenlm score'] / 1e6:.1f}, {ratio:.2f} times", end="")
+        print(f"; KenLM's ARPA in {megabytes / found['kenlm in']:.0f} MB/s", end="")
+    print(f"\n    next word, {len(model.words_)} words: {found['next word × 1000'] * 1e3:.1f} µs")
+
+
+def agreement(model: NgramModel, theirs: object, test: list[str]) -> None:
+    """How far apart log₁₀ p of a word is, ours and KenLM's from our ARPA file."""
+    found = [p for line in test for p, *_ in theirs.full_scores(line)]  # type: ignore[attr-defined]
+    ours = -model.surprisal(test).bits * np.log10(2)
+    print(f"    log10 p of {len(ours)} words, ours and KenLM's: at most {np.abs(ours - found).max():.1e} apart")
+
+
+def main() -> None:
+    options = arguments(__doc__ or "").parse_args()
+    warnings.simplefilter("ignore")
+    train, test = lines_of("train"), lines_of("test")
+    if not options.only or "perplexity" in options.only:
+        perplexities(train, test)
+    if not options.only or "times" in options.only:
+        with tempfile.TemporaryDirectory() as folder:
+            for order in (3, 5):
+                times(train, test, order, options.repeat, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
