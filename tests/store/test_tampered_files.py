@@ -4,12 +4,14 @@ Of every class, each array and each number is made wrong in every way of `tamper
 public methods are called, by child processes with a bound on memory and time.
 """
 
+import numpy as np
 import pytest
 
 import fastlin
 import tampering
 from fastlin import store
 from golden_files import cases
+from store_models import fitted
 
 QUICK = 0.005  # of all cases; with --slow, all of them
 PARTS = 20
@@ -52,3 +54,36 @@ def test_every_file_is_used_as_it_is(folder, monkeypatch, tmp_path):
             except tampering.REFUSALS:
                 continue
         assert answered > 5
+
+
+def test_what_the_cases_have_found(tmp_path):
+    """Reports, sums and numbers of words that no fit leaves; each was an error of a wrong kind once."""
+    path = tmp_path / "model.fastlin"
+    known = {name: (model, data) for name, model, data in cases()}
+
+    def tampered(name, change):
+        fastlin.save(fitted(known[name][0], *known[name][1]), path)
+        header, arrays = store.read_archive(path, "model", mmap=False)
+        change(header["model"]["learnt"], arrays)
+        store.write_archive(path, "model", header, arrays)
+        return fastlin.load(path)
+
+    other = {"model": {"class": "fastlin.Elementwise", "parameters": {}, "learnt": {}}}
+    with pytest.raises(store.ModelFileError, match="too large to be added"):
+        tampered("hmm", lambda _, arrays: arrays.update({"HMM.start": np.full(3, 1e308)}))
+    with pytest.raises(store.ModelFileError, match="no report of a fit"):
+        tampered("log", lambda learnt, _: learnt.update(history_={"type": "float"}))
+    with pytest.raises(store.ModelFileError, match="columns"):
+        tampered("normaliser", lambda learnt, _: learnt.update(n_features_in_=2**62))
+    with pytest.raises(store.ModelFileError, match="gains"):
+        tampered("features", lambda _, arrays: arrays.update({"SelectFeatures.gains": np.zeros(9)}))
+    with pytest.raises(store.ModelFileError, match="weights of terms"):
+        tampered("sk tfidf", lambda learnt, _: learnt.update(_tfidf=other))
+    for few in (np.full(3, 1e-300), np.full(3, 1e-320)):
+        model = tampered("mixture", lambda _, arrays, few=few: arrays.update({"MultinomialMixture.labels": few}))
+        with pytest.raises(ValueError, match="words on average: give lengths"):
+            model.sample(3)
+        assert model.sample(3, lengths=4)[0].sum() == 12
+        model = tampered("hmm of order 2", lambda _, arrays, few=few: arrays.update({"HMM.labels": few}))
+        with pytest.raises(ValueError, match="features on average"):
+            model.sample(3)

@@ -17,6 +17,7 @@ from fastlin.linear.generative import MultinomialModel
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
+MOST_DRAWN = 1 << 31  # words, where nobody says how many
 
 
 class MixtureDensity(DensityMixin, MultinomialModel, ABC):
@@ -152,7 +153,10 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
         """Words of each document that is to be drawn."""
         if lengths is None:
             rows = self._counts.labels.sum()
-            mean = self._counts.features.sum() / rows if rows > 0 else 0.0
+            with np.errstate(over="ignore"):
+                mean = self._counts.features.sum() / rows if rows > 0 else 0.0
+            if not mean * n_samples < MOST_DRAWN:
+                raise ValueError(f"documents have {mean:.3g} words on average: give lengths, how many are to be drawn")
             return np.full(n_samples, round(mean))
         array = np.asarray(lengths)
         if array.shape not in ((), (n_samples,)) or array.dtype.kind not in "iu" or (array < 0).any():

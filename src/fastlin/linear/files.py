@@ -42,6 +42,7 @@ from fastlin.validation import LIMITS
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
 RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
+MOST = 1e290  # of a count: so many as there may be still have a sum
 HISTORY = ("history_", "path_")
 SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 
@@ -55,6 +56,8 @@ def take_report(model: Any, packing: Packing, *more: str) -> State:
 def give_report(model: Any, state: State, *more: str) -> None:
     for name in (*REPORT, *more):
         if name in state:
+            if not PLAIN.allows(state[name]):
+                raise ValueError(f"{name} that is no report of a fit")
             setattr(model, name, state.pop(name))
 
 
@@ -143,8 +146,10 @@ def proved_counts(state: State, width: int | None, reading: Reading) -> tuple[ND
         raise ValueError("counts that do not fit the labels")
     if features.dtype != np.float64 or features.shape[1:] != labels.shape or not features.size:
         raise ValueError("counts that do not fit the labels")
-    if not (labels >= 0).all() or not np.isfinite(labels).all() or (reading.verify and features.min() < 0):
-        raise ValueError("counts below 0")
+    if not ((labels >= 0) & (labels <= MOST)).all() or (
+        reading.verify and not 0 <= features.min() <= features.max() <= MOST
+    ):
+        raise ValueError("counts below 0, or too large to be added")
     return features, labels.copy()
 
 

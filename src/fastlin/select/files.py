@@ -30,10 +30,16 @@ def _give_features(model: Any, state: State, reading: Reading) -> None:
     support, order = state["support_"], state["order_"]
     if support.dtype != np.bool_ or support.ndim != 1 or not np.array_equal(np.sort(order), np.flatnonzero(support)):
         raise ValueError("features that are not those selected")
+    if order.dtype != np.int64 or order.ndim != 1 or not _is_of_features(state["gains_"], len(order)):
+        raise ValueError("gains that are not those of the features")
     if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
         raise ValueError("a model of other features than those selected")
     _FEATURES.give(model, state, reading)
     model.n_features_in_ = len(support)
+
+
+def _is_of_features(gains: Any, n: int) -> bool:
+    return isinstance(gains, np.ndarray) and gains.dtype == np.float64 and gains.shape == (n,)
 
 
 PARAMETERS: dict[str, Table] = {

@@ -22,6 +22,7 @@ from fastlin.sequence.words import Words
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
+MOST_DRAWN = 1 << 31  # features of all tokens
 IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
 
 
@@ -187,6 +188,8 @@ class ChainDensity(SequenceModel, ABC):
         codes = np.concatenate(paths).astype(np.int64)
         counts, of_labels = self._sums()
         mean = counts / of_labels if of_labels > 0 else 1.0
+        if not mean * len(codes) < MOST_DRAWN:
+            raise ValueError(f"tokens have {mean:.3g} features on average, too many to draw them")
         each = max(1, round(mean))
         owners = np.repeat(codes, each)
         features, logs = np.empty(len(owners), np.int64), self._emissions().log_phi

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.linear.counts import Counts
-from fastlin.linear.files import RUN, give_report, packed_counts, proved_counts, take_report
+from fastlin.linear.files import MOST, RUN, give_report, packed_counts, proved_counts, take_report
 from fastlin.sequence.averaged import Asleep
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf import CRF
@@ -29,6 +29,7 @@ from fastlin.store.parameters import (
     LABEL_WEIGHTS,
     NUMBERS,
     PLAIN,
+    STRINGS,
     WORD,
     Table,
     estimator,
@@ -53,9 +54,10 @@ def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
     classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
     if not np.array_equal(Labels(classes).classes_, classes):
         raise ValueError("labels that are neither strings nor integers")
-    if names is not None and (type(names) is not list or len(names) != n_columns):
+    if names is not None and (type(names) is not list or len(names) != n_columns or not STRINGS.allows(names)):
         raise ValueError("names that do not fit the columns")
-    if templates is not None and (names is not None or getattr(templates, "n_features_", None) != n_columns):
+    made = None if templates is None else getattr(templates, "n_features_", None)
+    if templates is not None and (names is not None or made != n_columns or not hasattr(templates, "tokens")):
         raise ValueError("templates that make no tokens")
     model.classes_, model.n_features_in_, model.features_ = classes, n_columns, templates
     model._attributes = None if names is None else Attributes(names)
@@ -151,8 +153,8 @@ def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
     tables = [proved_table(state, name, shape) for name, shape in shapes.items()]
     hidden, words = state.pop("hidden"), state.pop("words")
     only(state)
-    if any((table < 0).any() for table in tables):
-        raise ValueError("counts below 0")
+    if any(not ((table >= 0) & (table <= MOST)).all() for table in tables):
+        raise ValueError("counts below 0, or too large to be added")
     if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
         raise ValueError("words without names")
     model._hidden, model._words = hidden, words

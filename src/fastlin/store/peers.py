@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fastlin.store.exports import proved_labels
-from fastlin.store.keeping import Keeper, State, attributes, name_of_function
+from fastlin.store.keeping import Keeper, State, attributes, name_of, name_of_function
 from fastlin.store.parameters import (
     ABSENT,
     DTYPE,
@@ -44,6 +44,8 @@ def _proved(keeper: Keeper, prove: Any) -> Keeper:
 
 
 def _prove_columns(model: Any, state: State) -> None:
+    if any(np.asarray(state[name]).dtype.kind != "f" for name in _COLUMNS if state.get(name) is not None):
+        raise ValueError("columns that are no numbers")
     shapes = {np.shape(state[name]) for name in _COLUMNS if state.get(name) is not None}
     if shapes and shapes != {(getattr(model, "n_features_in_", None),)}:
         raise ValueError("columns that do not belong together")
@@ -55,6 +57,8 @@ def _prove_terms(_: Any, state: State) -> None:
     if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError("a vocabulary without a column for each term")
     weights = state.get("_tfidf")
+    if weights is not None and name_of(weights) != "sklearn.feature_extraction.text.TfidfTransformer":
+        raise ValueError("no weights of terms")
     if weights is not None and np.shape(getattr(weights, "idf_", np.empty(len(vocabulary)))) != (len(vocabulary),):
         raise ValueError("a vocabulary with other columns than its weights")
 
