@@ -40,16 +40,14 @@ def three_discounts(n, interpolate):
 
 
 def good_turing(n):
-    """How much is taken from counts 1 … 5; none of larger ones."""
-    k, taken = 5, []
+    """How much is taken from counts 1 … 7; none of larger ones."""
+    k, taken = 7, []
     for c in range(1, k + 1):
-        if not (n[c] and n[1]) or (k + 1) * n[k + 1] == n[1]:
-            return [0.5] * k + [0.0]
-        most = (k + 1) * n[k + 1] / n[1]
-        ratio = ((c + 1) * n[c + 1] / (c * n[c]) - most) / (1 - most)
-        if not 0 < ratio <= 1:
-            return [0.5] * k + [0.0]
-        taken.append((1 - ratio) * c)
+        ratio = 0.0
+        if n[c] and n[1] and (k + 1) * n[k + 1] != n[1]:
+            most = (k + 1) * n[k + 1] / n[1]
+            ratio = ((c + 1) * n[c + 1] / (c * n[c]) - most) / (1 - most)
+        taken.append((1 - ratio) * c if 0 < ratio <= 1 else 0.0)
     return [*taken, 0.0]
 
 

@@ -165,6 +165,24 @@ def test_four_perplexities():
     assert model.score(X) == pytest.approx(-bits.mean() * np.log(2))
 
 
+def test_cross_entropy_is_entropy_and_divergence():
+    """Over every word that may follow a context, weighted by p."""
+    p, q = quiet(3, "witten_bell", CORPUS), quiet(2, "kneser_ney", CORPUS[::-1])
+    X = [["the", "cat"], ["zebra"], []]
+    entropy = cross = 0.0
+    for sentence in X:
+        for n in range(len(sentence) + 1):
+            ours = p.next_word(["<s>", *sentence[:n]]).astype(float)
+            words = dict(zip(q.words_, q.next_word(["<s>", *sentence[:n]]), strict=True))
+            theirs = np.array([words[word] for word in p.words_], float)
+            entropy -= (ours * np.log(ours)).sum() / 6
+            cross -= (ours * np.log(theirs)).sum() / 6
+    assert p.kl_divergence(q, X) == pytest.approx(cross - entropy, rel=1e-4)
+    assert p.kl_divergence(p, X) == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError, match="other words"):
+        p.kl_divergence(quiet(2, [["x"]]), X)
+
+
 def test_samples_have_their_probabilities():
     model = quiet(2, CORPUS)
     drawn = model.sample(4000, context=["the"], random_state=0)

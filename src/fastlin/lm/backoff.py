@@ -6,7 +6,7 @@ maximum-entropy model of n-gram features, a file in ARPA's format.
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np

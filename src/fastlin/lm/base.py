@@ -184,6 +184,42 @@ class LanguageModel(Estimator):
         """−Σ ln p / n over words and ends of sentences, in nats: the negative of `score`."""
         return -self.score(X)
 
+    @reads
+    def kl_divergence(self, other: "LanguageModel", X: Any) -> float:
+        """Mean over the words of X of Σ_w p(w|h) ln p(w|h)/q(w|h), in nats, h being the words before.
+
+        Parameters
+        ----------
+        other : LanguageModel
+            The model q, of the same words.
+        X : list of sentences, path or open file
+            Where the contexts come from; their sentences' ends are predicted, too.
+        """
+        if not isinstance(other, LanguageModel):
+            raise TypeError(f"other must be a language model, got {type(other).__name__}")
+        q, model = other._snapshot(), self._word_model
+        theirs = q._word_model
+        if sorted(q.words_) != sorted(self.words_):
+            raise ValueError("other has other words: the divergence is infinite, or not defined")
+        names, numbers = model.vocabulary.names, theirs.vocabulary.numbers
+        place = np.array([numbers[name] - 1 for name in names[1:]])
+        total, n = 0.0, 0
+        for tokens in self._blocks(X):
+            for word in tokens.tolist():
+                if word == BEGIN:
+                    ours, others = model.start(), theirs.start()
+                    continue
+                log_p = model.next_word(ours).astype(np.float64)
+                p = np.exp(log_p)
+                inside = p > 0
+                total += float(p[inside] @ (log_p[inside] - theirs.next_word(others)[place][inside]))
+                n += 1
+                ours = model.advance(ours, word)[1]
+                others = theirs.advance(others, numbers[names[word]])[1]
+        if n == 0:
+            raise ValueError("X is empty: there is no context")
+        return total / n
+
     # --- the next word -----------------------------------------------------------------------------------------------
 
     def _number(self, word: Any) -> int:

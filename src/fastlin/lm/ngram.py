@@ -81,7 +81,7 @@ class NgramModel(BackoffLanguageModel):
         The n of n-grams, from 1 to 64.
     smoothing : str
         "modified_kneser_ney", "kneser_ney" (one discount an order), "absolute_discounting", "witten_bell", "katz"
-        (Good and Turing's discounts of counts up to 5; always back-off), "dirichlet" (`alpha` shared among words as the
+        (Good and Turing's discounts of counts up to 7; always back-off), "dirichlet" (`alpha` shared among words as the
         next shorter history has them, or as `base_measure` says), "lidstone" (`alpha` added to each count), "laplace"
         (one added), or "relative_frequency", which has no probability for what was not seen, and none at all in a
         context that was not.

@@ -20,7 +20,7 @@ SMOOTHINGS = (
 )  # fmt: skip
 CONTINUATIONS = ("modified_kneser_ney", "kneser_ney")  # what smooths how many words an n-gram follows
 FIXED = ("lidstone", "laplace", "relative_frequency")  # what asks no shorter history
-KATZ_LARGEST = 5  # counts above are reliable
+KATZ_LARGEST = 7  # counts above are reliable, as SRILM has it
 NOTHING_TAKEN = np.zeros(1)
 
 
@@ -212,7 +212,7 @@ def _three_discounts(n_of: NDArray[np.float64], n: int, interpolate: bool) -> ND
 
 
 def _good_turing(n_of: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Of counts c ≤ 5 what Good and Turing take, (1 − d_c) c; where that is not between 0 and c, half of a count."""
+    """Of counts c ≤ 7 what Good and Turing take, (1 − d_c) c; nothing where d_c is not between 0 and 1, as in SRILM."""
     k, c = KATZ_LARGEST, np.arange(1, KATZ_LARGEST + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         most = (k + 1) * n_of[k + 1] / n_of[1]
@@ -220,9 +220,8 @@ def _good_turing(n_of: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     good = np.isfinite(ratio) & (ratio > 0) & (ratio <= 1)
     if not good.all():
         warnings.warn(
-            f"too few counts for Good and Turing's estimate at order {n + 1}; ½ is taken from each count up to {k} "
-            "instead",
+            f"too few counts for Good and Turing's estimate at order {n + 1}: nothing is taken from counts of "
+            f"{', '.join(map(str, c[~good]))}",
             stacklevel=2,
         )
-        return np.concatenate([[0.0], np.full(k, 0.5), [0.0]])
-    return np.concatenate([[0.0], (1 - ratio) * c, [0.0]])
+    return np.concatenate([[0.0], np.where(good, (1 - ratio) * c, 0.0), [0.0]])
