@@ -28,6 +28,7 @@ KERNELS = (
     "candidates",
     "chain",
     "check",
+    "class_softmax",
     "columns",
     "conjunctions",
     "descent",

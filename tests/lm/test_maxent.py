@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import MaxentLM, NgramModel
-from fastlin.lm.maxent import MaxentFit
 from fastlin.run import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
@@ -64,12 +63,12 @@ class Brute:
 
 
 def fit_of(model, sentences, workers):
-    return MaxentFit(model._counts([" ".join(s) for s in sentences]), model._variances(), workers)
+    return model._begin([" ".join(s) for s in sentences], model._variances(), workers)
 
 
 def grams_of(fit):
     """The n-grams of the weights, as strings, in their order."""
-    model, names = fit._start, fit._start.vocabulary.names
+    model, names = fit.start, fit.start.vocabulary.names
     grams = [[(name,) for name in names]]
     for n in range(1, model.order):
         parents = model.histories(n)

@@ -6,6 +6,7 @@ from fastlin.engine import beam as beam
 from fastlin.engine import candidates as candidates
 from fastlin.engine import chain as chain
 from fastlin.engine import check as check
+from fastlin.engine import class_softmax as class_softmax
 from fastlin.engine import columns as columns
 from fastlin.engine import conjunctions as conjunctions
 from fastlin.engine import cpu as cpu

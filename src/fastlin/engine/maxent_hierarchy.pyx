@@ -44,17 +44,15 @@ def normalise(const int32_t[::1] starts, const int32_t[::1] suffix, const double
               double[::1] scores, double[:, ::1] sums, Py_ssize_t first, Py_ssize_t last):
     """Turn the scores e^θ of the children of the histories [first, last) into e^s; sums = (Z, that of other words).
 
-    `shorter`, `shorter_starts` and `shorter_sums` are the same of one order down; without any `history_suffix` there is
-    one history there, the empty one. Where the difference above has no digits left, the words that are no children are
+    `shorter`, `shorter_starts` and `shorter_sums` are the same of one order down. Where the difference above has no digits left, the words that are no children are
     added up: they are children of h′, or other words there, too. A Z that is next to nothing beside that of h′ becomes
     0, since expected counts would have no digits.
     """
     cdef Py_ssize_t h, i, j, below, n = suffix.shape[0]
     cdef double rest, own, whole
-    cdef bint one = history_suffix.shape[0] == 0
     with nogil:
         for h in range(first, last):
-            below = 0 if one else history_suffix[h]
+            below = history_suffix[h]
             whole = rest = shorter_sums[below, 0]
             own = 0
             for i in range(starts[h], starts[h + 1]):
@@ -78,16 +76,18 @@ def normalise(const int32_t[::1] starts, const int32_t[::1] suffix, const double
 def share(const double[::1] seen, const double[:, ::1] sums, double[::1] a, Py_ssize_t first, Py_ssize_t last):
     """a = C/Z of the histories [first, last), with Z in the first column of `sums`.
 
-    Returns Σ C log Z, and ∞ where a Z is no positive number.
+    Returns Σ C log Z, and ∞ where a Z is no positive number. A history that was never the longest has no part in it.
     """
     cdef Py_ssize_t h
     cdef double total = 0
     cdef bint impossible = False
     with nogil:
         for h in range(first, last):
-            impossible |= not (0 < sums[h, 0] < INFINITY)
-            a[h] = seen[h] / sums[h, 0]
-            total += seen[h] * logarithm(sums[h, 0])
+            a[h] = 0
+            if seen[h] > 0:
+                impossible |= not (0 < sums[h, 0] < INFINITY)
+                a[h] = seen[h] / sums[h, 0]
+                total += seen[h] * logarithm(sums[h, 0])
     return INFINITY if impossible else total
 
 

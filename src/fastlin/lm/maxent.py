@@ -13,29 +13,26 @@ from fastlin import store
 from fastlin.core.estimator import learns
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import BackoffLanguageModel
-from fastlin.lm.maxent_objective import NgramObjective, lay_out, weights_of
-from fastlin.lm.ngram import HIGHEST, NgramModel, NgramState
+from fastlin.lm.base import BackoffLanguageModel, WordModel
+from fastlin.lm.maxent_fit import LARGEST_VARIANCE, LogLinearFit, MaxentFit
+from fastlin.lm.model_m import ModelMFit
+from fastlin.lm.ngram import HIGHEST, NgramModel
 from fastlin.lm.sentences import SentenceReader
-from fastlin.lm.vocabulary import BEGIN
-from fastlin.optim import lbfgs
+from fastlin.lm.vocabulary import MARKS
+from fastlin.lm.word_classes import WordClasses
 from fastlin.optim.progress import Progress
 from fastlin.run import Workers
 from fastlin.validation import as_callback, as_verbose, real_number, whole_number
 
 Floats = NDArray[np.float64]
-LARGEST_VARIANCE = 1e12
-TUNING_FACTOR = 1.6  # by which a variance is first raised or lowered
-TUNING_ROUNDS = 2  # over all orders; the factor's root is taken after each
-TUNING_ITERATIONS = 6  # from the weights of the last trial
-WORTH_IT = 1e-4  # of the perplexity: less is no better
+VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
 
 
 @dataclass(frozen=True)
 class MaxentState:
-    """What was learnt: the back-off model that the weights are."""
+    """What was learnt: the model that the weights are."""
 
-    model: BackoffModel
+    model: WordModel
     reader: SentenceReader
 
 
@@ -56,10 +53,15 @@ class MaxentLM(BackoffLanguageModel):
     ----------
     order : int
         The n of n-grams, from 1 to 64.
-    prior_variance : float or list of float
-        σ² of each order's weights, that of unigrams first; the last holds for all orders that follow.
+    prior_variance : float, list of float, or None
+        σ² of each order's weights, that of unigrams first; the last holds for all orders that follow. None: 5, 4, 2, 1,
+        with classes 5, 2.5, 1.2.
     cutoff : int or list of int
         N-grams seen less often have no weight, for each order from bigrams' on, the last for all that follow.
+    classes : int, WordClasses or None
+        Model M (Chen 2009), of order 2 or 3: p(w | h) = p(c(w) | h) p(w | h, c(w)), both log-linear, where histories
+        are words and classes. A number: that many `WordClasses` of the same text, 100 being good for a million words.
+        It is no back-off model: there are no ARPA files of it.
     max_iter : int
         Iterations of L-BFGS at most.
     tol : float
@@ -105,9 +107,10 @@ class MaxentLM(BackoffLanguageModel):
     def __init__(
         self,
         order: int = 3,
-        prior_variance: float | Sequence[float] = (5.0, 4.0, 2.0, 1.0),
+        prior_variance: float | Sequence[float] | None = None,
         *,
         cutoff: int | Sequence[int] = 1,
+        classes: Any = None,
         max_iter: int = 100,
         tol: float = 1e-2,
         min_count: int = 1,
@@ -123,6 +126,7 @@ class MaxentLM(BackoffLanguageModel):
         self.order = order
         self.prior_variance = prior_variance
         self.cutoff = cutoff
+        self.classes = classes
         self.max_iter = max_iter
         self.tol = tol
         self.min_count = min_count
@@ -176,7 +180,7 @@ class MaxentLM(BackoffLanguageModel):
         whole_number("max_iter", self.max_iter, 1)
         model, variances = self._working_copy(), self._variances()
         with Workers(self.n_jobs) as workers:
-            fit = MaxentFit(self._counts(X), variances, workers)
+            fit = self._begin(X, variances, workers)
             model.tuning_ = [] if X_val is None else fit.tune(fit.read(X_val))
             identity = store.identity(self, fit.fingerprint(), variances=fit.variances)
             file = store.Checkpoint(checkpoint, every, resume, identity)
@@ -199,24 +203,39 @@ class MaxentLM(BackoffLanguageModel):
         """σ² of each order."""
         order = min(whole_number("order", self.order, 1), HIGHEST)  # more is refused by the counts
         given = self.prior_variance
+        if given is None:
+            given = VARIANCES if self.classes is None else VARIANCES_WITH_CLASSES
         values = [given] if isinstance(given, int | float | np.number) else list(given)
         if not values:
             raise ValueError("prior_variance must hold a number for at least one order")
         values = [real_number("prior_variance", each, above=0, at_most=LARGEST_VARIANCE) for each in values]
         return np.array((values + values[-1:] * order)[:order])
 
-    def _counts(self, X: Any) -> NgramState:
-        names = ("order", "cutoff", "min_count", "vocabulary", "unk", "unit", "direction", "markup", "n_jobs")
-        return NgramModel(**{name: getattr(self, name) for name in names})._counted(X, None)
+    def _begin(self, X: Any, variances: Floats, workers: Workers) -> LogLinearFit:
+        """The objective of a text, and where the search for its optimum begins."""
+        names = ("min_count", "vocabulary", "unk", "unit", "direction", "markup", "n_jobs")
+        shared = {name: getattr(self, name) for name in names}
+        counts = NgramModel(self.order, cutoff=self.cutoff, **shared)
+        if self.classes is None:
+            return MaxentFit(counts._counted(X, None), variances, workers)
+        if self.order not in (2, 3) or self.cutoff != 1:
+            raise ValueError(f"classes need order=2 or 3 and cutoff=1, got {self.order!r} and {self.cutoff!r}")
+        state = counts._counted(X, None)
+        classes = self.classes
+        if not isinstance(classes, WordClasses):
+            classes = WordClasses(whole_number("classes", classes, MARKS + 1)).fit_counts(*state.known, state.reader)
+        names_of_words = state.known[0].names
+        numbers = [*range(MARKS), *(classes.class_of(word) for word in names_of_words[MARKS:])]
+        return ModelMFit(state, np.array(numbers, np.int32), variances, workers)
 
-    def _install(self, fit: "MaxentFit") -> Self:
+    def _install(self, fit: LogLinearFit) -> Self:
         """Have the weights of a fit, as far as it is."""
         self._state_of_fit = MaxentState(fit.model(), fit.counts.reader)
         self.weights_ = [part.copy() for part in fit.objective.split(fit.theta)]
         self.prior_variance_ = fit.variances.copy()
         return self
 
-    def _record(self, fit: "MaxentFit", progress: Progress) -> None:
+    def _record(self, fit: LogLinearFit, progress: Progress) -> None:
         self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
         self.certificate_ = fit.certificate()
         self.objective_ = self.certificate_["objective"]
@@ -231,108 +250,18 @@ class MaxentLM(BackoffLanguageModel):
             raise NotFittedError("this MaxentLM has not been fitted; call fit first") from None
 
     @property
-    def _backoff_model(self) -> BackoffModel:
+    def _word_model(self) -> WordModel:
         return self._learnt.model
+
+    @property
+    def _backoff_model(self) -> BackoffModel:
+        model = self._learnt.model
+        if not isinstance(model, BackoffModel):
+            raise AttributeError("a model with classes is no back-off model: it has no n-grams and no ARPA file")
+        return model
 
     def _reader(self) -> SentenceReader:
         return self._learnt.reader
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_state_of_fit" in self.__dict__
-
-
-class MaxentFit:
-    """The objective of some counts, and the weights as far as they are: at first, Kneser and Ney's."""
-
-    def __init__(self, counts: NgramState, variances: Floats, workers: Workers) -> None:
-        self.counts, self.workers = counts, workers
-        with warnings.catch_warnings():  # a start may be rough
-            warnings.simplefilter("ignore")
-            self._start = counts.estimate.model
-        raw = counts.known[1].counts
-        kept = [each >= counts.smoothing.cutoff(n) if n else slice(None) for n, each in enumerate(raw)]
-        self.orders = lay_out(self._start, [each[some] for each, some in zip(raw, kept, strict=True)])
-        weights = weights_of(self._start)
-        self.theta = np.concatenate([weights[0][BEGIN + 1 :], *weights[1:]])
-        self.mean = np.zeros(len(self.theta))
-        self.set_variances(variances)
-        self._believe_in_the_unseen()
-
-    def _believe_in_the_unseen(self) -> None:
-        """Words without evidence count as seen as often as the start expects them; their μ is their weight there."""
-        self.objective.value(self.theta, np.empty(len(self.theta)))
-        observed = self.orders[0].observed
-        unseen = np.flatnonzero(observed[BEGIN + 1 :] == 0)
-        observed[BEGIN + 1 + unseen] = self.objective.expected()[unseen]
-        self.orders[0].seen[0] += observed[BEGIN + 1 + unseen].sum()  # as events without a history
-        self.mean[unseen] = self.theta[unseen]
-
-    def set_variances(self, variances: Floats) -> None:
-        """Go on with other σ²."""
-        self.variances = variances
-        self.objective = NgramObjective(self.orders, variances, self.mean, self.workers)
-
-    def minimise(self, progress: Progress) -> None:
-        lbfgs.minimise(self.objective, self.theta, progress, np.random.default_rng(0))
-
-    def model(self) -> BackoffModel:
-        return self.objective.model(self.theta, self._start)
-
-    def certificate(self) -> dict[str, float]:
-        gradient = np.empty(len(self.theta))
-        value = self.objective.value(self.theta, gradient)
-        pulls = (self.theta - self.mean) * self.objective.prior.precision
-        return {
-            "objective": value,
-            "duality_gap": self.objective.distance(self.theta, gradient),
-            "moment_gap": float(np.abs(gradient - pulls).max()),
-        }
-
-    def fingerprint(self) -> dict[str, Any]:
-        """What tells one set of counts from another."""
-        found = self.counts.known[1]
-        return {"n_grams": [len(each) for each in found.counts], "counts": found.counts, "words": found.words}
-
-    # --- validation --------------------------------------------------------------------------------------------------
-
-    def read(self, X: Any) -> list[NDArray[np.int32]]:
-        """The tokens of a validation text."""
-        blocks = list(self.counts.reader.blocks(X, self._start.vocabulary.table, False))
-        if not blocks:
-            raise ValueError("X_val holds no sentence")
-        return blocks
-
-    def tune(self, validation: list[NDArray[np.int32]]) -> list[dict[str, Any]]:
-        """Search for the σ² of the least perplexity, an order at a time; the weights of the best trial are kept."""
-        trials: list[dict[str, Any]] = []
-        best = self._try(self.variances, validation, trials)
-        theta, factor = self.theta.copy(), TUNING_FACTOR
-        for _ in range(TUNING_ROUNDS):
-            for n in reversed(range(len(self.orders))):
-                for raised in (factor, 1 / factor):
-                    variances, improved = self.variances, False
-                    while True:
-                        tried = variances.copy()
-                        tried[n] = min(tried[n] * raised, LARGEST_VARIANCE)
-                        found = self._try(tried, validation, trials)
-                        if not found < best * (1 - WORTH_IT):
-                            break
-                        best, variances, theta, improved = found, tried, self.theta.copy(), True
-                    self.theta[:] = theta
-                    self.set_variances(variances)
-                    if improved:
-                        break
-            factor **= 0.5
-        return trials
-
-    def _try(self, variances: Floats, validation: list[NDArray[np.int32]], trials: list[dict[str, Any]]) -> float:
-        """The perplexity of a validation text with other σ², a few iterations from the present weights."""
-        self.set_variances(variances)
-        self.minimise(Progress(0.0, TUNING_ITERATIONS, 1.0))
-        model, total, n = self.model(), 0.0, 0
-        for tokens in validation:
-            total += float(model.score(tokens)[0].sum())
-            n += int(np.count_nonzero(tokens != BEGIN))
-        perplexity = float(np.exp(-total / n))
-        trials.append({"prior_variance": variances.tolist(), "perplexity": perplexity})
-        return perplexity

@@ -30,14 +30,34 @@ LARGEST_SCORE = 700.0  # e^s is a normal number up to here
 
 
 @dataclass(frozen=True)
+class Inverse:
+    """The inverse of links: what leads to i are members[starts[i]] … members[starts[i + 1] − 1], in order."""
+
+    starts: Links
+    members: Links
+
+    @classmethod
+    def of(cls, links: Links, size: int) -> "Inverse":
+        members = np.argsort(links, kind="stable").astype(np.int32)
+        return cls(np.searchsorted(links[members], np.arange(size + 1)).astype(np.int32), members)
+
+
+NONE_LONGER = Inverse(NO_LINKS, NO_LINKS)
+
+
+@dataclass(frozen=True)
 class Order:
-    """The n-grams of one order: their layout is that of `NgramCounts`, of unigrams one history's children."""
+    """The n-grams of one order: the children of histories, side by side.
+
+    Among unigrams, whose `suffix` and `history_suffix` nobody reads, the mark that begins a sentence is the first. The
+    inverse links are those of one order up; there are none for the longest n-grams.
+    """
 
     starts: Links
     suffix: Links
-    history_suffix: Links  # of the histories; empty where there is one, the empty history
-    inverse_starts: Links  # the n-grams of the next order whose suffix each is; empty: there are none
-    inverse: Links
+    history_suffix: Links
+    longer: Inverse  # n-grams whose suffix each is
+    longer_histories: Inverse  # histories whose suffix each history is
     observed: Floats
     seen: Floats  # how often each history was the longest known one
     jobs: list[tuple[int, int]]  # histories, cut where their children are many
@@ -53,23 +73,32 @@ def lay_out(model: BackoffModel, raw: list[NDArray[np.int64]]) -> list[Order]:
     starts = [np.array([0, model.n_words], np.int32), *model.starts[1:]]
     suffixes = [np.zeros(model.n_words, np.int32), *model.suffix[1:]]
     followed = [np.where(words == END, 0, counts) for words, counts in zip(last_words, raw, strict=True)][:-1]
-    seen = [np.array([followed[0].sum() if followed else raw[0].sum() - raw[0][BEGIN]]), *followed]
-    for n in range(len(seen) - 1):
-        seen[n] = seen[n] - np.bincount(suffixes[n], seen[n + 1], minlength=len(seen[n])).astype(np.int64)
-    orders = []
-    for n, counts in enumerate(raw):
-        inverse_starts = inverse = NO_LINKS
-        if n + 1 < model.order:
-            inverse = np.argsort(suffixes[n + 1], kind="stable").astype(np.int32)
-            inverse_starts = np.searchsorted(suffixes[n + 1][inverse], np.arange(len(counts) + 1)).astype(np.int32)
-        observed = counts.astype(np.float64)
-        observed[: n == 0] = 0  # of the mark that begins a sentence
+    n_events = np.array([raw[0][BEGIN + 1 :].sum()])
+    return orders_of(starts, suffixes, [NO_LINKS, *suffixes[:-1]], raw, [n_events, *followed])
+
+
+def orders_of(
+    starts: list[Links],
+    suffixes: list[Links],
+    history_suffixes: list[Links],
+    observed: list[NDArray[np.int64]],
+    followed: list[NDArray[np.int64]],
+) -> list[Order]:
+    """Orders from links, from how often each n-gram was seen, and how often each history had a word after it."""
+    orders: list[Order] = []
+    for n, counts in enumerate(observed):
+        n_histories = len(starts[n]) - 1
+        longer = longer_histories = NONE_LONGER
+        seen = followed[n].astype(np.float64)
+        if n + 1 < len(observed):
+            longer = Inverse.of(suffixes[n + 1], len(counts))
+            same = n > 0 and history_suffixes[n + 1] is suffixes[n]
+            longer_histories = orders[-1].longer if same else Inverse.of(history_suffixes[n + 1], n_histories)
+            seen -= np.bincount(history_suffixes[n + 1], followed[n + 1], minlength=n_histories)
+        wanted = counts.astype(np.float64)
+        wanted[: n == 0] = 0  # of the mark that begins a sentence
         jobs = list(run.stretches(starts[n].astype(np.int64), WEIGHTS_OF_A_JOB))
-        history_suffix = suffixes[n - 1] if n > 1 else NO_LINKS
-        seen_after = seen[n].astype(np.float64)
-        orders.append(
-            Order(starts[n], suffixes[n], history_suffix, inverse_starts, inverse, observed, seen_after, jobs)
-        )
+        orders.append(Order(starts[n], suffixes[n], history_suffixes[n], longer, longer_histories, wanted, seen, jobs))
     return orders
 
 
@@ -175,16 +204,23 @@ class NgramObjective:
             if n == 0:
                 found[~np.isfinite(like.log_prob[0])] = -np.inf
             else:
-                shorter = self._sums[n - 1][order.history_suffix if n > 1 else [0], 0]
+                shorter = self._sums[n - 1][order.history_suffix, 0]
                 backoff.append(np.log(shorter / self._sums[n][:, 0]).astype(np.float32))
             log_prob.append(np.minimum(found, 0).astype(np.float32))
         return replace(like, log_prob=log_prob, backoff=backoff)
 
+    def normalised(self, theta: Floats) -> tuple[list[Floats], list[Floats]]:
+        """e^s of the n-grams, and Z of the histories, by order."""
+        self._normalise(self.split(theta))
+        return self._scores, [sums[:, 0] for sums in self._sums]
+
     def _normalise(self, weights: list[Floats]) -> float:
         """e^s, Z and C/Z; returns Σ C log Z."""
         kernels.exponentials(weights[0], self._scores[0][1:], 0, len(weights[0]))
-        self._sums[0][0] = self._scores[0].sum(), 0.0  # all words are children of the empty history
-        loss = kernels.share(self.orders[0].seen, self._sums[0], self._a[0], 0, 1)
+        shortest = self.orders[0]
+        self._sums[0][:, 0] = np.add.reduceat(self._scores[0], shortest.starts[:-1])
+        self._sums[0][:, 1] = 0.0  # every word is a child
+        loss = kernels.share(shortest.seen, self._sums[0], self._a[0], 0, shortest.n_histories)
         for n in range(1, len(self.orders)):
             order, shorter = self.orders[n], self.orders[n - 1]
             theta, scores, sums = weights[n], self._scores[n], self._sums[n]
@@ -202,27 +238,20 @@ class NgramObjective:
 
     def _share_upwards(self) -> None:
         """A of every history: its own C/Z, and those of the histories whose suffix it is."""
-        for n in reversed(range(1, len(self.orders) - 1)):
-            links = self.orders[n - 1]
-            self.workers.map(
-                lambda first, last: kernels.add_longer(
-                    links.inverse_starts, links.inverse, self._a[n + 1], self._a[n], first, last  # noqa: B023
-                ),
-                self.orders[n].jobs,
-            )  # fmt: skip
-        if len(self.orders) > 1:
-            self._a[0][0] += self._a[1].sum()
+        for n in reversed(range(len(self.orders) - 1)):
+            links = self.orders[n].longer_histories
+            kernels.add_longer(links.starts, links.members, self._a[n + 1], self._a[n], 0, len(self._a[n]))
 
     def _gather(self, n: int, theta: Floats, gradient: Floats) -> float:
         """The expected counts and the gradient of an order; returns what the order adds to f."""
         order, expected, first_weight = self.orders[n], self._expected[n], int(n == 0)
-        longer = self._expected[n + 1] if len(order.inverse) else np.empty((0, 2))
+        longer = self._expected[n + 1] if len(order.longer.members) else np.empty((0, 2))
         observed = order.observed[first_weight:]
         mean = self.split(self.mean)[n] if len(self.mean) else NO_MEAN
 
         def work(first: int, last: int) -> float:
             kernels.expect(
-                order.starts, self._scores[n], self._a[n], order.inverse_starts, order.inverse, longer, expected,
+                order.starts, self._scores[n], self._a[n], order.longer.starts, order.longer.members, longer, expected,
                 first, last,
             )  # fmt: skip
             low, high = max(0, int(order.starts[first]) - first_weight), int(order.starts[last]) - first_weight

@@ -124,14 +124,23 @@ class WordClasses(Estimator):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         del y
-        n_classes = whole_number("n_classes", self.n_classes, MARKS + 1)
-        max_iter, tol = whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)
+        names = ("min_count", "vocabulary", "unk", "unit", "markup", "n_jobs")
+        self._checked()
+        state = NgramModel(order=2, **{name: getattr(self, name) for name in names})._counted(X, None)
+        return self.fit_counts(*state.known, state.reader)
+
+    def _checked(self) -> tuple[int, int, float]:
+        """n_classes, max_iter and tol."""
         as_verbose(self.verbose)
         as_callback(self.callback)
+        n_classes = whole_number("n_classes", self.n_classes, MARKS + 1)
+        return n_classes, whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)
+
+    @learns
+    def fit_counts(self, vocabulary: Vocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
+        """`fit`, from bigrams that were counted before."""
+        n_classes, max_iter, tol = self._checked()
         model = self._working_copy()
-        names = ("min_count", "vocabulary", "unk", "unit", "markup", "n_jobs")
-        state = NgramModel(order=2, **{name: getattr(self, name) for name in names})._counted(X, None)
-        vocabulary, counts = state.known
         order = np.argsort(-counts.counts[0][MARKS:], kind="stable").astype(np.int32) + MARKS
         classes = np.arange(len(vocabulary), dtype=np.int32)
         n_classes = min(n_classes, len(vocabulary))  # more than there are words for stay empty
@@ -146,7 +155,7 @@ class WordClasses(Estimator):
         constant = _entropy_terms(counts.counts[0][BEGIN + 1 :])
 
         def install() -> "WordClasses":
-            model._state_of_fit = ClassState(vocabulary, counts.counts[0], classes.copy(), state.reader)
+            model._state_of_fit = ClassState(vocabulary, counts.counts[0], classes.copy(), reader)
             return model
 
         report, began = reporter(model, install), time.perf_counter()
