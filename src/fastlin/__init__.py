@@ -74,15 +74,8 @@ __all__ = [
     "TfidfTransformer",
     "TfidfVectorizer",
     "__version__",
-    "data",
-    "inspect",
     "load",
-    "losses",
     "save",
-    "select",
-    "sequence",
-    "store",
-    "text",
 ]
 
 _HOMES = {
@@ -133,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -25,6 +25,7 @@ from fastlin import (
     TfidfVectorizer,
 )
 from fastlin.inspect import explain, summary, top_features
+from support import text_like
 
 TEXTS = [
     "a good film with a fine cast", "a bad film, boring and long", "the ball was in the goal", "a fine goal, good ball",
@@ -285,3 +286,70 @@ def test_attributes_of_tuples_have_names(frame):
 def test_categories_without_a_name_are_dots():
     model = CategoricalNB(min_categories=3).fit([["a"], ["b"], ["b"]], ["x", "x", "y"])
     assert {name for one in top_features(model) for name in one.names} == {"x0=a", "x0=b", "x0=…"}
+
+
+def outside(coef):
+    coef.indices[:] = 2**31 - 1
+
+
+def beyond(coef):
+    coef.indptr[1:] = 2**27
+
+
+def falling(coef):
+    coef.indptr[1] = -5
+
+
+def shorter(coef):
+    coef.data = coef.data[:-1].copy()
+
+
+@pytest.mark.parametrize("break_it", [outside, beyond, falling, shorter], ids=lambda break_it: break_it.__name__)
+@pytest.mark.parametrize(
+    "look",
+    [top_features, summary, lambda model: explain(model, np.ones((1, 30)))],
+    ids=["top_features", "summary", "explain"],
+)
+def test_sparse_weights_that_were_broken_by_hand_are_refused(look, break_it):
+    model = HandMade(*text_like())
+    break_it(model.coef_)
+    with pytest.raises(ValueError, match="coef_"):
+        look(model)
+
+
+class HandMade:
+    """The attributes that any linear classifier has."""
+
+    def __init__(self, X, y):
+        model = SGDClassifier(max_iter=2, tol=None).fit(X, y)
+        self.classes_, self.coef_, self.intercept_ = model.classes_, sparse.csr_matrix(model.coef_), model.intercept_
+
+    def predict(self, X):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "name, value, match",
+    [
+        ("classes_", np.arange(2), "classes_ holds 2 labels"),
+        ("classes_", np.arange(9), "classes_ holds 9 labels"),
+        ("intercept_", np.zeros(7), "intercept_ has shape"),
+        ("coef_", np.zeros(30), "must be a matrix"),
+        ("coef_", np.zeros((2, 30)), "weights have 2 rows"),
+    ],
+)
+def test_attributes_that_were_set_and_do_not_belong_together_are_named(name, value, match):
+    model = HandMade(*text_like())
+    setattr(model, name, value)
+    for look in (top_features, summary, lambda model: explain(model, np.ones((1, 30)))):
+        with pytest.raises(ValueError, match=match):
+            look(model)
+
+
+def test_a_document_that_is_a_malformed_row_is_refused():
+    model = HandMade(*text_like())
+    for form in (sparse.csr_matrix, sparse.csc_array):
+        row = form(np.ones((1, 30)))
+        row.indices[3] = 2**31 - 1
+        with pytest.raises(ValueError, match="document holds index 2147483647"):
+            explain(model, row)

@@ -312,5 +312,5 @@ def test_values_inside_of_values_without_end(tmp_path):
     for _ in range(90):
         header = {"class": header["class"], "parameters": {"steps": [{"model": header}]}, "learnt": {}}
     store.write_archive(tmp_path / "x.fastlin", "model", {"model": header}, {})
-    with pytest.raises(store.ModelFileError, match="without end"):
+    with pytest.raises(store.ModelFileError, match="nested more than"):
         fastlin.load(tmp_path / "x.fastlin")

@@ -354,8 +354,8 @@ def as_tuples(value):
         (lambda: W[0].when(W[0].lower), TypeError, "a condition must be a flag"),
         (lambda: W[0].when("rare"), TypeError, "a condition must be a flag"),
         (lambda: W[0] & "a", TypeError, "unsupported operand"),
-        (lambda: crfpp("U:%x[0,0]")[0] & W[0], TypeError, "texts of their own"),
-        (lambda: list(W), TypeError, "no end"),
+        (lambda: crfpp("U:%x[0,0]")[0] & W[0], TypeError, "without a text of their own"),
+        (lambda: list(W), TypeError, "cannot be iterated"),
     ],
 )
 def test_what_is_no_template_is_refused_where_it_is_written(make, error, said):

@@ -40,7 +40,9 @@ def _give_semi_supervised(model: Any, state: State, reading: Reading) -> None:
     features, components = proved_counts(state, int(families[-1]), reading)
     only(state)
     if len(families) != len(classes) + 1:
-        raise ValueError("components that do not fit the labels")
+        raise ValueError(
+            f"families must have {len(classes) + 1} entries, one more than there are labels, got {len(families)}"
+        )
     chosen = model
     if hasattr(model, "_template"):
         chosen = model._template(model.alpha_, model.components_, model.unlabeled_weight_)
@@ -51,9 +53,9 @@ def _give_semi_supervised(model: Any, state: State, reading: Reading) -> None:
 def _proved_families(families: Any) -> NDArray[np.int64]:
     """Where the components of each label begin, and how many there are."""
     if families.dtype != np.int64 or families.ndim != 1 or families[0] != 0:
-        raise ValueError("components of no labels")
+        raise ValueError("families must be a vector of int64 that begins with 0")
     if (families[1:] <= families[:-1]).any():
-        raise ValueError("a label without components")
+        raise ValueError("families must rise: each label has a component at least")
     return np.array(families)
 
 
@@ -70,10 +72,10 @@ def _give_kmeans(model: Any, state: State, reading: Reading) -> None:
     centres, labels = unpack(state.pop("centres"), reading, copies=IN_FLOAT64), state.pop("labels_", None)
     only(state)
     if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
-        raise ValueError("no centres")
+        raise ValueError(f"centres must be a dense matrix of floats, got {centres.dtype}, shape {centres.shape}")
     if labels is not None:
         if labels.dtype != np.int32 or labels.ndim != 1 or not ((labels >= 0) & (labels < centres.shape[1])).all():
-            raise ValueError("labels that are no clusters")
+            raise ValueError(f"labels_ must be a vector of int32 from 0 to {centres.shape[1] - 1}")
         model.labels_ = labels.copy()
     model.cluster_centers_ = np.ascontiguousarray(centres.T, np.float64)  # in another order sums would round otherwise
     model.n_features_in_ = len(centres)

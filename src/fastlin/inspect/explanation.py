@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fastlin import validation
 from fastlin.inspect.weights import Names, Weights, learner_of, rows_of, transformers_of
 
 SHOWN = 15
@@ -148,12 +149,13 @@ class Explainer:
             return _attributes(learner, document)
         alone = bool(transformers_of(self._model)) and not hasattr(document, "shape")
         row = rows_of(self._model, [document] if alone else document)
-        row = sp.csr_array(row if sp.issparse(row) else np.atleast_2d(np.asarray(row, dtype=float)))
-        if row.shape[0] != 1:
-            raise ValueError(f"explain takes one document, got {row.shape[0]} rows")
-        if row.shape[1] != self._weights.n_features:
-            raise ValueError(f"the document has {row.shape[1]} features, the model {self._weights.n_features}")
-        return row.indices, row.data.astype(float)
+        row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row, dtype=float))
+        rows = validation.as_rows(row, name="document")
+        if len(rows) != 1:
+            raise ValueError(f"explain takes one document, got {len(rows)} rows")
+        if rows.n_columns != self._weights.n_features:
+            raise ValueError(f"the document has {rows.n_columns} features, the model {self._weights.n_features}")
+        return rows.indices[: rows.nnz], rows.values[: rows.nnz].astype(float)
 
 
 def _attributes(learner: Any, attributes: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:

@@ -5,8 +5,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fastlin import validation
 from fastlin.text.tfidf import TfidfTransformer
 
 
@@ -44,11 +46,17 @@ class Weights:
         self.clusters = coef is not None and not hasattr(learner, "classes_")
         if coef is None or (self.clusters and not hasattr(learner, "predict")):
             raise TypeError(f"{type(learner).__name__} is not a fitted linear classifier: it has no weights of labels")
-        self.array: Any = np.hstack(coef) if isinstance(coef, list) else coef  # dense or a CSR; one row for two labels
+        self.array: Any = _proved(coef)  # dense or a CSR; one row for two labels
         self.classes: list[Any] = _columns(learner, self.array.shape[0])
+        n_rows, n_labels = self.array.shape[0], len(self.classes)
+        if n_rows != n_labels and (n_rows, n_labels) != (1, 2):
+            raise ValueError(f"the weights have {n_rows} rows, and classes_ holds {n_labels} labels: they must agree")
         self.components = not self.clusters and len(self.classes) > len(learner.classes_)
         self.shared = self.array.shape[0] == 1 and len(self.classes) == 2
-        intercept = np.broadcast_to(np.asarray(_intercept(learner), dtype=float), self.array.shape[:1])
+        intercept = np.asarray(_intercept(learner), dtype=float)
+        if intercept.shape not in ((), (1,), self.array.shape[:1]):
+            raise ValueError(f"intercept_ has shape {intercept.shape}, and the weights have {self.array.shape[0]} rows")
+        intercept = np.broadcast_to(intercept, self.array.shape[:1])
         self.intercept = np.array([-0.5, 0.5]) * intercept if self.shared else intercept
         self._mean: Any = self.array.mean(axis=0) if self.logarithms else 0.0
 
@@ -74,6 +82,17 @@ class Weights:
     def _row(self, place: int) -> NDArray[np.float64]:
         row = self.array[[place]]
         return np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=float)[0]
+
+
+def _proved(coef: Any) -> Any:
+    """The weights, which may have been set: scipy indexes sparse ones without looking."""
+    array = np.hstack(coef) if isinstance(coef, list) else coef
+    if sp.issparse(array):
+        return validation.as_rows(array, name="coef_").matrix()
+    array = np.asarray(array)
+    if array.ndim != 2:
+        raise ValueError(f"weights must be a matrix of labels by features, got shape {array.shape}")
+    return array
 
 
 def _held(learner: Any) -> tuple[Any, bool]:
@@ -132,6 +151,8 @@ class Names:
             return [f"x{place}" for place in places]
         if isinstance(self._names, dict):
             return [" | ".join(self._names.get(place, (f"x{place}",))) for place in places]
+        if places and max(places) >= len(self._names):
+            raise ValueError(f"there are names for {len(self._names)} columns, and weights of column {max(places)}")
         return [str(self._names[place]) for place in places]
 
 

@@ -73,7 +73,7 @@ def _weights(state: State, reading: Reading, widths: set[int], types: Any = tupl
 def _intercept(state: State, width: int) -> Any:
     intercept = state.pop("intercept")
     if intercept.dtype != np.float64 or intercept.shape != (width,) or not np.isfinite(intercept).all():
-        raise ValueError("intercepts that do not fit the weights")
+        raise ValueError(f"intercept must be {width} finite float64, got {intercept.dtype}, shape {intercept.shape}")
     return intercept.copy()
 
 
@@ -108,7 +108,7 @@ def _give_online(model: Any, state: State, reading: Reading) -> None:
     state.pop("learning", None)
     generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
     if not isinstance(generator, np.random.Generator):
-        raise ValueError("no generator")
+        raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
     only(state)
     model._sparse = SparseWeights(coef, intercept, clock, rule, learning)
     model.classes_, model.n_features_in_, model._generator = classes, coef.shape[1], generator
@@ -143,9 +143,13 @@ def proved_counts(state: State, width: int | None, reading: Reading) -> tuple[ND
     """Counts of features and of rows under so many labels, or as many as there are."""
     features, labels = unpack(state.pop("features"), reading), state.pop("labels")
     if labels.dtype != np.float64 or labels.ndim != 1 or len(labels) != (len(labels) if width is None else width):
-        raise ValueError("counts that do not fit the labels")
+        raise ValueError(
+            f"features and labels must be float64 of as many labels as classes, got {features.shape}, {labels.shape}"
+        )
     if features.dtype != np.float64 or features.shape[1:] != labels.shape or not features.size:
-        raise ValueError("counts that do not fit the labels")
+        raise ValueError(
+            f"features and labels must be float64 of as many labels as classes, got {features.shape}, {labels.shape}"
+        )
     if not ((labels >= 0) & (labels <= MOST)).all() or (
         reading.verify and not 0 <= features.min() <= features.max() <= MOST
     ):
@@ -183,10 +187,10 @@ def _give_categories(model: Any, state: State, reading: Reading) -> None:
     sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
     only(state)
     if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
-        raise ValueError("numbers of categories that do not belong together")
+        raise ValueError(f"sizes and known must be vectors of int64 of one length, got {sizes.shape}, {known.shape}")
     possible = (known >= 0) & (known <= sizes) & (sizes < 2**31)
     if not len(sizes) or not possible.all() or len(features) != max(1, int(sizes.sum())):
-        raise ValueError("counts that do not fit the categories")
+        raise ValueError(f"features must be {int(sizes.sum())} rows, one for each category, with known <= sizes")
     alphabets = list(starmap(_alphabet, zip(kinds, known.tolist(), names, strict=True)))
     prior = model._prior(len(classes))
     counts = CategoryCounts(features, labels, prior, sizes=sizes.copy(), rooms=sizes.copy(), alphabets=alphabets)
@@ -200,7 +204,7 @@ def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:
     wanted = {"strings": str, "bytes": bytes}.get(kind)
     table = dict(zip(names, range(len(names)), strict=True))
     if len(table) != (0 if wanted is None else size) or any(type(name) is not wanted for name in names):
-        raise ValueError("names that do not fit the categories")
+        raise ValueError(f"names must be {size} different categories of the kind {kind!r}")
     return Alphabet(kind, size, table)
 
 
@@ -242,7 +246,7 @@ def _give_svm(model: Any, state: State, reading: Reading) -> None:
     _give_maxent(model, state, reading)
     for alpha in dual or ():
         if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
-            raise ValueError("dual variables that do not fit the weights")
+            raise ValueError(f"dual must be finite float64 with {len(model.coef_)} columns, got shape {alpha.shape}")
     model._dual = None if dual is None else ([len(alpha) for alpha in dual], [Held(alpha) for alpha in dual])
 
 
@@ -280,9 +284,9 @@ def _give_lexicon(model: Any, state: State, reading: Reading) -> None:
     vectorizer, words = state.pop("vectorizer_", model.vectorizer), state.pop("unknown_words_")
     only(state)
     if sp.issparse(weights) or weights.shape[1] != len(classes) or prior.shape != (len(classes),):
-        raise ValueError("weights that do not fit the labels")
+        raise ValueError(f"coef and prior must be of the {len(classes)} labels, and coef dense")
     if (vectorizer is None) != (model.vectorizer is None) or not hasattr(vectorizer or model, "get_params"):
-        raise ValueError("no vectoriser")
+        raise ValueError("vectorizer_ must be an estimator where there is a vectorizer, and None otherwise")
     model._weights, model.classes_, model.class_prior_ = np.asarray(weights, np.float64), classes, prior
     model.unknown_words_, model.n_features_in_ = words, len(weights)
     if vectorizer is not None:

@@ -19,7 +19,9 @@ def _give_cutoff(model: Any, state: State, reading: Reading) -> None:
         return
     rows, counts = state["row_counts_"], state["counts_"]
     if rows.dtype != np.int64 or counts.dtype != np.float64 or rows.ndim != 1 or rows.shape != counts.shape:
-        raise ValueError("counts that do not belong together")
+        raise ValueError(
+            f"row_counts_ and counts_ must be int64 and float64 of one length, got {rows.shape}, {counts.shape}"
+        )
     _CUTOFF.give(model, state, reading)
     model.n_features_in_ = len(rows)
 
@@ -29,11 +31,11 @@ def _give_features(model: Any, state: State, reading: Reading) -> None:
         return
     support, order = state["support_"], state["order_"]
     if support.dtype != np.bool_ or support.ndim != 1 or not np.array_equal(np.sort(order), np.flatnonzero(support)):
-        raise ValueError("features that are not those selected")
+        raise ValueError("order_ must hold the columns that the mask support_ has, each once")
     if order.dtype != np.int64 or order.ndim != 1 or not _is_of_features(state["gains_"], len(order)):
         raise ValueError("gains that are not those of the features")
     if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
-        raise ValueError("a model of other features than those selected")
+        raise ValueError(f"estimator_ must be a LogisticRegression of the {len(order)} columns selected")
     _FEATURES.give(model, state, reading)
     model.n_features_in_ = len(support)
 

@@ -155,15 +155,17 @@ class Asleep:
         shapes |= {"three": (K, K, K)} if order == 2 else {}  # type: ignore[dict-item]
         prefixes = ["", "sum_"] if "sum_table" in learning else [""]
         if set(learning) != {"t", "reach", *(prefix + name for prefix in prefixes for name in shapes)}:
-            raise ValueError("nothing that learns on")
+            raise ValueError(f"learning must hold t, reach and the tables of weights, got {sorted(learning)}")
         for prefix in prefixes:
             for name, shape in shapes.items():
                 array = learning[prefix + name]
                 if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
-                    raise ValueError(f"{prefix}{name} that do not fit the weights")
+                    raise ValueError(f"{prefix}{name} must be float64 of shape {shape}")
         t, reach = learning["t"], learning["reach"]
         if type(t) is not int or type(reach) is not float or not (0 <= t < 1 << 62 and 0 <= reach < np.inf):
-            raise ValueError("a clock that stands")
+            raise ValueError(
+                f"t must be an int below 2**62 and reach a finite float, both from 0 on; got {t!r:.30}, {reach!r:.30}"
+            )
         return cls(learning)
 
     def wake(self) -> Averaged:

@@ -53,12 +53,12 @@ def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
     give_report(model, state)
     classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
     if not np.array_equal(Labels(classes).classes_, classes):
-        raise ValueError("labels that are neither strings nor integers")
+        raise ValueError("classes must be strings or integers")
     if names is not None and (type(names) is not list or len(names) != n_columns or not STRINGS.allows(names)):
-        raise ValueError("names that do not fit the columns")
+        raise ValueError(f"names must be a list of {n_columns} names, one for each column of weights")
     made = None if templates is None else getattr(templates, "n_features_", None)
     if templates is not None and (names is not None or made != n_columns or not hasattr(templates, "tokens")):
-        raise ValueError("templates that make no tokens")
+        raise ValueError(f"templates must make {n_columns} columns, as many as the weights have")
     model.classes_, model.n_features_in_, model.features_ = classes, n_columns, templates
     model._attributes = None if names is None else Attributes(names)
 
@@ -80,7 +80,7 @@ def give_weights(model: Any, state: State, reading: Reading) -> None:
     give_shared(model, state, coef.shape[1])
     edges = unpack(state.pop("edges"), reading) if "edges" in state else None
     if edges is not None and (not sp.issparse(edges) or edges.dtype not in LIMITS or model.order != 1):
-        raise ValueError("weights of edges of no form that there is")
+        raise ValueError("edges must be a sparse matrix of floats, of a model with order=1")
     if edges is not None and edges.shape != (coef.shape[1], K * K):
         raise ValueError(f"weights of edges of shape {edges.shape}")
     model.coef_, model.edge_coef_ = coef, edges
@@ -90,9 +90,9 @@ def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.
     """A small array of finite numbers."""
     table = state.pop(name)
     if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != shape:
-        raise ValueError(f"{name} that do not fit the labels")
+        raise ValueError(f"{name} must be float64 of shape {shape}, got shape {np.shape(table)}")
     if not np.isfinite(table).all():
-        raise ValueError(f"{name} that are no numbers")
+        raise ValueError(f"{name} must be finite numbers, and holds NaN or infinity")
     return table.copy()
 
 
@@ -111,7 +111,7 @@ def _give_memm(model: MEMM, state: State, reading: Reading) -> None:
     give_weights(model, state, reading)
     K, V = model.coef_.shape
     if model.order not in (1, 2) or sp.issparse(model.coef_):
-        raise ValueError("no weights of a MEMM")
+        raise ValueError(f"order must be 1 or 2 and coef dense, got order={model.order!r:.60}")
     model.start_ = proved_table(state, "start", (K,))
     model.transitions_ = proved_table(state, "transitions", (K, K) if model.order == 1 else (K + 1, K, K))
     model._dictionary = None
@@ -123,11 +123,11 @@ def _give_memm(model: MEMM, state: State, reading: Reading) -> None:
 def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagDictionary:
     """The labels of some of the columns, of so many, [V, K]."""
     if columns.dtype != np.int64 or columns.ndim != 1 or masks.dtype != np.bool_:
-        raise ValueError("words without labels")
+        raise ValueError("words must be a vector of int64 and labels_of_words bool")
     if masks.shape != (len(columns), shape[1]) or (columns[1:] <= columns[:-1]).any():
-        raise ValueError("words that do not fit their labels")
+        raise ValueError(f"words must rise, and labels_of_words have shape {(len(columns), shape[1])}")
     if len(columns) and not 0 <= columns[0] <= columns[-1] < shape[0]:
-        raise ValueError("words beside the columns")
+        raise ValueError(f"words must be columns from 0 to {shape[0] - 1}")
     return TagDictionary(columns.copy(), masks.copy())
 
 
@@ -156,7 +156,7 @@ def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
     if any(not ((table >= 0) & (table <= MOST)).all() for table in tables):
         raise ValueError("counts below 0, or too large to be added")
     if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
-        raise ValueError("words without names")
+        raise ValueError("hidden and words must be True or False; words need names of columns")
     model._hidden, model._words = hidden, words
     model._installed(Counts(features, labels, NOTHING), Transitions(*tables))
 
@@ -184,13 +184,15 @@ def _give_perceptron(model: StructuredPerceptron, state: State, reading: Reading
     give_shared(model, state, weights.shape[0])
     K, second = len(model.classes_), "second_order" in state
     if weights.shape[1] != K or model.order != (2 if second else 1):
-        raise ValueError("weights of other labels, or of another order")
+        raise ValueError(
+            f"coef must have {K} labels, and second_order be there where order=2; got order={model.order!r:.60}"
+        )
     two = proved_table(state, "transitions", (K, K))
     model._made = weights, two, proved_table(state, "second_order", (K, K, K)) if second else None
     learning = state.pop("learning", None)
     generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
     if not isinstance(generator, np.random.Generator):
-        raise ValueError("no generator")
+        raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
     only(state)
     model._state, model._asleep, model._generator = None, None, generator
     if learning is not None:

@@ -48,25 +48,25 @@ def _prove_columns(model: Any, state: State) -> None:
         raise ValueError("columns that are no numbers")
     shapes = {np.shape(state[name]) for name in _COLUMNS if state.get(name) is not None}
     if shapes and shapes != {(getattr(model, "n_features_in_", None),)}:
-        raise ValueError("columns that do not belong together")
+        raise ValueError(f"{sorted(set(_COLUMNS) & set(state))} must have n_features_in_ values each")
 
 
 def _prove_terms(_: Any, state: State) -> None:
     """The columns of a vocabulary are 0, 1, …: scikit-learn makes matrices of them without looking."""
     vocabulary = state.get("vocabulary_", {})
     if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        raise ValueError("a vocabulary without a column for each term")
+        raise ValueError("vocabulary_ must give the columns 0, 1, … to its terms, each once")
     weights = state.get("_tfidf")
     if weights is not None and name_of(weights) != "sklearn.feature_extraction.text.TfidfTransformer":
         raise ValueError("no weights of terms")
     if weights is not None and np.shape(getattr(weights, "idf_", np.empty(len(vocabulary)))) != (len(vocabulary),):
-        raise ValueError("a vocabulary with other columns than its weights")
+        raise ValueError(f"idf_ must have {len(vocabulary)} values, one for each term of vocabulary_")
 
 
 def _prove_names(model: Any, state: State) -> None:
     _prove_terms(model, state)
     if list(state.get("vocabulary_", {})) != sorted(state.get("feature_names_", []), key=state["vocabulary_"].get):
-        raise ValueError("names that are not those of the vocabulary")
+        raise ValueError("feature_names_ must be the names of vocabulary_")
 
 
 def _prove_labels(_: Any, state: State) -> None:
@@ -76,7 +76,7 @@ def _prove_labels(_: Any, state: State) -> None:
 
 def _prove_components(_: Any, state: State) -> None:
     if "components_" in state and (np.ndim(state["components_"]) != 2 or state["components_"].dtype.kind != "f"):
-        raise ValueError("components that are no matrix")
+        raise ValueError("components_ must be a matrix of floats")
 
 
 # Parameters

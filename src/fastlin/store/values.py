@@ -141,7 +141,7 @@ class Decoder:
         self._depth += 1
         try:
             if self._depth > _DEEPEST:
-                raise ModelFileError("values inside of values without end")
+                raise ModelFileError(f"values must not be nested more than {_DEEPEST} deep")
             return self._inside(value)
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, MemoryError) as error:
             if isinstance(error, ModelFileError):
@@ -177,7 +177,7 @@ class Decoder:
         self._reading.take(ENTRY * len(keys), "its names")
         found = dict(zip(keys, self._arrays[numbers].tolist(), strict=True))
         if len(found) < len(keys):
-            raise ModelFileError("a name twice")
+            raise ModelFileError("names in an object must differ, one is there twice")
         return found
 
     def _csr(self, kind: Any, shape: list[int], data: str, indices: str, indptr: str) -> Any:
@@ -224,22 +224,22 @@ def sparse(
     """A CSR whose arrays are proved; scipy's own check passes offsets that end below where they were."""
     n_rows, n_columns = shape
     if {data.ndim, indices.ndim, indptr.ndim} != {1} or data.dtype.kind not in "fiub":
-        raise ModelFileError("a sparse matrix of no vectors")
+        raise ModelFileError("data, indices and indptr of a sparse matrix must be vectors")
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(data) != len(indices):
-        raise ModelFileError("a sparse matrix of arrays that do not fit")
+        raise ModelFileError("data, indices and indptr of a sparse matrix must fit its shape")
     if len(indptr) != n_rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
-        raise ModelFileError("a sparse matrix whose rows do not lie one behind the other")
+        raise ModelFileError("indptr of a sparse matrix must rise from 0 to the number of values")
     if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
-        raise ModelFileError("a sparse matrix with entries beside it")
+        raise ModelFileError("indices of a sparse matrix must be columns of its shape")
     return kind((data, indices, indptr), shape=(n_rows, n_columns))
 
 
 def strings(text: NDArray[Any], offsets: NDArray[Any]) -> NDArray[np.object_]:
     """The strings that lie one behind the other in UTF-8."""
     if text.dtype != np.uint8 or offsets.dtype != np.int64 or text.ndim != 1 or offsets.ndim != 1 or not len(offsets):
-        raise ModelFileError("strings that are none")
+        raise ModelFileError("strings must be UTF-8 in an array of bytes, with offsets")
     if offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
-        raise ModelFileError("strings that do not lie one behind the other")
+        raise ModelFileError("offsets of strings must rise from 0 to the number of bytes")
     raw, bounds = text.tobytes(), offsets.tolist()
     found = np.empty(len(bounds) - 1, object)
     for place, (start, stop) in enumerate(pairwise(bounds)):

@@ -126,11 +126,13 @@ def unpack(state: Any, reading: Reading, copies: int = 1) -> Any:
         return sparse(sp.csr_array, state["shape"], values, state["indices"], state["indptr"])
     if form == "dense":
         if values.ndim != 2:
-            raise ModelFileError("weights are no matrix")
+            raise ModelFileError(f"weights must be a matrix, got {values.ndim} dimension(s)")
         return values
     n_features, n_labels = state["shape"]
     if form not in ("rows", "places") or type(n_features) is not int or type(n_labels) is not int:
-        raise ModelFileError("weights of no form that there is")
+        raise ModelFileError(
+            f"form must be dense, csr, rows or places, shape two ints; got {form!r:.20}, {state['shape']!r:.40}"
+        )
     if min(n_features, n_labels) < 1:
         raise ModelFileError(f"weights of shape {state['shape']}")
     reading.take(n_features * n_labels * values.itemsize * copies, "weights that are zero")
@@ -158,9 +160,11 @@ def _shortest(weights: NDArray[Any], copies: int) -> tuple[str, NDArray[Any] | N
 
 def _proved_places(places: Any, n: int, n_values: int) -> NDArray[np.int64]:
     if places.dtype not in (np.uint32, np.uint64) or places.shape != (n_values,):
-        raise ModelFileError("weights without places")
+        raise ModelFileError(
+            f"places must be {n_values} of uint32 or uint64, one for each weight; got {places.dtype}, {places.shape}"
+        )
     if len(places) and (int(places[-1]) >= n or (places[1:] <= places[:-1]).any()):
-        raise ModelFileError("weights in impossible places")
+        raise ModelFileError(f"places must rise, and be below {n}")
     return places.astype(np.int64)
 
 
@@ -199,15 +203,15 @@ def _loss(values: NDArray[Any], scales: NDArray[np.float32]) -> float:
 def _dequantised(values: NDArray[Any], scales: Any, verify: bool) -> NDArray[Any]:
     """Finite weights of float32 or float64."""
     if values.dtype.kind == "f" and verify and not largest(values) <= float(np.finfo(values.dtype).max):
-        raise ModelFileError("weights that are no numbers")
+        raise ModelFileError("weights must be finite numbers, and hold NaN or infinity")
     if values.dtype in LIMITS:
         if scales is not None:
-            raise ModelFileError("scales that nothing needs")
+            raise ModelFileError(f"scales must be left out for weights of {values.dtype}")
         return values
     shapes = ((), values.shape[1:], (len(values), 1))
     if not isinstance(scales, np.ndarray) or scales.dtype != np.float32 or scales.shape not in shapes:
-        raise ModelFileError("scales that do not fit the weights")
+        raise ModelFileError(f"scales must be float32, of a shape among {shapes}")
     if not ((scales > 0) & (scales <= _MOST)).all():
-        raise ModelFileError("impossible scales")
+        raise ModelFileError(f"scales must be above 0 and at most {_MOST:g}")
     weights = memory.zeros(values.shape, np.float32)
     return np.multiply(values, scales, out=weights, casting="unsafe")

@@ -53,11 +53,13 @@ def _terms(model: Any, state: State, reading: Reading) -> EngineTerms | PythonTe
     model._checked_stop_words = model.stop_words  # when it was fitted
     plan = model._plan()
     if (plan is None) != ("terms" in state):
-        raise ValueError("terms that the parameters do not read")
+        raise ValueError(
+            "terms must be strings of the engine if the parameters need no Python to find them, otherwise a list"
+        )
     if plan is None:
         python = PythonTerms()
         if len(np.unique(python.add(state["terms"].tolist()))) < len(state["terms"]):
-            raise ValueError("a term twice")
+            raise ValueError("terms must all differ, one is there twice")
         return python
     prefix, last, arena, offsets = (state[name] for name in NODES)
     reading.take(TABLE * sum(state[name].nbytes for name in NODES), "its table of terms")
@@ -70,7 +72,7 @@ def _terms(model: Any, state: State, reading: Reading) -> EngineTerms | PythonTe
         {"plan": plan, "stop_words": terms.stop_words, "ignored": ignored, "arrays": (prefix, last, arena, offsets)}
     )
     if terms.names(np.arange(ignored, dtype=np.int32)).tolist() != stop_words:
-        raise ValueError("stop words that are not the first terms")
+        raise ValueError("stop_words must be the first of the terms")
     return terms
 
 
@@ -79,20 +81,20 @@ def _prove_text(arena: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     arena[: int(offsets[-1])].tobytes().decode("utf-8", "surrogatepass")
     starts = offsets[:-1][offsets[:-1] < len(arena)]
     if (starts < 0).any() or ((arena[starts] & 0xC0) == 0x80).any():
-        raise ValueError("strings that begin inside of a character")
+        raise ValueError("offsets must lie between characters of the UTF-8 in arena")
 
 
 def _prove_lengths(prefix: NDArray[np.int32], longest: int) -> None:
     """No n-gram has more words than the parameters say."""
     if not ((prefix >= -1) & (prefix < np.arange(len(prefix)))).all():
-        raise ValueError("n-grams that begin with themselves")
+        raise ValueError("prefix must hold -1, or the number of an earlier term, for each term")
     shorter = prefix
     for _ in range(longest):
         shorter = shorter[shorter >= 0]
         if not len(shorter):
             return
         shorter = prefix[shorter]
-    raise ValueError("n-grams that are too long")
+    raise ValueError(f"prefix must make n-grams of at most {longest} words, as ngram_range says")
 
 
 # Counting vectorisers
@@ -114,7 +116,9 @@ def _give_counts(model: Any, state: State, reading: Reading) -> None:
         return
     n_documents, fixed = state.pop("n_documents"), state.pop("fixed")
     if type(n_documents) is not int or n_documents < 0 or fixed not in (True, False, None):
-        raise ValueError("no number of documents")
+        raise ValueError(
+            f"n_documents must be a whole number from 0 on and fixed True, False or None, got {n_documents!r:.40}"
+        )
     if "given" in state:
         model._checked_stop_words = model.stop_words
         learned = Learned.of(model._new_terms(), checked_vocabulary(state.pop("given") or model.vocabulary))
@@ -134,16 +138,18 @@ def _give_counts(model: Any, state: State, reading: Reading) -> None:
 
 def _prove_frequencies(rows: NDArray[np.int64], n: int, n_documents: int) -> None:
     if rows.dtype != np.int64 or rows.shape != (n,) or not ((rows >= 0) & (rows <= n_documents)).all():
-        raise ValueError("document frequencies that do not fit the terms")
+        raise ValueError(f"document frequencies must be {n} of int64, from 0 to the number of documents")
 
 
 def _proved_columns(columns: NDArray[np.int32], n: int) -> int:
     """How many columns there are, each of one term."""
     if columns.dtype != np.int32 or columns.shape != (n,):
-        raise ValueError("columns that do not fit the terms")
+        raise ValueError(
+            f"columns must be int32, one for each of the {n} terms; got {columns.dtype}, shape {columns.shape}"
+        )
     known = columns[columns != -1]
     if not np.array_equal(np.sort(known), np.arange(len(known))):
-        raise ValueError("columns that are not one for each term")
+        raise ValueError("columns must hold 0, 1, … once each, and -1 for terms without a column")
     return len(known)
 
 
@@ -158,9 +164,11 @@ def _give_tfidf_vectorizer(model: Any, state: State, reading: Reading) -> None:
     only(state)
     if tfidf is not None:
         if not isinstance(tfidf, TfidfTransformer):
-            raise ValueError("no weights of terms")
+            raise ValueError(f"tfidf must be a TfidfTransformer, got {type(tfidf).__name__}")
         if hasattr(model, "_terms") and _width(tfidf) not in (None, model._terms.n_columns):
-            raise ValueError("weights that do not fit the terms")
+            raise ValueError(
+                f"tfidf must have {model._terms.n_columns} weights, one for each column, got {_width(tfidf)}"
+            )
         model._tfidf = tfidf
 
 
@@ -184,19 +192,19 @@ def _give_tfidf(model: Any, state: State, reading: Reading) -> None:  # noqa: AR
     if idf is not None:
         model.idf_ = idf
     if n_documents is not None and (type(n_documents) is not int or dtype not in LIMITS):
-        raise ValueError("no number of documents")
+        raise ValueError(f"_n_documents must be a whole number and _dtype float32 or float64, got {n_documents!r:.40}")
     if documents is not None:
         if n_documents is None:
-            raise ValueError("document frequencies without a number of documents")
+            raise ValueError("_documents needs _n_documents, which is missing")
         _prove_frequencies(documents, len(documents), n_documents)
         if idf is not None and len(idf) != len(documents):
-            raise ValueError("weights that do not fit the frequencies")
+            raise ValueError(f"_idf must have {len(documents)} values, one for each of _documents, got {len(idf)}")
         model._frequencies = DocumentFrequencies(documents, n_documents, dtype)
     width = _width(model)
     if hasattr(model, "n_features_in_"):
         model._n_columns = model.n_features_in_
         if width not in (None, model._n_columns):
-            raise ValueError("weights that do not fit the columns")
+            raise ValueError(f"_idf and _documents must have n_features_in_={model._n_columns} values, got {width}")
 
 
 def _width(tfidf: Any) -> int | None:
@@ -234,7 +242,7 @@ def _give_dicts(model: Any, state: State, reading: Reading) -> None:  # noqa: AR
         vocabulary = state.pop("vocabulary_")
         only(state)
         if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
-            raise ValueError("a vocabulary without a column for each name")
+            raise ValueError("vocabulary_ must give the columns 0, 1, … to its names, each once")
         model.vocabulary_, model.feature_names_ = vocabulary, sorted(vocabulary, key=vocabulary.__getitem__)
 
 
@@ -272,15 +280,15 @@ def _give_conjunctions(model: Any, state: State, reading: Reading) -> None:  # n
     rank = state.pop("rank")
     kept = rank[rank >= 0]
     if rank.dtype != np.int32 or rank.ndim != 1 or (rank < -1).any():
-        raise ValueError("columns without places")
+        raise ValueError(f"rank must be a vector of int32 from -1 on, got {rank.dtype}, shape {rank.shape}")
     if "hashing" in state:
         model._finder, width = _hashing(state.pop("hashing"), len(rank))
         if not np.array_equal(kept, np.flatnonzero(rank >= 0)):
-            raise ValueError("columns in other places")
+            raise ValueError("rank must hold the number of each column, or -1, where conjunctions are hashed")
     else:
         model._finder, width = _tree(state.pop("tree"), len(kept))
         if not np.array_equal(kept, np.arange(len(kept))):
-            raise ValueError("columns in other places")
+            raise ValueError("rank must number the columns that conjunctions are made of from 0 on")
     only(state)
     model._rank, model.n_features_in_ = rank, len(rank)
     model.n_output_features_ = width + (len(rank) if model.include_original else 0)
@@ -289,27 +297,29 @@ def _give_conjunctions(model: Any, state: State, reading: Reading) -> None:  # n
 def _hashing(fields: State, n_columns: int) -> tuple[Hashing, int]:
     finder = Hashing(**fields)
     if type(finder.depth) is not int or type(finder.n_buckets) is not int or finder.depth not in (2, 3):
-        raise ValueError("no conjunctions")
+        raise ValueError(f"depth must be 2 or 3 and n_buckets a whole number, got {finder.depth!r:.40}")
     if not 1 <= finder.n_buckets <= WIDEST or finder.groups.dtype != np.uint64:
-        raise ValueError("no buckets")
+        raise ValueError(
+            f"n_buckets must be from 1 to {WIDEST}, groups uint64; got {finder.n_buckets}, {finder.groups.dtype}"
+        )
     if finder.groups.shape not in ((0,), (n_columns,)) or {type(finder.powers), type(finder.signs)} != {bool}:
-        raise ValueError("groups that do not fit the columns")
+        raise ValueError(f"groups must be empty or of shape {(n_columns,)}; powers and signs True or False")
     return finder, finder.n_buckets
 
 
 def _tree(fields: State, n_columns: int) -> tuple[Tree, int]:
     finder, n = Tree(**fields), n_columns
     if finder.skip not in (0, 1) or len(finder.starts) not in (1, 2) or len(finder.columns) != len(finder.starts):
-        raise ValueError("no conjunctions")
+        raise ValueError("skip must be 0 or 1, starts and columns one or two arrays each")
     for starts, columns in zip(finder.starts, finder.columns, strict=True):
         if starts.dtype != np.int64 or columns.dtype != np.int32 or starts.shape != (n + 1,) or columns.ndim != 1:
-            raise ValueError("conjunctions that do not extend those before")
+            raise ValueError(f"starts must be int64 of shape {(n + 1,)} and columns a vector of int32")
         if starts[0] != 0 or starts[-1] != len(columns) or (starts[1:] < starts[:-1]).any():
-            raise ValueError("conjunctions that do not lie one behind the other")
+            raise ValueError("starts must rise from 0 to the number of columns")
         rises = np.diff(columns) > 0
         rises[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(columns))] - 1] = True
         if not rises.all() or not ((columns >= 0) & (columns < n_columns)).all():
-            raise ValueError("conjunctions of impossible columns")
+            raise ValueError(f"columns must rise within each conjunction, from 0 to {n_columns - 1}")
         n = len(columns)
     return finder, sum(map(len, finder.columns))
 
@@ -331,7 +341,9 @@ def _give_ratio(model: Any, state: State, reading: Reading) -> None:
         classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
         rows = 1 if len(classes) == 2 else len(classes)
         if ratio.dtype != np.float64 or ratio.ndim != 2 or len(ratio) != rows or not np.isfinite(ratio).all():
-            raise ValueError("ratios that do not fit the labels")
+            raise ValueError(
+                f"log_ratio_ must be finite float64 of {rows} row(s) for {len(classes)} labels, got shape {ratio.shape}"
+            )
         model.n_features_in_ = ratio.shape[1]
     _RATIO.give(model, state, reading)
 

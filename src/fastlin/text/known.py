@@ -329,14 +329,14 @@ class Known:
         for column, words in zip(program.columns, state["words"], strict=True):
             known._look_at(column, encoded(words[markers[column] :]))
         if known._space_sizes() != sizes:
-            raise ValueError("strings that are not those of the words")
+            raise ValueError("strings must be those of the words, and no others")
         for pairs, spaces, (left, right) in zip(known.pairs, program.pair_spaces, state["pairs"], strict=True):
             _refill_pairs(pairs, left, right, [known._space_sizes()[space] for space in spaces])
         family, feature = state["columns"]
         known.columns.restore(family, feature, known._family_sizes())
         for column, counts in zip(known.counts, state["counts"], strict=True):
             if counts.dtype != np.int64 or counts.shape != (len(known.words[column]),) or (counts < 0).any():
-                raise ValueError("counts that do not fit the words")
+                raise ValueError("counts must be int64 from 0 on, one for each word")
             known.counts[column] = counts
         return known
 
@@ -361,16 +361,16 @@ def _refill(strings: Any, names: list[str]) -> None:
     """Strings with the markers only get those that they had."""
     numbers = number_names(strings, names, True)
     if not np.array_equal(numbers, np.arange(len(names))) or len(strings) != len(names):
-        raise ValueError("strings that do not begin with the markers, or one twice")
+        raise ValueError("strings must begin with the markers and all differ")
 
 
 def _refill_pairs(pairs: Any, left: Ints, right: Ints, sizes: list[int]) -> None:
     for side, size in zip((left, right), sizes, strict=True):
         if side.dtype != np.int32 or side.ndim != 1 or len(side) != len(left):
-            raise ValueError("pairs that are none")
+            raise ValueError("pairs must be vectors of int32 of one length")
         if ((side < 0) | (side >= size)).any():
-            raise ValueError("pairs of what there is not")
+            raise ValueError(f"pairs must hold numbers from 0 to {size - 1}")
     numbers = np.empty(len(left), np.int32)
     pairs.number(left, right, True, numbers)
     if not np.array_equal(numbers, np.arange(len(left))):
-        raise ValueError("a pair twice")
+        raise ValueError("pairs must all differ, one is there twice")

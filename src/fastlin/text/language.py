@@ -169,7 +169,7 @@ class Template(NamedTuple):
         if not isinstance(other, Template):
             return NotImplemented
         if self.text is not None or other.text is not None:
-            raise TypeError("templates with texts of their own have no conjunctions")
+            raise TypeError("& needs templates without a text of their own, and one of these has one")
         return Template(self.parts + other.parts, self.conditions + other.conditions)
 
     def when(self, flag: Part) -> "Template":
@@ -232,7 +232,7 @@ class Column:
         return _checked_part(Part(self.name or f"x{self.number}", self.number, offset))
 
     def __iter__(self) -> Any:
-        raise TypeError("a column has no end: take a window of it")
+        raise TypeError("a column cannot be iterated over: take a window of it, column.window(first, last)")
 
     def window(self, first: int, last: int) -> list[Part]:
         """The words from `first` to `last`, both included: −1 is that before."""
