@@ -48,7 +48,7 @@ def test_an_unknown_header_of_two_columns_is_refused(shell, reviews, folder, tmp
         "convert": [reviews, "-o", tmp_path / "x.tsv"],
     }[command]
     said = shell.wrong(command, *words, *options)
-    assert "reviews.csv, line 1: say which columns are" in said
+    assert f"reviews.csv, line 1: say which column{' is' if command == 'predict' else 's are'} the" in said
     assert "0: 'review', 1: 'sentiment'" in said
     assert ("--label and --text" if command != "predict" else "--text takes") in said
     assert "--no-header" in said

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import fastlin
+from fastlin import Corpus
 from fastlin.data import ReadError, dump_svmlight, load_svmlight, read
 
 
@@ -330,3 +332,34 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
         dump_svmlight(np.ones((1000, 10)), np.zeros(1000), path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["x.svm"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_corpus_counts_columns_as_load_svmlight_does(first, piped, tmp_path):
+    path = tmp_path / "x.svm"
+    dump_svmlight([[1, 0, 2], [0, 0.5, 0]], [1, -1], path, zero_based=not first)
+    X, y = load_svmlight(path)
+    source = io.BytesIO(path.read_bytes()) if piped else path
+    corpus = Corpus(source, format="svmlight")
+    assert (corpus.shape, corpus.first_index) == (X.shape, first)
+    found, labels = corpus.to_memory()
+    np.testing.assert_array_equal(found.toarray(), X.toarray())
+    np.testing.assert_array_equal(labels, y)
+    assert fastlin.Perceptron().fit(corpus).score(X, y) == 1
+    kept = Corpus(path, cache=tmp_path / "kept")
+    assert kept.first_index == Corpus(tmp_path / "kept").first_index == kept.write(tmp_path / "npy", "npy").first_index
+    assert kept.write(tmp_path / "arrow", "arrow").first_index == first
+    assert Corpus(path, zero_based=True).shape == (2, 3 + first)
+    if first:
+        assert Corpus(path, zero_based=False).shape == (2, 3)
+    with pytest.raises(ValueError, match="zero_based must be True or False, got 'auto'; load_svmlight and Corpus"):
+        read(path, zero_based="auto")
+
+
+def test_the_first_index_of_files_with_malformed_lines(tmp_path):
+    (tmp_path / "x.svm").write_text("1 1:1\nbroken\n-1 2:1\n")
+    corpus = Corpus(tmp_path / "x.svm", on_error="skip")
+    assert (corpus.shape, corpus.first_index, corpus.skipped.count) == ((2, 2), 1, 1)
+    (tmp_path / "x.svm").write_text("1\n-1\n")
+    assert Corpus(tmp_path / "x.svm").first_index == 0

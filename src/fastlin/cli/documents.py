@@ -232,11 +232,11 @@ def documents_of(block: Block | Documents, model: Any) -> Any:
 
 def _which_columns(error: UnknownColumnsError, labelled: bool) -> str:
     """What to do about a header that does not say it."""
-    wanted = "the label and the text" if labelled else "the text"
+    wanted = "columns are the label and the text" if labelled else "column is the text"
     said = "--label and --text take numbers or names" if labelled else "--text takes a number or a name"
     if len(error.columns) == len(USUAL):
         said += "; --no-header says that this line is a document, its label first"
-    return f"{error.path}, line {error.line}: say which columns are {wanted}: {error.listed}; {said}"
+    return f"{error.path}, line {error.line}: say which {wanted}: {error.listed}; {said}"
 
 
 def _spooled() -> Any:

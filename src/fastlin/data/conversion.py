@@ -14,10 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from fastlin import validation
+from fastlin.data import sources
 from fastlin.data.builder import Builder
 from fastlin.data.errors import ReadError
 from fastlin.data.manifest import NAME
-from fastlin.data.reading import read
+from fastlin.data.reading import format_of, read
+from fastlin.data.svmlight import first_index
 
 COUNTED_FROM_1 = {"class": "svmlight", "parameters": {"zero_based": False}}  # what the columns are
 SIMPLE = (str, int, float, bool, type(None))
@@ -46,6 +48,10 @@ def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, opt
             documents = _documents(read(source, format, **options))
             vectorizer.fit(text for block in documents for text in block.texts)
             spools.rewind()
+        elif options.get("zero_based", "auto") == "auto" and format_of(sources.files(source), format) == "svmlight":
+            source = spools.rereadable(source)
+            options = options | {"zero_based": not _first_index(source, options)}
+            spools.rewind()
         reader = read(source, format, **options)
         _add(builder, reader, vectorizer)
     names = feature_names(vectorizer)
@@ -54,6 +60,12 @@ def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, opt
         made = COUNTED_FROM_1
     builder.finish(options.get("n_features"), names, made)
     return reader.skipped
+
+
+def _first_index(source: Any, options: dict[str, Any]) -> int:
+    """The index of the first column of svmlight's files, as `load_svmlight` has it."""
+    weighted, on_error = bool(options.get("weight")), options.get("on_error", "raise")
+    return first_index(sources.files(source), on_error, weighted=weighted)
 
 
 def _add(builder: Builder, blocks: Iterable[Any], vectorizer: Any) -> None:

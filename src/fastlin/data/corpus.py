@@ -56,7 +56,8 @@ class Corpus:
         Compare the CRC-32 of every stored file with the corpus's, once, when it is first used. Sizes, bounds and
         numbers are proved in any case.
     **options
-        Of `fastlin.data.read`.
+        Of `fastlin.data.read`. In svmlight's files the first column has index 1 if index 0 does not occur, as for
+        `load_svmlight`, for which they are read once more, unless `zero_based` says True or False.
 
     Attributes
     ----------

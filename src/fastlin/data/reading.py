@@ -134,7 +134,7 @@ class Reader:
         self, source: Any, form: str | None, options: dict[str, Any], dtype: Any, on_error: str, size: int
     ) -> None:
         self._files = sources.files(source)
-        self._format = one_of("format", form, FORMATS) if form is not None else _guess(self._files)
+        self._format = format_of(self._files, form)
         _check(self._format, options)
         self._options, self._size = options, size
         self._dtype = np.dtype(dtype)
@@ -181,6 +181,11 @@ class Reader:
         return Csv(decoder, fields, options["delimiter"] or ",", problems).documents(file, self._size)
 
 
+def format_of(files: list[File], form: str | None) -> str:
+    """How files are read: in the format that is named, or the one that their suffixes say."""
+    return one_of("format", form, FORMATS) if form is not None else _guess(files)
+
+
 def _guess(files: list[File]) -> str:
     """The format that the suffixes say, one for all."""
     found = {}
@@ -205,6 +210,9 @@ def _check(form: str, options: dict[str, Any]) -> None:
     _check_columns(form, options)
     if options["n_features"] is not None and whole_number("n_features", options["n_features"], 1) > WIDEST:
         raise ValueError(f"n_features must be at most {WIDEST}, got {options['n_features']}")
+    if not isinstance(options["zero_based"], bool | np.bool_):
+        what = "load_svmlight and Corpus, which see the whole file, take 'auto'"
+        raise ValueError(f"zero_based must be True or False, got {options['zero_based']!r}; {what}")
     delimiter = options["delimiter"]
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be one character, neither a quote nor a line end, got {delimiter!r}")
