@@ -17,7 +17,7 @@ from fastlin.linear.generative import MultinomialModel
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
-MOST_DRAWN = 1 << 31  # words, where nobody says how many
+MOST_DRAWN = 1 << 31  # words
 
 
 class MixtureDensity(DensityMixin, MultinomialModel, ABC):
@@ -161,6 +161,9 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
         array = np.asarray(lengths)
         if array.shape not in ((), (n_samples,)) or array.dtype.kind not in "iu" or (array < 0).any():
             raise ValueError(f"lengths must be whole numbers of 0 or more, one or {n_samples}; got {lengths!r:.60}")
+        words = np.broadcast_to(array.astype(np.float64), n_samples).sum()
+        if words > MOST_DRAWN:
+            raise ValueError(f"lengths asks for {words:.3g} words; at most {MOST_DRAWN} are drawn at once")
         return np.broadcast_to(array.astype(np.int64), n_samples)
 
     def _n_parameters(self) -> int:

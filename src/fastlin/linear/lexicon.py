@@ -143,6 +143,16 @@ class LexiconClassifier(SparseClassifier):
             return self._weights[:, 1:].T - self._weights[:, :1].T
         return self._weights.T
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        n_features, n_labels = self._weights.shape
+        if len(self.classes_) != n_labels:  # users may set them
+            raise ValueError(f"classes_ has {len(self.classes_)} labels, but there are weights of {n_labels}")
+        if np.shape(self.class_prior_) != (n_labels,):
+            raise ValueError(f"class_prior_ has shape {np.shape(self.class_prior_)}, but there are {n_labels} labels")
+        if self.n_features_in_ != n_features:
+            raise ValueError(f"n_features_in_ is {self.n_features_in_!r:.60}, but there are weights of {n_features}")
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_weights")
 

@@ -359,7 +359,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
             weights = validation.as_weights(sample_weight, len(codes))
             weights = validation.class_weights(self.class_weight, classes, codes, weights, strict)
         else:
-            weights = validation.class_factors(self.class_weight, classes, codes, strict)
+            weights = validation.class_factors(self.class_weight, classes, codes, strict, rows.weights())
         return np.empty(0) if weights is None else weights
 
     def _options(self, dtype: np.dtype[Any]) -> Options:

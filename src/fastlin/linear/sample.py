@@ -22,7 +22,7 @@ class Sample:
     def __init__(self, source: Corpus | Whole, class_weight: Any = None, nonnegative: bool = False) -> None:
         self.source, self._nonnegative = source, nonnegative
         self._columns: NDArray[np.int64] | None = None  # the features; None: all
-        self._factors = validation.class_factors(class_weight, source.classes, source.codes(), strict=True)
+        self._factors = validation.class_factors(class_weight, source.classes, source.codes(), True, source.weights())
         self._kept = self._of_weight()  # None: all
         if self._kept is not None and not len(self._kept):
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")

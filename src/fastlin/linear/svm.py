@@ -192,7 +192,7 @@ class LinearSVC(SparseClassifier):
         n_columns, joint = columns(len(classes)), options.joint
         costs = Costs(
             options.C,
-            validation.class_factors(self.class_weight, classes, corpus.codes(), strict=True),
+            validation.class_factors(self.class_weight, classes, corpus.codes(), True, corpus.weights()),
             n_columns,
             options.squared,
             joint and n_columns > 1,

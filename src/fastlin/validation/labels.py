@@ -20,7 +20,7 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
         raise TypeError(f"{name} must be a vector of labels, got a sparse matrix")
     if getattr(getattr(y, "dtype", None), "kind", None) == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(as_exact(y, name), warn=True)
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "
@@ -46,6 +46,42 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
     return classes, codes.astype(np.int32, copy=False)
 
 
+def as_exact(y: Any, name: str) -> Any:
+    """Labels in a list as an array in which each is what it was: one of numpy's makes strings of 1 beside "b"."""
+    if not isinstance(y, list | tuple):
+        return y
+    types = set(map(type, y))
+    if any(issubclass(kind, list | tuple | np.ndarray) for kind in types):
+        return y  # a column, perhaps
+    _check_kinds(types, y, name)
+    array = np.asarray(y)
+    if array.dtype.kind != "f" or all(issubclass(kind, float | np.floating) for kind in types):
+        return array
+    if all(issubclass(kind, numbers.Integral) for kind in types):  # too wide for one type of numpy's
+        return np.array(y, dtype=np.uint64 if min(y) >= 0 and max(y) < 2**64 else object)
+    row = next((row for row, (label, held) in enumerate(zip(y, array.tolist(), strict=True)) if label != held), None)
+    if row is not None and y[row] == y[row]:
+        raise ValueError(f"{name} holds {y[row]!r} at row {row}, which is no float: give all labels as integers")
+    return array
+
+
+def _check_kinds(types: set[type], values: Any, name: str) -> None:
+    """Labels are all strings, bytes, booleans or numbers: True is not 1, and 1 is not "1"."""
+    kinds = {_kind(label_type) for label_type in types}
+    if len(kinds) > 1:
+        first = {}
+        for row, value in enumerate(values):
+            first.setdefault(_kind(type(value)), f"{value!r:.60} at row {row}")
+        found = ", ".join(sorted(label_type.__name__ for label_type in types))
+        examples = " and ".join(first.values())
+        raise TypeError(f"{name} must hold labels of one kind that can be sorted, got {found}: {examples}")
+
+
+def _kind(label_type: type) -> str:
+    kinds = {"text": str, "bytes": bytes, "truth": (bool, np.bool_), "number": numbers.Real}
+    return next((name for name, kind in kinds.items() if issubclass(label_type, kind)), label_type.__name__)
+
+
 def as_classes(classes: Any) -> NDArray[Any]:
     """Announced labels, sorted and distinct."""
     if not np.size(classes):
@@ -67,6 +103,10 @@ def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Hash the labels, sort only the distinct ones."""
     values = y.tolist()
+    if y.dtype.kind == "O":
+        types = set(map(type, values))
+        if len(types) > 1 and all(is_known(value) for value in values):
+            _check_kinds(types, values, name)
     try:
         ordered = sorted(set(values))
     except TypeError as error:
@@ -136,26 +176,40 @@ def _whole_vector(values: Any, name: str) -> NDArray[Any]:
 
 
 def class_factors(
-    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
+    class_weight: Any,
+    classes: NDArray[Any],
+    codes: NDArray[np.int32],
+    strict: bool,
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64] | None:
-    """What the weights of the rows of each class are multiplied by; `strict`: one for a label that y lacks is an error.
+    """What the weights of the rows of each class are multiplied by; None stands for ones.
 
-    None stands for ones.
+    "balanced" lets the classes that have a weight have the same, as the weights of the rows say. `strict`: a dict that
+    leaves out classes must not name others, which would be slips of the pen.
     """
     if class_weight is None:
         return None
     factors = np.ones(len(classes))
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, ["balanced"])
-        return len(codes) / (len(classes) * np.maximum(np.bincount(codes, minlength=len(classes)), 1))
+        masses = np.bincount(codes, weights if weights is not None and len(weights) else None, minlength=len(classes))
+        there = masses > 0
+        with np.errstate(over="ignore"):
+            np.divide(masses.sum(), np.count_nonzero(there) * masses, where=there, out=factors)
+        if not np.isfinite(factors).all():
+            raise ValueError("class_weight='balanced': the weights of the rows of a class are too small to balance")
+        return factors
     if not isinstance(class_weight, dict):
         raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
     for place, label in enumerate(classes.tolist()):
         weight = class_weight.get(label, 1.0)
         factors[place] = real_number(f"class_weight[{label!r}]", weight, at_least=0, at_most=1e100)
     unknown = set(class_weight) - set(classes.tolist())
-    if strict and unknown:
-        raise ValueError(f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y")
+    if strict and unknown and not set(classes.tolist()) <= set(class_weight):
+        missing = [label for label in classes.tolist() if label not in class_weight]
+        raise ValueError(
+            f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y, and it lacks {missing!r:.60}"
+        )
     return factors
 
 
@@ -167,7 +221,7 @@ def class_weights(
     strict: bool,
 ) -> NDArray[np.float64] | None:
     """The sample weights times their classes' weights."""
-    factors = class_factors(class_weight, classes, codes, strict)
+    factors = class_factors(class_weight, classes, codes, strict, weights)
     if factors is None:
         return weights
     return factors[codes] if weights is None else factors[codes] * weights

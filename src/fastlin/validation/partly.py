@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from fastlin.validation.labels import as_labels
+from fastlin.validation.labels import as_exact, as_labels
 from fastlin.validation.tuples import is_known
 
 MISSING = (-1, "-1", "", b"-1", b"")  # numpy makes "-1" of the −1 in a list of strings; a file's field may be empty
@@ -20,7 +20,7 @@ def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") ->
 
     A missing label is −1, "-1", "", None, NaN or pandas' NA. There may be no labels at all.
     """
-    y = _as_array(y) if isinstance(y, list | tuple) else _filled(y)
+    y = _as_array(y, name) if isinstance(y, list | tuple) else _filled(y)
     if y is not None and not sp.issparse(y):
         y = column_or_1d(y, warn=True)  # a column of pandas is as numpy has it
         if y.dtype.kind == "f":
@@ -47,10 +47,17 @@ def _narrowed(labels: NDArray[Any]) -> NDArray[Any]:
     return narrowed if narrowed.dtype.kind in "iub" else labels
 
 
-def _as_array(y: Sequence[Any]) -> NDArray[Any]:
-    """numpy's array of a list, but NaN among strings stays NaN, and does not become a label of that name."""
-    array = np.asarray(y)
-    return array if array.dtype.kind not in "US" or all(map(is_known, y)) else np.asarray(y, object)
+def _as_array(y: Sequence[Any], name: str) -> Any:
+    """Labels of a list as an array in which each is what it was; those that are missing may be of any kind."""
+    if len(set(map(type, y))) < 2:
+        return as_exact(y, name)
+    missing = [is_missing(label) for label in y]
+    there = as_exact([label for label, none in zip(y, missing, strict=True) if not none], name)
+    if not any(missing) or not isinstance(there, np.ndarray):
+        return there if isinstance(there, np.ndarray) else np.asarray(y)
+    array = np.full(len(y), np.nan) if there.dtype.kind == "f" else np.full(len(y), None, object)
+    array[~np.array(missing)] = there
+    return array
 
 
 def _filled(y: Any) -> Any:
