@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from fastlin.cluster.partly import Mask
 from fastlin.linear.counts import Counts, Estimates, log_prior
-from fastlin.validation import WIDEST, whole_number
+from fastlin.validation import WIDEST, number_of_parts
 
 Floats = NDArray[np.float64]
 Families = NDArray[np.int64]  # the first component of each label and, last, the number of all
 
 
-def families_of(components: Any, classes: NDArray[Any], strict: bool) -> Families:
+def families_of(components: Any, classes: NDArray[Any], n_rows: int, strict: bool) -> Families:
     """From what a user says of the sorted labels; `strict`: of a label that there is not is an error."""
     labels = classes.tolist()
     if isinstance(components, dict):
@@ -27,7 +27,7 @@ def families_of(components: Any, classes: NDArray[Any], strict: bool) -> Familie
         given = [("components", number) for number in np.asarray(components).tolist()]
         if len(given) != len(labels):
             raise ValueError(f"components has {len(given)} entries, y has {len(labels)} labels")
-    sizes = [whole_number(name, number, 1) for name, number in given]
+    sizes = [number_of_parts(name, number, n_rows) for name, number in given]
     if sum(sizes) > WIDEST:
         raise ValueError(f"components has {sum(sizes)} components in all; at most {WIDEST} are supported")
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

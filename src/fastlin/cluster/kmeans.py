@@ -19,7 +19,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus
 from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
 from fastlin.linear.reporting import Report, reporter
-from fastlin.validation import WIDEST, Rows, one_of, real_number, whole_number
+from fastlin.validation import WIDEST, Rows, number_of_parts, one_of, real_number, whole_number
 
 INITS = ("k-means++", "random")
 METRICS = ("euclidean", "spherical")
@@ -176,6 +176,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         generator = validation.as_generator(self.random_state)
         rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
         model._check_width(X, rows, reset=True)
+        number_of_parts("n_clusters", self.n_clusters, len(rows))
         weights, factor = scaled(self._weights(X, rows, sample_weight))
         ready = list(model._parts(rows)) if isinstance(rows, Rows) or rows.n_segments == 1 else None
         scratch = rows.scratch() if isinstance(rows, Corpus) and ready is None else None

@@ -18,7 +18,7 @@ from fastlin.data import Corpus
 from fastlin.linear.base import Whole, refuse_beside_corpus
 from fastlin.linear.counts import Counts, Prior, as_prior
 from fastlin.linear.reporting import reporter
-from fastlin.validation import whole_number
+from fastlin.validation import number_of_parts, whole_number
 
 ALL = np.ones(1, bool)  # of labels there are none, and the rows without any
 
@@ -192,7 +192,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
                 em, start = model._em(documents, prior, workers)
                 em.start(start(), keep=True)
                 model._counts = em.counts()
-            counts = Counts.none(documents.n_columns, int(self.n_components), prior)
+            counts = Counts.none(documents.n_columns, len(model._counts.labels), prior)
         else:
             known = self._counts
             if len(known.labels) != self.n_components:
@@ -240,7 +240,8 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         self, documents: PartlyLabelled, prior: Prior, workers: run.Workers
     ) -> tuple[Expectation, Callable[[], Fill]]:
         """EM for these documents, and what makes a start for it."""
-        n, kept = int(self.n_components), documents.sources[0].of_weight()  # narrow integers' products would overflow
+        kept = documents.sources[0].of_weight()
+        n = number_of_parts("n_components", self.n_components, len(kept))
         if not kept.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         way, init = checked(self.init, len(kept), n, documents.n_columns)

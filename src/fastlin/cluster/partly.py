@@ -75,6 +75,10 @@ class PartlyLabelled:
         return self.sources[0].rows.shape[1]
 
     @property
+    def n_rows(self) -> int:
+        return sum(len(source.codes) for source in self.sources)
+
+    @property
     def codes(self) -> Codes:
         """Of the rows of X."""
         return self.sources[0].codes

@@ -246,7 +246,8 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
             announced = announced[validation.places_of_labels(announced) >= 0]
             known = union(known, announced) if len(known) else announced
         model._check_labels(documents, known)
-        families = families_of(self.components, known, strict=False)
+        n_rows = documents.n_rows if first else max(documents.n_rows, len(self._counts.labels))
+        families = families_of(self.components, known, n_rows, strict=False)
         prior = self._prior(documents.n_columns, len(known))
         if first:
             counts = Counts.none(documents.n_columns, int(families[-1]), prior)
@@ -279,7 +280,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
     def _check_for(self, documents: PartlyLabelled) -> None:
         """Check what depends on the documents, too."""
         self._check_parameters()
-        families_of(self.components, documents.classes, strict=True)
+        families_of(self.components, documents.classes, documents.n_rows, strict=True)
         prior = self._prior(documents.n_columns, len(documents.classes)).labels
         never = np.zeros(0) if prior is None else np.isneginf(prior)
         if never.any():
@@ -288,7 +289,8 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
 
     def _lay_out(self, documents: PartlyLabelled) -> Layout:
         """Count what is known, and lay out the rest: the same for any number as alpha."""
-        families, n_columns = families_of(self.components, documents.classes, strict=True), documents.n_columns
+        families = families_of(self.components, documents.classes, documents.n_rows, strict=True)
+        n_columns = documents.n_columns
         width, prior = int(families[-1]), self._prior(n_columns, len(documents.classes))
         known = Counts.none(n_columns, width, prior)
         documents.count(single(families), families, known, self.n_jobs, keep=False)

@@ -16,7 +16,7 @@ from fastlin.linear.maxent import COUNTS
 from fastlin.linear.reporting import tell
 from fastlin.linear.sample import Sample
 from fastlin.optim.parts import Parts
-from fastlin.validation import Rows, one_of, real_number, whole_number
+from fastlin.validation import CHEAP, Rows, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
@@ -216,7 +216,9 @@ class LogisticRegressionCV(LogisticRegression):
     def _grid(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The values of C, ascending, and of l1_ratio."""
         if np.ndim(self.Cs) == 0:
-            Cs = np.geomspace(*WIDEST, whole_number("Cs", self.Cs, 1))
+            if (number := whole_number("Cs", self.Cs, 1)) > CHEAP:
+                raise ValueError(f"Cs asks for {number} values; at most {CHEAP} are supported")
+            Cs = np.geomspace(*WIDEST, number)
         else:
             Cs = np.sort([real_number("Cs", C, above=0) for C in self.Cs])
         ratios = [0.0] if self.l1_ratios is None else np.atleast_1d(self.l1_ratios).tolist()

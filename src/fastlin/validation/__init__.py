@@ -15,11 +15,13 @@ from fastlin.validation.labels import (
     class_weights,
 )
 from fastlin.validation.parameters import (
+    CHEAP,
     as_callback,
     as_dtype,
     as_generator,
     as_jobs,
     as_verbose,
+    number_of_parts,
     one_of,
     real_number,
     whole_number,
@@ -30,6 +32,7 @@ from fastlin.validation.texts import as_texts
 from fastlin.validation.tuples import Position, as_tuples
 
 __all__ = [
+    "CHEAP",
     "LIMITS",
     "WIDEST",
     "Position",
@@ -57,6 +60,7 @@ __all__ = [
     "check_values",
     "class_factors",
     "class_weights",
+    "number_of_parts",
     "one_of",
     "places_of_labels",
     "real_number",

@@ -69,7 +69,7 @@ def _check_kinds(types: set[type], values: Any, name: str) -> None:
     """Labels are all strings, bytes, booleans or numbers: True is not 1, and 1 is not "1"."""
     kinds = {_kind(label_type) for label_type in types}
     if len(kinds) > 1:
-        first = {}
+        first: dict[str, str] = {}
         for row, value in enumerate(values):
             first.setdefault(_kind(type(value)), f"{value!r:.60} at row {row}")
         found = ", ".join(sorted(label_type.__name__ for label_type in types))
@@ -78,7 +78,7 @@ def _check_kinds(types: set[type], values: Any, name: str) -> None:
 
 
 def _kind(label_type: type) -> str:
-    kinds = {"text": str, "bytes": bytes, "truth": (bool, np.bool_), "number": numbers.Real}
+    kinds: dict[str, Any] = {"text": str, "bytes": bytes, "truth": (bool, np.bool_), "number": numbers.Real}
     return next((name for name, kind in kinds.items() if issubclass(label_type, kind)), label_type.__name__)
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from fastlin.validation.rows import LIMITS
 
+CHEAP = 1 << 16  # clusters, components or values of a grid
+
 
 def one_of(name: str, value: Any, options: Iterable[Any]) -> Any:
     """`value`, if it is one of the options."""
@@ -90,3 +92,11 @@ def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     return callback
+
+
+def number_of_parts(name: str, value: Any, n_rows: int) -> int:
+    """A number of clusters or components: no more than there are rows, or few enough to be cheap."""
+    number, most = whole_number(name, value, 1), max(n_rows, CHEAP)
+    if number > most:
+        raise ValueError(f"{name} is {number}, but X has {n_rows} rows; at most {most} are supported")
+    return number
