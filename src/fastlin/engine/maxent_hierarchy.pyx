@@ -44,9 +44,9 @@ def normalise(const int32_t[::1] starts, const int32_t[::1] suffix, const double
               double[::1] scores, double[:, ::1] sums, Py_ssize_t first, Py_ssize_t last):
     """Turn the scores e^θ of the children of the histories [first, last) into e^s; sums = (Z, that of other words).
 
-    `shorter`, `shorter_starts` and `shorter_sums` are the same of one order down. Where the difference above has no digits left, the words that are no children are
-    added up: they are children of h′, or other words there, too. A Z that is next to nothing beside that of h′ becomes
-    0, since expected counts would have no digits.
+    `shorter`, `shorter_starts` and `shorter_sums` are the same of one order down. Where the difference above has no
+    digits left, the words that are no children are added up: they are children of h′, or other words there, too. A Z
+    that is next to nothing beside that of h′ becomes 0, since expected counts would have no digits.
     """
     cdef Py_ssize_t h, i, j, below, n = suffix.shape[0]
     cdef double rest, own, whole

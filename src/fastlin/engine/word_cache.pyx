@@ -9,7 +9,8 @@ from libc.math cimport NAN, exp
 from libc.stdint cimport int32_t, int64_t
 
 
-cdef inline double aged(double[::1] sums, int64_t[::1] changed, Py_ssize_t which, Py_ssize_t now, double rate) noexcept nogil:
+cdef inline double aged(double[::1] sums, int64_t[::1] changed, Py_ssize_t which, Py_ssize_t now,
+                        double rate) noexcept nogil:
     """A sum as it is now."""
     sums[which] *= exp(-rate * <double>(now - changed[which]))
     changed[which] = now
