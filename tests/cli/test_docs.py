@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fastlin.cli import COMMANDS, main
-from fastlin.cli.options import LEARNERS, TAGGERS, parser_of
+from fastlin.cli.options import LANGUAGE_MODELS, LEARNERS, TAGGERS, parser_of
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SIMPLE = re.compile(r"fastlin [^|<>;&$]*")  # a command that needs no shell
@@ -79,7 +79,7 @@ def test_the_reference_describes_every_command_option_and_learner():
     actions = (action for command in COMMANDS for action in parser_of(command)._actions)
     known = {name for action in actions for name in action.option_strings} | {"--help", "--version"}
     assert set(re.findall(r"`(--[\w-]+)", text)) <= known
-    for name in (*LEARNERS, *TAGGERS):
+    for name in (*LEARNERS, *TAGGERS, *LANGUAGE_MODELS):
         assert f"| `{name}` |" in text
 
 

@@ -28,6 +28,13 @@ COMMANDS = {
     "tag train": "learn to tag the tokens of sentences",
     "tag predict": "tag them, a token a line",
     "tag evaluate": "compare a tagger's tags with the right ones",
+    "lm train": "learn a language model from sentences",
+    "lm score": "the log-probability of sentences, the bits of words",
+    "lm perplexity": "how a text surprises a model, or a mixture of several",
+    "lm generate": "draw sentences from a model",
+    "lm next": "the most probable next words",
+    "lm convert": "from ARPA's format to a model file, or back",
+    "lm prune": "leave out the n-grams that matter least",
     "demo": "train every learner on the docstrings of this Python's standard library",
 }
 

@@ -26,6 +26,15 @@ TAGGERS = {
     "memm": "maximum-entropy Markov model: --C",
     "hmm": "hidden Markov model of words: --alpha",
 }
+LANGUAGE_MODELS = {
+    "ngram": "smoothed counts of n-grams: --smoothing",
+    "maxent": "a log-linear model with a weight for each n-gram: --prior-variance, --tune, --classes",
+    "class-bigram": "soft classes between a word and the next: --classes, --alpha",
+}
+SMOOTHINGS = (
+    "modified_kneser_ney", "kneser_ney", "absolute_discounting", "witten_bell", "katz", "dirichlet", "lidstone",
+    "laplace", "relative_frequency",
+)  # fmt: skip
 PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
 FORMATS = ("tsv", "csv", "jsonl", "lines", "fasttext", "svmlight", "vw", "parquet", "arrow")
@@ -469,7 +478,111 @@ def tag_evaluate(parser: Parser) -> None:
     in_columns(parser, "where the right tag is (default: the last)")
 
 
+def lm_smaller(group: argparse._ArgumentGroup) -> None:
+    """How the numbers of a language model are kept."""
+    group.add_argument(
+        "--quantise", type=choice(("float16", "int8")), metavar="TYPE", help="float16 or int8: logarithms in fewer bits"
+    )
+
+
+def lm_model(parser: Parser) -> None:
+    """Which model answers."""
+    parser.add_argument(
+        "-m", "--model", required=True, metavar="FILE", help="a model that lm train has saved, or .arpa"
+    )
+    parser.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
+
+
+def lm_train(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a sentence a line; - is standard input")
+    parser.add_argument("--dev", metavar="FILE", help="sentences to report the perplexity of")
+    group = parser.add_argument_group("model file")
+    group.add_argument("-m", "--model", required=True, metavar="FILE", help="where to save it; .arpa: in ARPA's format")
+    lm_smaller(group)
+    group = parser.add_argument_group("learner")
+    group.add_argument(
+        "--learner", type=choice(tuple(LANGUAGE_MODELS)), default="ngram", metavar="NAME", help="see below"
+    )
+    group.add_argument("--order", type=int, metavar="N", help="the n of n-grams (default 3)")
+    group.add_argument("--smoothing", type=choice(SMOOTHINGS), metavar="NAME", help=", ".join(SMOOTHINGS))
+    group.add_argument(
+        "--alpha", type=number, metavar="X", help="pseudo-counts of dirichlet, lidstone and class-bigram"
+    )
+    group.add_argument("--prior-variance", type=numbers, metavar="X,…", help="of maxent, for each order")
+    group.add_argument("--tune", action="store_true", help="let --dev choose the prior of maxent")
+    group.add_argument("--classes", type=int, metavar="N", help="of words: of class-bigram, or for Model M of maxent")
+    group.add_argument("--cutoff", type=whole_numbers, metavar="N,…", help="n-grams seen less often are left out")
+    group.add_argument("--memory", metavar="SIZE", help="count in sorted runs on disk, with no more memory than that")
+    fitting(group)
+    group = parser.add_argument_group("words")
+    group.add_argument(
+        "--unit", type=choice(("word", "character")), default="word", metavar="NAME", help="or character"
+    )
+    group.add_argument("--direction", type=choice(("forward", "backward")), metavar="NAME", help="or backward")
+    group.add_argument("--min-count", type=int, default=1, metavar="N", help="words seen less often are unknown")
+    group.add_argument("--vocabulary", metavar="FILE", help="the words there are, one a line; others are unknown")
+    group.add_argument("--closed", action="store_true", help="there are no unknown words")
+    group.add_argument(
+        "--markup", type=choice(("raise", "keep")), default="raise", metavar="DO", help="keep <unk> that is in the text"
+    )
+
+
+def lm_score(parser: Parser) -> None:
+    parser.add_argument(
+        "files", nargs="*", default=["-"], metavar="FILE", help="a sentence a line; - is standard input"
+    )
+    lm_model(parser)
+    parser.add_argument("--words", action="store_true", help="the bits of each word and of each sentence's end")
+
+
+def lm_perplexity(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a sentence a line; - is standard input")
+    lm_model(parser)
+    parser.add_argument("--no-end", action="store_true", help="ends of sentences do not count")
+    parser.add_argument("--no-oov", action="store_true", help="unknown words do not count")
+    parser.add_argument("--mix", action="append", default=[], metavar="FILE", help="another model to mix; again: more")
+    parser.add_argument("--cache", type=int, metavar="N", help="mix with a cache of the last N words")
+    parser.add_argument(
+        "--weights-on", metavar="FILE", help="the text that weights are fitted to (default: equal ones)"
+    )
+    parser.add_argument("--max-perplexity", type=float, metavar="X", help="exit with 1 if it is above X")
+
+
+def lm_generate(parser: Parser) -> None:
+    lm_model(parser)
+    parser.add_argument("-n", type=int, default=1, metavar="N", help="how many sentences")
+    parser.add_argument("--prompt", metavar="TEXT", help="how each begins")
+    parser.add_argument(
+        "--temperature", type=number, default=1.0, metavar="X", help="below 1: what is likely, more often"
+    )
+    parser.add_argument("--max-length", type=int, default=1000, metavar="N", help="words of a sentence, at most")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the draws")
+
+
+def lm_next(parser: Parser) -> None:
+    parser.add_argument(
+        "context", nargs="?", metavar="CONTEXT", help="the words before; none: a context a line of stdin"
+    )
+    lm_model(parser)
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many words (default 10)")
+
+
+def lm_convert(parser: Parser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model that lm train has saved, or .arpa")
+    group = parser.add_argument_group("output")
+    group.add_argument("-o", "--output", required=True, metavar="FILE", help="a model file, or .arpa")
+    lm_smaller(group)
+
+
+def lm_prune(parser: Parser) -> None:
+    lm_convert(parser)
+    group = parser.add_argument_group("what is left out")
+    group.add_argument("--threshold", type=float, metavar="X", help="n-grams whose loss raises the perplexity by less")
+    group.add_argument("--min-count", type=whole_numbers, metavar="N,…", help="n-grams seen less often, for each order")
+
+
 TAGGER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in TAGGERS.items())])
+LANGUAGE_TABLE = "\n".join(["learners:", *(f"  {name:<14}{text}" for name, text in LANGUAGE_MODELS.items())])
 TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in LEARNERS.items())])
 COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
     "train": (
@@ -517,6 +630,20 @@ COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
         tag_evaluate,
         ("FILE... -m MODEL [options]", "Precision, recall and F1 of spans as conlleval prints them, or those of tags."),
     ),
+    "lm train": (
+        lm_train,
+        (
+            "FILE... -m MODEL [options]",
+            "Learn a language model from sentences, one a line, words between blanks.",
+            LANGUAGE_TABLE,
+        ),
+    ),
+    "lm score": (lm_score, ("[FILE...] -m MODEL [options]", "Print ln p of every sentence, its end included.")),
+    "lm perplexity": (lm_perplexity, ("FILE... -m MODEL [options]", "How a text surprises a model, or several.")),
+    "lm generate": (lm_generate, ("-m MODEL [options]", "Draw sentences, word by word.")),
+    "lm next": (lm_next, ("[CONTEXT] -m MODEL [options]", "Print the most probable next words.")),
+    "lm convert": (lm_convert, ("MODEL -o FILE [options]", "From ARPA's format to a model file, or back.")),
+    "lm prune": (lm_prune, ("MODEL -o FILE [options]", "Leave out the n-grams that matter least.")),
     "demo": (demo, ("", "Train every learner on the docstrings of this Python's standard library.")),
 }
 

@@ -1,7 +1,9 @@
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
-Weights = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]  # starts, classes, weights
+Weights: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]  # starts, classes, weights
 
 def expect(
     word_contexts: NDArray[np.int64],

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data import sources
+from fastlin.data.dump import created
 from fastlin.engine import arpa as engine
 from fastlin.engine.ngram_words import ROOM_BEHIND, WordTable
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, UNKNOWN_NAME, Vocabulary, marks
-from fastlin.store.replacing import replacing
 
 LN_10 = float(np.log(10))
 ZERO = np.float32(-99 * LN_10)  # SRILM's p = 0
@@ -44,10 +44,10 @@ class ArpaError(ValueError):
 
 
 def write(model: BackoffModel, path: Any, *, characters: bool = False) -> None:
-    """Write a model; the file appears whole or not at all."""
+    """Write a model, compressed as the name says; the file appears whole or not at all."""
     arena, offsets = _writable(model.vocabulary, characters)
     with contextlib.ExitStack() as stack:
-        out = path if hasattr(path, "write") else stack.enter_context(replacing(path))
+        out = path if hasattr(path, "write") else stack.enter_context(created(path))
         out.write(_header(model))
         longest = int(np.diff(offsets).max()) + 1
         for n in range(model.order):

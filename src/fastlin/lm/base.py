@@ -389,6 +389,7 @@ class BackoffLanguageModel(LanguageModel):
         Parameters
         ----------
         path : str, path, or file open for writing bytes
+            Names that end in .gz, .bz2, .xz or .zst are compressed.
         """
         arpa.write(self._backoff_model, path, characters=self._reader().unit == "character")
 
