@@ -98,6 +98,31 @@ def test_memory_that_is_none(memory):
         NgramModel(2).fit(CORPUS, memory=memory)
 
 
+def test_threads_score_the_same_bits(monkeypatch):
+    monkeypatch.setattr("fastlin.lm.base.BATCH", 64)
+    monkeypatch.setattr("fastlin.lm.sentences.BATCH", 64)
+    sentences = random_corpus(0, 300)
+    model = quiet(3, sentences)
+    lines = [" ".join(sentence) for sentence in sentences]
+    one = model.score_samples(sentences), model.perplexity(sentences), model.surprisal(lines)
+    for threads in (2, 5):
+        model.set_params(n_jobs=threads)
+        np.testing.assert_array_equal(model.score_samples(sentences), one[0])
+        assert model.perplexity(lines) == one[1]
+        np.testing.assert_array_equal(model.surprisal(sentences).bits, one[2].bits)
+        np.testing.assert_array_equal(model.surprisal(sentences).lengths, one[2].lengths)
+        with pytest.raises(ValueError, match="sentence 299"):
+            model.score_samples([*lines[:299], "a <s>"])
+        assert len(model.score_samples([])) == 0
+        assert len(model.score_samples([[]])) == 1
+
+
+def test_strings_are_split_alike_everywhere():
+    model = quiet(2, ["a\u00a0b c", ["a\u00a0b", "c"]])
+    assert "a\u00a0b" in model.words_
+    np.testing.assert_array_equal(model.next_word("c a\u00a0b"), model.next_word(["c", "a\u00a0b"]))
+
+
 def test_every_source_is_one_corpus(tmp_path):
     sentences = random_corpus(1)
     lines = [" ".join(sentence) for sentence in sentences]

@@ -16,10 +16,13 @@ leaves no order behind.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from fastlin.engine.csr cimport prefetch
+
 cdef enum:
     DIGIT = 11
     BUCKETS = 2048
     DIGITS = 6              # of 64 bits
+    AHEAD = 24              # positions whose numbers are on their way from memory
 
 
 def collect(const int32_t[::1] tokens, const int32_t[::1] nodes, int word_bits, uint64_t[::1] keys,
@@ -103,6 +106,9 @@ def number(const uint64_t[::1] keys, const uint32_t[::1] positions, Py_ssize_t n
     with nogil:
         for i in range(n):
             at = positions[i]
+            if i + AHEAD < n:
+                prefetch(&numbers[positions[i + AHEAD]])
+                prefetch(&suffixes[positions[i + AHEAD]])
             if i == 0 or keys[i] != keys[i - 1]:
                 m += 1
                 history = <int64_t>(keys[i] >> word_bits)

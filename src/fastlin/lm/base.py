@@ -1,5 +1,6 @@
 """What every language model answers: log p of sentences, perplexity, the next word, samples, states for decoders."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from fastlin.core.estimator import Estimator, reads
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.sentences import BATCH, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, MARKS, UNKNOWN, Vocabulary, marks
+from fastlin.run import Workers
 from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
 
 BITS = math.log(2)
@@ -94,11 +96,15 @@ class LanguageModel(Estimator):
     def _blocks(self, X: Any) -> Iterator[NDArray[np.int32]]:
         return self._reader().blocks(X, self._word_model.vocabulary.table, False)
 
-    def _events(self, X: Any) -> Iterator[_Events]:
+    def _scored(self, X: Any) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """Blocks of whole sentences, and ln p of each of their words."""
         model = self._word_model
         for tokens in self._blocks(X):
+            yield tokens, model.score(tokens)[0]
+
+    def _events(self, X: Any) -> Iterator[_Events]:
+        for tokens, log_prob in self._scored(X):
             inside = tokens != BEGIN
-            log_prob = model.score(tokens)[0]
             yield _Events(log_prob[inside], tokens[inside] == END, tokens[inside] == UNKNOWN)
 
     @reads
@@ -115,8 +121,7 @@ class LanguageModel(Estimator):
         -------
         ndarray of float64, shape (n_sentences,)
         """
-        model = self._word_model
-        found = [np.add.reduceat(model.score(tokens)[0], np.flatnonzero(tokens == BEGIN)) for tokens in self._blocks(X)]
+        found = [np.add.reduceat(log_prob, np.flatnonzero(tokens == BEGIN)) for tokens, log_prob in self._scored(X)]
         return np.concatenate(found) if found else np.empty(0)
 
     @reads
@@ -232,7 +237,7 @@ class LanguageModel(Estimator):
         if isinstance(context, State):
             return context
         if isinstance(context, str):
-            context = list(context) if self._reader().unit == "character" else context.split()
+            context = self._reader().words(context)
         words = list(context)
         if self._reader().backward:
             words.reverse()
@@ -336,7 +341,7 @@ class LanguageModel(Estimator):
         generator = as_generator(random_state)
         model, backward = self._word_model, self._reader().backward
         if isinstance(context, str):
-            context = list(context) if self._reader().unit == "character" else context.split()
+            context = self._reader().words(context)
         prompt = [word for word in context if word != BEGIN_NAME]
         numbers = [self._number(word) for word in (prompt[::-1] if backward else prompt)]
         start = model.state_after(numbers, True)
@@ -375,6 +380,26 @@ class BackoffLanguageModel(LanguageModel):
     @property
     def _word_model(self) -> WordModel:
         return self._backoff_model
+
+    def _scored(self, X: Any) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """The same by threads: each has a part of a block, and the blocks, so all sums, are those of one thread."""
+        with Workers(getattr(self, "n_jobs", None)) as workers:
+            if workers.threads == 1 or not isinstance(X, list | tuple):
+                yield from super()._scored(X)
+                return
+            model, reader = self._backoff_model, self._reader()
+            table = model.vocabulary.table
+
+            def work(start: int, stop: int) -> list[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+                blocks = reader.blocks(X[start:stop], table, False, start)
+                return [(tokens, model.score(tokens)[0]) for tokens in blocks]
+
+            for first in range(0, len(X), BATCH):
+                size = min(BATCH, len(X) - first)
+                cuts = [first + size * part // workers.threads for part in range(workers.threads + 1)]
+                parts = list(itertools.chain.from_iterable(workers.map(work, itertools.pairwise(cuts))))
+                if parts:
+                    yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     @property
     @reads

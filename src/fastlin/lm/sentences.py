@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from fastlin.text import raw
 Tokens = NDArray[np.int32]
 BATCH = 1 << 14  # sentences of Python objects that become numbers together
 LINE_BREAKS = str.maketrans("\r\n", "  ")
+BLANKS = re.compile("[\t\n\v\f\r ]+")
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,17 @@ class SentenceReader:
     backward: bool = False
     keep_marks: bool = False
 
-    def blocks(self, X: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
-        """Blocks of whole sentences; ValueError says what cannot be read, and where."""
-        for block in self._forward(X, table, learn):
+    def blocks(self, X: Any, table: WordTable, learn: bool, first: int = 0) -> Iterator[Tokens]:
+        """Blocks of whole sentences; ValueError says what cannot be read, and where. `first` numbers the first one."""
+        for block in self._forward(X, table, learn, first):
             if len(block):
                 yield _reversed(block) if self.backward else block
 
-    def _forward(self, X: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
+    def words(self, sentence: str) -> list[str]:
+        """The words of a string, in the order in which one reads them."""
+        return list(sentence) if self.unit == "character" else [word for word in BLANKS.split(sentence) if word]
+
+    def _forward(self, X: Any, table: WordTable, learn: bool, first: int = 0) -> Iterator[Tokens]:
         if isinstance(X, str | os.PathLike) or hasattr(X, "read"):
             yield from self._files(X, table, learn)
         elif isinstance(X, Reader):
@@ -51,7 +57,7 @@ class SentenceReader:
                 f"fastlin.data.read returns, got {type(X).__name__}"
             )
         else:
-            yield from self._sentences(X, table, learn)
+            yield from self._sentences(X, table, learn, first)
 
     def _files(self, source: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
         """Files with a sentence a line; others as `fastlin.data.read` reads them."""
@@ -70,8 +76,8 @@ class SentenceReader:
             yield self._strings(documents.texts, table, learn, first)
             first += len(documents.texts)
 
-    def _sentences(self, X: Iterable[Any], table: WordTable, learn: bool) -> Iterator[Tokens]:
-        first, rest = 0, iter(X)
+    def _sentences(self, X: Iterable[Any], table: WordTable, learn: bool, first: int) -> Iterator[Tokens]:
+        rest = iter(X)
         while batch := list(itertools.islice(rest, BATCH)):
             if isinstance(batch[0], Documents):
                 raise TypeError("give what fastlin.data.read returns itself, not a list of its blocks")
@@ -84,7 +90,7 @@ class SentenceReader:
     def _listed(self, sentence: Any) -> Any:
         if not isinstance(sentence, str):
             return sentence
-        return list(sentence) if self.unit == "character" else sentence.split()
+        return self.words(sentence)
 
     def _lines(self, text: bytes, table: WordTable, learn: bool, path: str, line: int) -> Tokens:
         """A sentence a line."""

@@ -39,7 +39,10 @@ class Vocabulary:
 
     @classmethod
     def of_table(cls, table: WordTable) -> "Vocabulary":
-        return cls(*table.strings())
+        """Of a table that learns no more."""
+        vocabulary = cls(*table.strings())
+        vocabulary.__dict__["table"] = table
+        return vocabulary
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
