@@ -132,7 +132,7 @@ def test_lines_that_are_no_tokens_stay_in_a_tagged_sentence():
 
 def test_tags_stand_behind_the_other_columns():
     (sentence,) = read_conll(io.BytesIO(b"# one\na  X\nb Y\n"))
-    assert sentence.tagged(["B", "I"], ["1", "2"]) == "# one\na X B 1\nb Y I 2\n\n"
+    assert sentence.tagged(["B", "I"], ["1", "2"]) == "# one\na  X B 1\nb Y I 2\n\n"
     (sentence,) = read_conll(io.BytesIO(b"a\tX\nb c\tY\n"))
     assert sentence.tagged(["B", "I"]) == "a\tX\tB\nb c\tY\tI\n\n"
     (sentence,) = read_conll(io.BytesIO(b"a\nb\n"))
@@ -266,3 +266,87 @@ def test_no_more_than_a_block_is_in_memory():
         assert tracemalloc.get_traced_memory()[1] < 1.5 * small
     finally:
         tracemalloc.stop()
+
+
+# --- nothing is lost --------------------------------------------------------------------------------------------------
+
+fields = st.text("ab#-é\u00a0", min_size=1, max_size=3)
+empty_lines = st.sampled_from(["", " ", "\t", "-DOCSTART-", "-DOCSTART- -X- O"])
+
+
+@st.composite
+def files(draw):
+    """The lines of a file, which of them are tokens, and what ends them."""
+    by_tab, width = draw(st.booleans()), draw(st.integers(2, 3))
+    lines, tokens = [], []
+    for _ in range(draw(st.integers(1, 4))):
+        lines += draw(st.lists(empty_lines, max_size=3))
+        lines += draw(st.lists(st.sampled_from(["# a longer comment, of many words", "#"]), max_size=2))
+        for _ in range(draw(st.integers(1, 3))):
+            columns = [draw(fields.filter(lambda word: word[0] not in "#-")), *draw(st.tuples(*[fields] * (width - 1)))]
+            blanks = (
+                ["\t"] * (width - 1)
+                if by_tab
+                else draw(st.tuples(*[st.sampled_from([" ", "  ", " \t"])] * (width - 1)))
+            )
+            tokens.append((len(lines), columns))
+            lines.append("".join(a + b for a, b in zip(columns, [*blanks, ""], strict=True)))
+        lines += draw(st.lists(empty_lines, min_size=1, max_size=3).filter(lambda some: "" in some))
+    end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    return lines, tokens, end, "tab" if by_tab else "blanks"
+
+
+@given(files(), st.booleans(), st.integers(1, 40))
+def test_what_is_tagged_keeps_every_byte_that_is_no_tag(file, inside, size):
+    lines, tokens, end, separator = file
+    text = "".join(line + end for line in lines)
+    reader = read_conll(io.BytesIO(text.encode()), label=1 if inside else None, separator=separator)
+    found, tagged = [], ""
+    for block in reader.blocks(size):
+        for sentence in block:
+            found += sentence
+            tagged += sentence.tagged([f"T{place}" for place in range(len(sentence))], inside=inside)
+    tagged += reader.rest
+    assert len(found) == len(tokens)
+    places = dict(tokens)
+    back = tagged.split(end) if end != "\r" else tagged.split("\r")
+    assert len(back) == len(lines) + 1
+    for place, (line, one) in enumerate(zip(lines, back, strict=False)):
+        if place not in places:
+            assert one == line
+        elif inside:
+            label = places[place][1]
+            assert any(
+                one == f"{line[:at]}T{n}{line[at + len(label) :]}"
+                for at in range(len(line))
+                if line.startswith(label, at)
+                for n in range(3)
+            )
+        else:
+            assert one[: len(line)] == line
+            assert one[len(line) + 1 :].startswith("T")
+
+
+def test_document_boundaries_stay_in_front_of_the_sentence_behind_them():
+    one, two = read_conll(io.BytesIO(CONLL2003.encode()), label=-1)
+    assert (one.lines[:2], one.start, one.line) == (["-DOCSTART- -X- -X- O", ""], 2, 3)
+    assert "".join(sentence.tagged(sentence.labels, inside=True) for sentence in (one, two)) == CONLL2003 + "\n"
+    assert two.tagged(["X"], comment="# p").endswith("O\n\n# p\nPeter NNP B-NP B-PER X\n\n")
+
+
+def test_what_stands_behind_the_last_sentence_goes_before_the_next_file(tmp_path):
+    (tmp_path / "a.conll").write_text("a X\n\n\n-DOCSTART- O\n")
+    (tmp_path / "b.conll").write_text("b Y\n\n# the end\n")
+    reader = read_conll([tmp_path / "a.conll", tmp_path / "b.conll"])
+    assert "".join(sentence.tagged(["T"]) for sentence in reader) == "a X T\n\n\n-DOCSTART- O\nb Y T\n\n"
+    assert reader.rest == "# the end\n"
+
+
+hashes = st.lists(st.lists(st.sampled_from(["#", "#b", "c"]), min_size=1, max_size=3), min_size=1, max_size=4)
+
+
+@given(hashes)
+def test_a_hash_is_a_token_where_tokens_have_one_column(sentences):
+    file = io.BytesIO()
+    write_conll(sentences, file)
+    assert [[token for (token,) in sentence] for sentence in read(file.getvalue())] == sentences

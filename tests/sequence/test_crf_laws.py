@@ -309,3 +309,31 @@ def test_edges_of_no_feature_are_refused():
         CRF(edges="W").fit(X, y)
     assert CRF(edges=["W", "w"]).fit(X, y).edge_coef_ is not None
     assert CRF(edges=[]).fit(X, y).edge_coef_ is None
+
+
+# --- features of other sizes ------------------------------------------------------------------------------------------
+
+
+def sized(size):
+    """Tokens whose label is the sign of a number of this size."""
+    rng = np.random.default_rng(0)
+    X = [[{"v": size * float(rng.normal()), "w": str(rng.choice(list("abc")))} for _ in range(4)] for _ in range(600)]
+    return X, [["P" if token["v"] > 0 else "Q" for token in sentence] for sentence in X]
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6, 1e9])
+def test_a_feature_of_any_size_is_learnt_from(solver, size):
+    X, y = sized(size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = CRF(c2=0.1, solver=solver, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.98
+    assert model.objective_ <= min(record["objective"] for record in model.history_ if "objective" in record)
+
+
+def test_steps_that_lead_away_are_no_convergence():
+    X, y = sized(1e6)
+    with pytest.warns(ConvergenceWarning, match=r"scale the features, whose values are up to 3\.\d+e\+06"):
+        model = CRF(c2=0.1, solver="sgd", random_state=0).fit(X, y)
+    assert not model.converged_

@@ -123,7 +123,7 @@ def test_unknown_words_are_guessed_as_the_naive_twin_does(data):
     twin = Suffixes(X, y)
     if word in itertools.chain(*X):
         return
-    for label, emission in zip(model.classes_, model._emissions().of_unknown([word])[0], strict=True):
+    for label, emission in zip(model.classes_, model._known().emissions.of_unknown([word])[0], strict=True):
         assert np.exp(emission) == pytest.approx(twin.p_word(label, word), rel=1e-12)
     counted = Counted().count(X, y)
     for place, label in enumerate(model.classes_):
@@ -151,7 +151,7 @@ def test_shapes_are_classes_too():
     assert model.predict([["Zoe", "hid", "1492", "ill-fated"]]) == [["NAME", "VERB", "YEAR", "ADJ"]]
     alone = [model.predict([[word]])[0][0] for word in ("Zoe", "1492")]
     assert alone == ["NAME", "YEAR"]
-    emissions = np.exp(model._emissions().of_unknown(["Zoe", "hid", "1492", "ill-fated"]))
+    emissions = np.exp(model._known().emissions.of_unknown(["Zoe", "hid", "1492", "ill-fated"]))
     assert model.classes_[emissions.argmax(axis=1)].tolist() == ["NAME", "VERB", "YEAR", "ADJ"]
 
 
@@ -197,7 +197,7 @@ def same_bits(one, other):
     assert one.attributes_ == other.attributes_
     assert one.interpolation_ == other.interpolation_
     words = ["doing", "Bing", "a", "?"]
-    np.testing.assert_array_equal(one._emissions().of_unknown(words), other._emissions().of_unknown(words))
+    np.testing.assert_array_equal(one._known().emissions.of_unknown(words), other._known().emissions.of_unknown(words))
 
 
 @given(data=st.data(), order=st.sampled_from([1, 2]), unknown=st.sampled_from(["suffix", "shape", "uniform"]))

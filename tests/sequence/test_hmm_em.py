@@ -237,9 +237,9 @@ def test_words_never_seen_have_their_mass_after_em():
 def test_streams_go_on_from_expected_counts():
     X, y = planted(40)
     model = em(max_iter=5).fit(X, [*y[:20], *[None] * 20])
-    before = model._counts.features.copy()
+    before = model._state.counts.features.copy()
     model.partial_fit(X[:3], y[:3])
-    assert model._counts.features.sum() == pytest.approx(before.sum() + sum(map(len, X[:3])))
+    assert model._state.counts.features.sum() == pytest.approx(before.sum() + sum(map(len, X[:3])))
     assert not hasattr(model, "bound_")
 
 

@@ -42,7 +42,7 @@ def fitted(name, **options):
 
 def state(model):
     """What a failure must not change."""
-    return {key: pickle.dumps(value) for key, value in vars(model).items()}
+    return {key: pickle.dumps(value) for key, value in model.__getstate__().items()}
 
 
 def refuse(name, X, y, match, **options):

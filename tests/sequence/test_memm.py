@@ -362,7 +362,7 @@ def test_callbacks_see_the_model_and_end_the_fit(capsys):
 def test_what_fails_leaves_the_model_as_it_was():
     X, y = problem(30)
     model = fit(MEMM(), X, y)
-    before, state = dict(vars(model)), copy.deepcopy(vars(model))
+    before, state = dict(vars(model)), copy.deepcopy(model.__getstate__())
 
     def presses(model, record):
         signal.raise_signal(signal.SIGINT)

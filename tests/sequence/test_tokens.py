@@ -277,18 +277,20 @@ def test_names_survive_copies_and_go_on_learning(X, more):
 
 
 @given(sequences, sequences, sequences)
-def test_what_is_forgotten_was_never_learnt(X, more, other):
+def test_what_a_copy_has_learnt_is_unknown_to_others(X, more, other):
     attributes, twin = Attributes(), Attributes()
     attributes.learn(X)
     twin.learn(X)
-    attributes.learn(more)
-    attributes.forget(len(twin))
+    further = copy.copy(attributes)
+    further.learn(more)
     assert attributes == twin
+    assert rows_of(attributes.read(more)) == rows_of(twin.read(more))
     assert rows_of(attributes.learn(other)) == rows_of(twin.learn(other))
     assert attributes == twin
-    attributes.forget(0)
-    assert attributes.names == []
-    assert rows_of(attributes.learn(X)) == rows_of(Attributes().learn(X))
+    expected = Attributes()
+    expected.learn(X)
+    expected.learn(more)
+    assert further == expected
 
 
 @given(sequences, sequences, st.sampled_from([[[{"a": None}]], [[{"x" * 30: 1.0}], 3], ["ab"], [[["new", 1]]]]))
@@ -542,7 +544,7 @@ def test_ctrl_c_ends_the_reading_and_nothing_was_learnt(one):
     token = [f"feature {k}" for k in range(20)]
     X = [[token] * 2_000_000] if one else [[token] * 20] * 100_000
     attributes = Attributes(["a"])
-    assert interrupted_after(0.1, lambda: (attributes.learn(X), attributes.forget(1))) < 0.3
+    assert interrupted_after(0.1, lambda: copy.copy(attributes).learn(X)) < 0.3
     assert attributes.names[0] == "a"
     assert interrupted_after(0.1, lambda: attributes.read(X)) < 0.3
 

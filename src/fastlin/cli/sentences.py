@@ -10,6 +10,7 @@ from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
 from fastlin.data import sources
 from fastlin.sequence.conll import Sentence, read_conll
+from fastlin.sequence.file_columns import FileColumns
 
 CONLLU = (".conllu", ".conllup")
 
@@ -17,11 +18,17 @@ CONLLU = (".conllu", ".conllup")
 class Sentences:
     """What a command reads: sentences, whose labels are in a column if they have any."""
 
-    def __init__(self, names: list[str], options: argparse.Namespace, *, labelled: bool = True) -> None:
+    def __init__(
+        self, names: list[str], options: argparse.Namespace, *, labelled: bool = True, model: Any = None
+    ) -> None:
+        """`model`: one that has learnt, from columns that it knows, which are read if the options name no others."""
         self._files = sources.files(names)
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
         self._labelled = labelled
-        self._reading = _reading(options, self._files, labelled)
+        self._learnt: FileColumns | None = getattr(model, "file_columns_", None)
+        self._reading = _reading(options, self._files, labelled, self._learnt)
+        self._as_learnt = options.columns is None and (labelled or options.label is None)
+        self.rest = ""
         self._streams: list[Stream] = []
 
     def __enter__(self) -> Self:
@@ -30,6 +37,10 @@ class Sentences:
     def __exit__(self, *_: object) -> None:
         for stream in self._streams:
             stream.close()
+
+    def learnt(self, sentence: Sentence) -> "FileColumns":
+        """What is to be kept of columns to learn from, of which one sentence is seen."""
+        return FileColumns(self._reading["columns"], self._reading["label"], _width(sentence))
 
     @property
     def bytes(self) -> int | None:
@@ -53,7 +64,12 @@ class Sentences:
         for block in reader.blocks():
             seen += len(block)
             stage.note = f"{seen:,} sentences"
-            yield block
+            yield (
+                block
+                if self._learnt is None or not self._as_learnt
+                else [self._learnt.picked(sentence) for sentence in block]
+            )
+        self.rest = reader.rest
         report_skipped(reader.skipped)
         if not seen and self._labelled:
             raise UserError(f"{self.name}: there are no sentences")
@@ -71,9 +87,20 @@ def tokens_of(sentences: list[Sentence], model: Any) -> list[Any]:
     return [[token[0] for token in sentence] for sentence in sentences]
 
 
-def _reading(options: argparse.Namespace, files: list[sources.File], labelled: bool) -> dict[str, Any]:
-    """The options of `read_conll`. Of CoNLL-U, forms alone are what is read if nobody says otherwise."""
+def _width(sentence: Sentence) -> int:
+    """The number of columns of the file."""
+    assert sentence.form is not None, "a sentence has tokens"
+    return sentence.form.width
+
+
+def _reading(
+    options: argparse.Namespace, files: list[sources.File], labelled: bool, learnt: FileColumns | None
+) -> dict[str, Any]:
+    """The options of `read_conll`: columns that were learnt from, if nobody says otherwise; of CoNLL-U forms alone."""
     columns, label = options.columns, options.label
+    if learnt is not None:
+        columns = learnt.columns if columns is None else columns
+        label = learnt.label if label is None and labelled else label
     if columns is None and (isinstance(label, str) or {file.suffix for file in files} <= {*CONLLU}):
         columns = ["form"]
     chosen = {"columns": columns, "label": -1 if labelled and label is None else label, "on_error": options.on_error}

@@ -1,6 +1,7 @@
 """`fastlin tag`: taggers of sentences in columns, a token a line."""
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -31,6 +32,7 @@ def train(options: argparse.Namespace) -> int:
     model.set_params(features=taggers.features(options, len(sentences[0][0])))
     X, y = tokens_of(sentences, model), labels_of(sentences)
     fit(model, lambda: model.fit(X, y), progress)
+    model.file_columns_ = source.learnt(sentences[0])
     facts = _save(model, options, progress)
     facts |= {"sentences": len(y), "tokens": sum(map(len, y)), "labels": len(model.classes_)}
     facts |= {"features": model.n_features_in_, "seconds": time.perf_counter() - started}
@@ -48,7 +50,7 @@ def predict(options: argparse.Namespace) -> int:
     write = _as_json if options.json else _as_text
     progress = Progress(options)
     with (
-        Sentences(options.files, options, labelled=False) as source,
+        Sentences(options.files, options, labelled=False, model=model) as source,
         progress.stage(f"reading {source.name}", source.bytes) as stage,
     ):
         for block in source.blocks(stage):
@@ -57,6 +59,8 @@ def predict(options: argparse.Namespace) -> int:
                 "".join(write(sentence, *one, options) for sentence, one in zip(block, found, strict=True))
             )
             sys.stdout.flush()  # whoever reads the pipe waits for these lines
+        if not options.json:
+            sys.stdout.write(source.rest)
     return 0
 
 
@@ -101,7 +105,7 @@ def _as_text(sentence: Sentence, paths: list[list[Any]], figures: Any, options: 
         return sentence.tagged(*columns, inside=options.label is not None)
     columns += [[MISSING] * len(sentence)] * (options.nbest - len(columns))
     head = " ".join(f"{value:.6g}" for value in figures)
-    return f"# log_proba = {head}\n{sentence.tagged(*columns, inside=options.label is not None)}"
+    return sentence.tagged(*columns, inside=options.label is not None, comment=f"# log_proba = {head}")
 
 
 def _as_json(sentence: Sentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace) -> str:
@@ -135,14 +139,21 @@ def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: 
     """The figures of a tagger on labelled files, of which a block at a time is in memory; mistakes need all of it."""
     spans, tags = SpanTally(), TagTally()
     kept: list[tuple[Any, list[str], list[str]]] = []
-    with Sentences(files, options) as source, progress.stage(f"evaluating on {source.name}", source.bytes) as stage:
+    known, met = set(map(str, model.classes_)), False
+    with (
+        Sentences(files, options, model=model) as source,
+        progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
+    ):
         for block in source.blocks(stage):
             right = labels_of(block)
+            met = met or not known.isdisjoint(itertools.chain.from_iterable(right))
             found = [list(map(str, one)) for one in model.predict(tokens_of(block, model))]
             spans.add(right, found)
             tags.add(right, found)
             if shown:
                 kept += zip(block, right, found, strict=True)
+    if not met:
+        raise UserError(f"{source.name}: the model knows none of the tags; --label says which column holds them")
     mistakes = _listed(kept, shown) if shown else None
     return Judged(spans.report(), tags.report(), mistakes)
 

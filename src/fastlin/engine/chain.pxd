@@ -9,9 +9,10 @@ one loop: the vector of the labels j that follow is contiguous, at `onward(c)`.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
+from fastlin.engine.allocation cimport allocate, times
 from fastlin.engine.mathx cimport exponential
 
 cdef enum:
@@ -44,12 +45,19 @@ cdef struct Room:        # of one thread, for a chain of up to so many tokens
 # --- what kernels begin and end with ---------------------------------------------------------------------------------
 
 
-cdef inline Chain chain_of(tuple padded, Py_ssize_t K):
-    """A chain of arrays start [P], A and M [size, P], Mᵀ [P, P], end [size] and a shift, which have to live as long."""
+cdef inline Chain chain_of(tuple padded, Py_ssize_t K) except *:
+    """A chain of arrays start [P], A and M [size, P], Mᵀ [P, P], end [size] and a shift, which have to live as long.
+
+    They are proved to be those of K labels: the scores of a model never meet the chain of another.
+    """
     cdef const double[::1] start = padded[0], end = padded[4]
     cdef const double[:, ::1] A = padded[1], M = padded[2], MT = padded[3]
-    cdef Py_ssize_t P = start.shape[0]
-    return Chain(K, P, A.shape[0] // P, A.shape[0], &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], padded[5])
+    cdef Py_ssize_t P = (K + LANES - 1) // LANES * LANES, rows = A.shape[0] // P if K > 0 else 0
+    if not (K > 0 and start.shape[0] == P and (rows == 1 or rows == K + 1) and A.shape[0] == end.shape[0] == rows * P
+            and A.shape[1] == P and M.shape[0] == A.shape[0] and M.shape[1] == P
+            and (rows > 1 or MT.shape[0] == MT.shape[1] == P)):
+        raise ValueError(f"scores of {K} labels do not fit the chain")
+    return Chain(K, P, rows, rows * P, &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], padded[5])
 
 
 cdef inline Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
@@ -59,8 +67,19 @@ cdef inline Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_s
     return most
 
 
-cdef inline double* reserve(Py_ssize_t n) except NULL:
-    cdef double* numbers = <double*>malloc(max(n, 1) * sizeof(double))
+cdef inline int prove_starts(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n) except -1:
+    """The sequences first … last − 1 are there, one behind the other, and their tokens are among n."""
+    cdef Py_ssize_t s
+    cdef bint sound = 0 <= first <= last < starts.shape[0] and 0 <= starts[first] and starts[last] <= n
+    for s in range(first, last if sound else first):
+        sound = sound and starts[s] <= starts[s + 1]
+    if not sound:
+        raise ValueError(f"the sequences do not fit {n} tokens")
+    return 0
+
+
+cdef inline double* reserve(int64_t n) except NULL:
+    cdef double* numbers = <double*>allocate(n, sizeof(double))
     if not numbers:
         raise MemoryError
     return numbers
@@ -70,14 +89,14 @@ cdef inline int open_room(Room* room, const Chain* chain, Py_ssize_t T, bint off
     """Memory for the sums over the paths of chains of up to T tokens; to be closed even if this fails."""
     cdef Py_ssize_t P = chain.P, size = chain.size
     memset(room, 0, sizeof(Room))
-    room.p = reserve(T * P)
-    room.alpha = reserve(T * size)
-    room.V = reserve((T + 1) * size)
+    room.p = reserve(times(T, P))
+    room.alpha = reserve(times(T, size))
+    room.V = reserve(times(T + 1, size))
     room.beta = reserve(2 * size)
     room.z = reserve(T + 1)
-    room.factors = reserve(T * size) if offsets else NULL
-    room.steps = reserve(T * P * P) if edges else NULL
-    room.Q = reserve(size * P)
+    room.factors = reserve(times(T, size)) if offsets else NULL
+    room.steps = reserve(times(T, P * P)) if edges else NULL
+    room.Q = reserve(times(size, P))
     memset(room.Q, 0, size * P * sizeof(double))
     return 0
 

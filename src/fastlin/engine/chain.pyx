@@ -9,7 +9,10 @@ from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from fastlin.engine.chain cimport LANES, Chain, Room, chain_of, close_room, longest, open_room, reserve, value_of
+from fastlin.engine.allocation cimport times
+from fastlin.engine.chain cimport (
+    LANES, Chain, Room, chain_of, close_room, longest, open_room, prove_starts, reserve, value_of,
+)
 from fastlin.engine.maxplus cimport ascend, descend
 from fastlin.engine.nbest cimport Partials, n_best
 from fastlin.engine.paths cimport reach, viterbi
@@ -43,10 +46,20 @@ cdef class _Sequences:
     def __cinit__(self, const double[:, ::1] scores, const double[:, :, ::1] edges, const double[:, :, ::1] offsets):
         self.scores, self.all_edges, self.all_offsets = scores, edges, offsets
 
-    cdef int prepare(self, Chain chain, Py_ssize_t most) except -1:
+    cdef int prepare(self, Chain chain, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) except -1:
+        """Prove that the sequences and all that is said of their tokens fit the chain, and make room for each."""
+        cdef Py_ssize_t most, n = self.scores.shape[0], K = chain.K
+        prove_starts(starts, first, last, n)
+        if self.all_edges.shape[0] and not (self.all_edges.shape[0] == n and chain.rows == 1
+                                            and self.all_edges.shape[1] == self.all_edges.shape[2] == K):
+            raise ValueError(f"edges do not fit {n} tokens of {K} labels")
+        if self.all_offsets.shape[0] and not (self.all_offsets.shape[0] == n and self.all_offsets.shape[2] == K
+                                              and self.all_offsets.shape[1] == chain.rows):
+            raise ValueError(f"offsets do not fit {n} tokens of {K} labels")
+        most = longest(starts, first, last)
         self.chain = chain
-        self.S = reserve(most * chain.P)
-        self.padded = reserve(most * chain.size if self.all_offsets.shape[0] else 1)
+        self.S = reserve(times(most, chain.P))
+        self.padded = reserve(times(most, chain.size) if self.all_offsets.shape[0] else 1)
         return 0
 
     def __dealloc__(self):
@@ -92,18 +105,24 @@ def marginals(tuple padded, const double[:, ::1] scores, const double[:, :, ::1]
     Where `counts` [size, P] has rows, it and `first_labels` [P], `last_states` [size] receive the expected numbers of
     transitions, first labels and last states of these sequences.
     """
-    cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_ = longest(starts, first, last)
+    cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_
     cdef _Sequences sequences = _Sequences(scores, edges, offsets)
     cdef Chain chain = chain_of(padded, K)
     cdef Room room
     cdef bint counting = counts.shape[0] > 0
     cdef double* counted = &counts[0, 0] if counting else NULL
     cdef double* pairs = NULL
-    sequences.prepare(chain, longest_)
+    sequences.prepare(chain, starts, first, last)
+    longest_ = longest(starts, first, last)
+    if p.shape[0] != scores.shape[0] or p.shape[1] != K or log_z.shape[0] < last:
+        raise ValueError("no room for the marginals")
+    if counting and not (counts.shape[0] == chain.size == last_states.shape[0]
+                         and counts.shape[1] == chain.P == first_labels.shape[0]):
+        raise ValueError("no room for the counts")
     try:
         open_room(&room, &chain, longest_, offsets.shape[0] > 0, edges.shape[0] > 0)
         if counting and edges.shape[0] > 0:
-            pairs = reserve(longest_ * K * K)
+            pairs = reserve(times(longest_, K * K))
         with nogil:
             for s in range(first, last):
                 begin, T = starts[s], starts[s + 1] - starts[s]
@@ -133,18 +152,21 @@ def best(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edge
 
     Order 2 goes the way that leaves out forbidden states: words of a dictionary have few labels.
     """
-    cdef Py_ssize_t s, i, j, begin, T, longest_ = longest(starts, first, last)
+    cdef Py_ssize_t s, i, j, begin, T, longest_
     cdef _Sequences sequences = _Sequences(scores, edges, offsets)
     cdef Chain chain = chain_of(padded, scores.shape[1])
     cdef bint plain = chain.rows == 1 and edges.shape[0] == 0 and offsets.shape[0] == 0
     cdef double* numbers = NULL
     cdef double* AT = NULL
     cdef int32_t* back = NULL
-    sequences.prepare(chain, longest_)
+    sequences.prepare(chain, starts, first, last)
+    longest_ = longest(starts, first, last)
+    if y.shape[0] != scores.shape[0] or values.shape[0] < last:
+        raise ValueError("no room for the paths")
     try:
-        numbers = reserve((longest_ if plain else 3) * chain.size)
+        numbers = reserve(times(longest_ if plain else 3, chain.size))
         AT = reserve(chain.P * chain.P if plain else 1)
-        back = <int32_t*>reserve(1 if plain else (longest_ * chain.size + 1) // 2)
+        back = <int32_t*>reserve(1 if plain else times(longest_, chain.size) // 2 + 1)
         with nogil:
             for i in range(chain.P if plain else 0):
                 for j in range(chain.P):
@@ -172,9 +194,12 @@ def several(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] e
     cdef Chain chain = chain_of(padded, scores.shape[1])
     cdef Partials partials = Partials(NULL, NULL, 0, 0, 0)
     cdef double* reached = NULL
-    sequences.prepare(chain, T)
+    cdef int64_t[2] one = [0, T]
+    if T == 0 or paths.shape[0] != values.shape[0] or paths.shape[0] == 0 or paths.shape[1] != T:
+        raise ValueError("no room for the paths")
+    sequences.prepare(chain, <int64_t[:2]>one, 0, 1)
     try:
-        reached = reserve((T + 1) * chain.size)
+        reached = reserve(times(T + 1, chain.size))
         with nogil:
             sequences.take(0, T)
             reach(&chain, T, sequences.S, sequences.edges, sequences.offsets, reached, reached + T * chain.size, NULL)
@@ -193,10 +218,15 @@ def values(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] ed
            const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
            const int32_t[::1] y, double[::1] found):
     """s(y) of every sequence first … last − 1."""
-    cdef Py_ssize_t s, begin, T
+    cdef Py_ssize_t s, t, begin, T
     cdef _Sequences sequences = _Sequences(scores, edges, offsets)
     cdef Chain chain = chain_of(padded, scores.shape[1])
-    sequences.prepare(chain, longest(starts, first, last))
+    sequences.prepare(chain, starts, first, last)
+    if y.shape[0] != scores.shape[0] or found.shape[0] < last:
+        raise ValueError("labels that do not fit the tokens")
+    for t in range(starts[first], starts[last]):
+        if not 0 <= y[t] < chain.K:
+            raise ValueError(f"token {t} has the label {y[t]}, of {chain.K}")
     with nogil:
         for s in range(first, last):
             begin, T = starts[s], starts[s + 1] - starts[s]

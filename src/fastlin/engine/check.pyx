@@ -8,8 +8,9 @@ The loops have no branch in a non-zero, so that gcc vectorises them; where a row
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 
+from fastlin.engine.allocation cimport allocate, allocate_zeros
 from fastlin.engine.csr cimport real
 
 cdef extern from * nogil:
@@ -119,9 +120,9 @@ def sort(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] 
     is read off from there, which costs a fifth of sorting at the widths of texts.
     """
     cdef Py_ssize_t words = n_columns // 64 + 1, groups = words // 64 + 1
-    cdef uint64_t* bits = <uint64_t*>calloc(words, 8)
-    cdef uint64_t* full = <uint64_t*>calloc(groups, 8)
-    cdef int32_t* places = <int32_t*>malloc(n_columns * sizeof(int32_t))
+    cdef uint64_t* bits = <uint64_t*>allocate_zeros(words, sizeof(uint64_t))
+    cdef uint64_t* full = <uint64_t*>allocate_zeros(groups, sizeof(uint64_t))
+    cdef int32_t* places = <int32_t*>allocate(n_columns, sizeof(int32_t))
     cdef bint distinct = True
     cdef int64_t i, p, q = 0, start, end, g, low, high
     cdef int32_t j

@@ -6,8 +6,10 @@ node in a walk through the tree of n-grams, children in the order of their last 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
+
+from fastlin.engine.allocation cimport allocate
 
 cdef enum:
     DIGITS = 12
@@ -104,7 +106,7 @@ def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[:
     cdef int64_t start, length
     cdef size_t room = 0
     cdef Entry* entries = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
-    cdef Entry* spare = <Entry*>malloc((n // 2 + 1) * sizeof(Entry))
+    cdef Entry* spare = <Entry*>allocate(n // 2 + 1, sizeof(Entry))
     cdef uint64_t key
     cdef bint done = entries != NULL and spare != NULL
     with nogil:
@@ -147,10 +149,10 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
     cdef Py_ssize_t n = prefix.shape[0], n_strings = ranks.shape[0], before = n_strings, i, m, longest = 0, level
     cdef size_t room = 0
     cdef Entry* entries = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
-    cdef int32_t* rank = <int32_t*>malloc((n + 1) * sizeof(int32_t))    # among the nodes of its level
+    cdef int32_t* rank = <int32_t*>allocate(n + 1, sizeof(int32_t))    # among the nodes of its level
     # the sizes of subtrees, then where the next child goes
-    cdef int32_t* places = <int32_t*>malloc((n + 1) * sizeof(int32_t))
-    cdef int32_t* levels = <int32_t*>malloc((n + 1) * sizeof(int32_t))
+    cdef int32_t* places = <int32_t*>allocate(n + 1, sizeof(int32_t))
+    cdef int32_t* levels = <int32_t*>allocate(n + 1, sizeof(int32_t))
     cdef bint done = entries != NULL and rank != NULL and places != NULL and levels != NULL
     cdef int32_t node, place, size, parent
     cdef int bits = bits_of(n_strings)

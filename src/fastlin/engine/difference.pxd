@@ -4,17 +4,20 @@ Rows are kept in the order in which their places came, so that sums over them do
 """
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
+
+from fastlin.engine.allocation cimport allocate, times
 
 cdef struct Difference:
     Py_ssize_t n             # vectors
+    Py_ssize_t most          # vectors that there may be
     int64_t used             # rows
     int64_t slots            # a power of 2, at least twice as many as there may be rows
     int64_t room             # slots that there is memory for
     int64_t* table           # [room]     1 + the row of a place, 0: free
     int64_t* places          # [room / 2]
-    double* rows             # [room / 2, n]
+    double* rows             # [used, n] of [room / 2, most]
 
 
 cdef inline void close_difference(Difference* these) noexcept nogil:
@@ -32,9 +35,9 @@ cdef inline bint clear(Difference* these, int64_t most) noexcept nogil:
         slots *= 2
     if slots > these.room:
         close_difference(these)
-        these.table = <int64_t*>malloc(slots * sizeof(int64_t))
-        these.places = <int64_t*>malloc(slots // 2 * sizeof(int64_t))
-        these.rows = <double*>malloc(slots // 2 * these.n * sizeof(double))
+        these.table = <int64_t*>allocate(slots, sizeof(int64_t))
+        these.places = <int64_t*>allocate(slots // 2, sizeof(int64_t))
+        these.rows = <double*>allocate(times(slots // 2, these.most), sizeof(double))
         if not (these.table and these.places and these.rows):
             close_difference(these)
             return False

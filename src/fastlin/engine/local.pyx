@@ -37,6 +37,9 @@ def normalise(const double[:, ::1] S, const double[:, ::1] A, const double[:, ::
     cdef int small
     cdef double* out
     cdef const double* row
+    if not (A.shape[1] == factors.shape[0] == spare.shape[0] == K and factors.shape[1] == tops.shape[0] == C
+            and offsets.shape[0] == S.shape[0] and offsets.shape[1] == C):
+        raise ValueError(f"scores of {K} labels do not fit the histories")
     with nogil:
         for t in range(S.shape[0]):
             top = highest(&S[t, 0], K)
@@ -64,7 +67,10 @@ def normalise(const double[:, ::1] S, const double[:, ::1] A, const double[:, ::
 def normalise_edges(const double[:, ::1] S, const double[:, ::1] A, const double[:, :, ::1] edges,
                     double[::1] spare, double[:, ::1] offsets):
     """The offsets [n, K] of the histories of order 1 where transitions depend on the token."""
-    cdef Py_ssize_t t, c, K = S.shape[1]
+    cdef Py_ssize_t t, c, K = S.shape[1], n = S.shape[0]
+    if not (A.shape[0] == A.shape[1] == spare.shape[0] == K and edges.shape[0] == offsets.shape[0] == n
+            and edges.shape[1] == edges.shape[2] == offsets.shape[1] == K):
+        raise ValueError(f"scores of {K} labels do not fit the histories")
     with nogil:
         for t in range(S.shape[0]):
             for c in range(K):

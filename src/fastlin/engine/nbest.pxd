@@ -9,8 +9,8 @@ equally good, all of them where the weights are 0, cost no more than others.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport realloc
 
+from fastlin.engine.allocation cimport reallocate
 from fastlin.engine.chain cimport Chain
 
 cdef struct Partial:
@@ -38,11 +38,11 @@ cdef inline bint push(Partials* these, double promise, int64_t next_, Py_ssize_t
     cdef void* larger
     if these.made == these.room:
         room = 2 * these.room + 1024
-        larger = realloc(these.all_, room * sizeof(Partial))
+        larger = reallocate(these.all_, room, sizeof(Partial))
         if not larger:
             return False
         these.all_ = <Partial*>larger
-        larger = realloc(these.heap, room * sizeof(int64_t))
+        larger = reallocate(these.heap, room, sizeof(int64_t))
         if not larger:
             return False
         these.heap, these.room = <int64_t*>larger, room

@@ -12,9 +12,10 @@ import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from fastlin.engine.allocation cimport allocate
 from fastlin.engine.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
 from fastlin.engine.counting cimport Plan, Scratch, Target, forget_words, free_scratch, need
@@ -301,7 +302,7 @@ cdef class Reader:
 
     cdef append(self, list documents, const Target* target):
         cdef Py_ssize_t m = len(documents), i
-        cdef Document* document = <Document*>malloc((m + 1) * sizeof(Document))
+        cdef Document* document = <Document*>allocate(m + 1, sizeof(Document))
         cdef Tally* tally = &self.scratch.tally
         cdef int64_t whole = tally.n, before
         lengths = np.empty(m, np.int64)

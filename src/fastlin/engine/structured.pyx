@@ -18,9 +18,9 @@ Every weight has a place: first those of the table, then of the few, of pairs of
 cimport cython
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.stdlib cimport free
 
+from fastlin.engine.allocation cimport allocate, allocate_zeros, times
 from fastlin.engine.beam cimport Beam, search
 from fastlin.engine.chain cimport LANES, Chain, value_of
 from fastlin.engine.csr cimport number, prefetch
@@ -107,22 +107,22 @@ cdef class Machine:
         self.first_few = self.table.shape[0] * K
         self.first_two = self.first_few + self.few.shape[0]
         self.first_three = self.first_two + K * K
-        self.A = <double*>malloc(rows * P * P * sizeof(double))
-        self.AT = <double*>malloc(P * P * sizeof(double))
-        self.zeros = <double*>calloc(rows * P, sizeof(double))
-        self.G = <double*>malloc(rule.n_best * (rule.n_best + 3) * sizeof(double))
+        self.A = <double*>allocate(times(rows * P, P), sizeof(double))
+        self.AT = <double*>allocate(times(P, P), sizeof(double))
+        self.zeros = <double*>allocate_zeros(rows * P, sizeof(double))
+        self.G = <double*>allocate(times(rule.n_best, rule.n_best + 3), sizeof(double))
         if not (self.A and self.AT and self.zeros and self.G):
             raise MemoryError
         self.losses = self.G + rule.n_best * rule.n_best
         self.alpha, self.found = self.losses + rule.n_best, self.losses + 2 * rule.n_best
-        self.difference.n = rule.n_best
+        self.difference.most = rule.n_best
         self.chain = Chain(K, P, rows, rows * P, self.zeros, self.A, NULL, NULL, self.zeros, 0.0)
         self.beam.width = min(rule.beam_width, rows * P)
         if self.beam.width:
-            self.beam.kept = <double*>malloc(self.beam.width * sizeof(double))
-            self.beam.heap = <double*>malloc(self.beam.width * sizeof(double))
-            self.beam.best = <double*>malloc(rows * P * sizeof(double))
-            self.beam.origin = <int32_t*>malloc(rows * P * sizeof(int32_t))
+            self.beam.kept = <double*>allocate(self.beam.width, sizeof(double))
+            self.beam.heap = <double*>allocate(self.beam.width, sizeof(double))
+            self.beam.best = <double*>allocate(rows * P, sizeof(double))
+            self.beam.origin = <int32_t*>allocate(rows * P, sizeof(int32_t))
             if not (self.beam.kept and self.beam.heap and self.beam.best and self.beam.origin):
                 raise MemoryError
         self.link()
@@ -156,11 +156,11 @@ cdef class Machine:
         if T <= self.longest:
             return True
         self.give_back()
-        self.S = <double*>malloc(T * self.chain.P * sizeof(double))
-        self.best = <double*>malloc(T * self.chain.size * sizeof(double))
-        self.paths = <int32_t*>malloc(T * self.rule.n_best * sizeof(int32_t))
-        self.beam.states = <int32_t*>malloc(T * max(self.beam.width, 1) * sizeof(int32_t))
-        self.beam.back = <int32_t*>malloc(T * max(self.beam.width, 1) * sizeof(int32_t))
+        self.S = <double*>allocate(times(T, self.chain.P), sizeof(double))
+        self.best = <double*>allocate(times(T, self.chain.size), sizeof(double))
+        self.paths = <int32_t*>allocate(times(T, self.rule.n_best), sizeof(int32_t))
+        self.beam.states = <int32_t*>allocate(times(T, self.beam.width), sizeof(int32_t))
+        self.beam.back = <int32_t*>allocate(times(T, self.beam.width), sizeof(int32_t))
         if not (self.S and self.best and self.paths and self.beam.states and self.beam.back):
             self.give_back()
             return False
@@ -353,6 +353,7 @@ cdef bint compare(Machine machine, const int64_t* indptr, const int32_t* indices
         for t in range(L):
             if machine.paths[i * T + t] != y[t]:
                 most += 2 * (indptr[t + 1] - indptr[t]) + 4 * machine.order * machine.order
+    machine.difference.n = n
     if not clear(&machine.difference, most):
         return False
     for i in range(n):
@@ -415,7 +416,6 @@ cdef int learn_from_several(Machine machine, const int64_t* indptr, const int32_
     if found < 0:
         return NO_MEMORY
     own = value_of(&machine.chain, machine.S, T, NULL, NULL, y)
-    memset(machine.losses, 0, machine.rule.n_best * sizeof(double))
     for i in range(found):
         d = differing(y, paths + i * T, T)
         first = d if i == 0 else first
@@ -430,7 +430,7 @@ cdef int learn_from_several(Machine machine, const int64_t* indptr, const int32_
         return DONE
     if not compare(machine, indptr, indices, values, y, n, T, T):
         return NO_MEMORY
-    solve(machine.G, machine.losses, machine.rule.n_best, machine.rule.C, machine.alpha)
+    solve(machine.G, machine.losses, n, machine.rule.C, machine.alpha)
     for i in range(n):
         step += 2 * machine.alpha[i] * differing(y, paths + i * T, T)
     if not machine.prove(step, largest):

@@ -6,9 +6,10 @@ batches, each slot being fetched while others are compared: what a table larger 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
+from fastlin.engine.allocation cimport reallocate, times
 from fastlin.engine.csr cimport prefetch
 
 cdef extern from "text.h" nogil:
@@ -53,8 +54,8 @@ cdef inline bint reserve(void** memory, int64_t* room, int64_t wanted, size_t si
     cdef void* moved
     if wanted <= room[0]:
         return True
-    larger = 2 * room[0] if 2 * room[0] > wanted else wanted
-    moved = realloc(memory[0], <size_t>larger * size)
+    larger = max(times(2, room[0]), wanted)
+    moved = reallocate(memory[0], larger, size)
     if moved == NULL:
         return False
     memory[0] = moved

@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from fastlin.engine.chain cimport Chain, Room, chain_of, close_room, longest, open_room, reserve, value_of
+from fastlin.engine.allocation cimport times
+from fastlin.engine.chain cimport Chain, Room, chain_of, close_room, longest, open_room, prove_starts, reserve, value_of
 from fastlin.engine.csr cimport number
 from fastlin.engine.hybrid cimport Hybrid, hybrid_of, score
 from fastlin.engine.sums cimport infer
@@ -28,8 +29,8 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
     R receives the residuals, `counts` [size, P] is added the expected transitions. Edges [n, K, K], if there are any,
     come as scores and leave as residuals. Returns −∞ where scores have left the numbers.
     """
-    cdef Py_ssize_t K = R.shape[1], s, t, k, T, begin, longest_ = longest(sequences, first, last)
-    cdef int64_t offset = 0, base = indptr[sequences[first]]
+    cdef Py_ssize_t K = R.shape[1], s, t, k, T, begin, longest_, n
+    cdef int64_t offset = 0, base
     cdef Chain chain = chain_of(padded, K)
     cdef Hybrid weights = hybrid_of(table, starts, single, labels, theta, K)
     cdef Py_ssize_t P = chain.P
@@ -37,14 +38,24 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
     cdef Room room
     cdef double* on_edges = NULL
     cdef double* own_edges = NULL
-    cdef double* scores = reserve(longest_ * P)
+    cdef double* scores = NULL
     cdef const int32_t* features = &indices[0] if indices.shape[0] else NULL
     cdef const number* amounts = &values[0] if values.shape[0] else NULL
     cdef double log_z, own, loss = 0
+    prove_starts(sequences, first, last, indptr.shape[0] - 1)
+    longest_, base, n = longest(sequences, first, last), indptr[sequences[first]], sequences[last] - sequences[first]
+    if y.shape[0] != n or R.shape[0] != n or counts.shape[0] != chain.size or counts.shape[1] != P:
+        raise ValueError(f"labels, residuals or counts do not fit {n} tokens of {K} labels")
+    if conditioned and not (edges.shape[0] == n and edges.shape[1] == edges.shape[2] == K):
+        raise ValueError(f"edges do not fit {n} tokens of {K} labels")
+    for t in range(n):
+        if not 0 <= y[t] < K:
+            raise ValueError(f"token {t} has the label {y[t]}, of {K}")
     try:
+        scores = reserve(times(longest_, P))
         open_room(&room, &chain, longest_, False, conditioned)
         if conditioned:
-            on_edges = reserve(longest_ * K * K)
+            on_edges = reserve(times(longest_, K * K))
         with nogil:
             room.S = scores
             for s in range(first, last):

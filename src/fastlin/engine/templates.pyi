@@ -61,6 +61,7 @@ class Columns:
         before: int,
         behind: int,
         learn: bool,
+        known: int,
         rows: Rows,
         ends: NDArray[np.int64],
     ) -> None: ...

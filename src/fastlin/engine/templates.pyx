@@ -12,9 +12,10 @@ import numpy as np
 from cpython cimport array
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove
 
+from fastlin.engine.allocation cimport allocate_zeros
 from fastlin.engine.characters cimport width
 from fastlin.engine.tables cimport PADDING, Lexicon, free_lexicon, make_lexicon, pairs, reserve, strings
 
@@ -258,6 +259,7 @@ cdef class Rows:
 cdef struct Template:
     const int32_t* stream       # its number for the first token of a block that begins with one
     int32_t* columns
+    int64_t room                # numbers that may have a column
     int32_t family
     int32_t condition, ends     # which conditions
 
@@ -278,8 +280,8 @@ cdef class Columns:
 
     def __cinit__(self, int n_families):
         self.n_families = n_families
-        self.columns = <int32_t**>calloc(n_families + 1, sizeof(int32_t*))
-        self.rooms = <int64_t*>calloc(n_families + 1, sizeof(int64_t))
+        self.columns = <int32_t**>allocate_zeros(n_families + 1, sizeof(int32_t*))
+        self.rooms = <int64_t*>allocate_zeros(n_families + 1, sizeof(int64_t))
         if self.columns == NULL or self.rooms == NULL:
             raise MemoryError
 
@@ -323,11 +325,12 @@ cdef class Columns:
 
     def emit(self, const int32_t[:, ::1] streams, const int32_t[:, ::1] templates, const int32_t[:, ::1] conditions,
              const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, Py_ssize_t before, Py_ssize_t behind,
-             bint learn, Rows rows, int64_t[::1] ends):
+             bint learn, int64_t known, Rows rows, int64_t[::1] ends):
         """Append the rows of the tokens of the sequences first to last, and say where each ends: ends[token].
 
         A template: (stream, distance, family, its first condition, the one behind its last); a condition: (stream,
-        distance, the number that must be there). Numbers are below the sizes of their families.
+        distance, the number that must be there). To learn, numbers are below the sizes of their families; else what
+        has none of the first `known` columns is left out.
         """
         cdef Py_ssize_t T = templates.shape[0], n_conditions = conditions.shape[0], s, t, p, k, c, m
         cdef int32_t number, column
@@ -344,7 +347,7 @@ cdef class Columns:
         for k in range(T):
             program[k].stream = &streams[templates[k, 0], before + templates[k, 1]]
             program[k].family = templates[k, 2]
-            program[k].columns = self.columns[templates[k, 2]]
+            program[k].columns, program[k].room = self.columns[templates[k, 2]], self.rooms[templates[k, 2]]
             program[k].condition, program[k].ends = templates[k, 3], templates[k, 4]
         for c in range(n_conditions):
             tests[c].stream = &streams[conditions[c, 0], before + conditions[c, 1]]
@@ -357,7 +360,7 @@ cdef class Columns:
                     for k in range(T):
                         template = &program[k]
                         number = template.stream[p]
-                        if number < 0:
+                        if number < 0 or number >= template.room:
                             continue
                         c = template.condition
                         while c < template.ends and tests[c].stream[p] == tests[c].wanted:
@@ -365,9 +368,9 @@ cdef class Columns:
                         if c < template.ends:
                             continue
                         column = template.columns[number]
+                        if not learn and (column < 0 or column >= known):
+                            continue
                         if column < 0:
-                            if not learn:
-                                continue
                             column = self.add(template.family, number)
                             done = done and column >= 0
                         row[m] = column

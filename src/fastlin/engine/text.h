@@ -164,6 +164,8 @@ static inline char *fastlin_pages(size_t room)
 static inline void *fastlin_grown(void *memory, size_t used, size_t wanted, size_t *room)
 {
     void *larger;
+    if (wanted > SIZE_MAX / 16) /* its multiples would wrap */
+        return NULL;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (2 * wanted >= FASTLIN_LARGE) {
         size_t pages = (8 * wanted + FASTLIN_PAGE - 1) & ~(FASTLIN_PAGE - 1);

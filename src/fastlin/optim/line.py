@@ -17,6 +17,7 @@ from fastlin.optim.problem import Objective, Problem
 from fastlin.optim.saved import Saved, State
 
 SUFFICIENT = 1e-4  # Armijo's constant
+EXACT = 1e-3  # of a slope: what is left where f is least
 MOST = 40  # trials
 ROUNDING = 1e-14  # of f
 
@@ -172,6 +173,8 @@ class Searched:
             found = pieces.dot(self.gradient, direction)
             falls = self.value <= value + SUFFICIENT * at * slope + ROUNDING * abs(value)
             if falls and abs(found) <= accuracy * -slope:
+                return True
+            if self.value < value and abs(found) <= EXACT * -slope:  # the least on the line, of a kink in f
                 return True
             if np.isfinite(self.value) and found <= 0:
                 low, of_low = at, found

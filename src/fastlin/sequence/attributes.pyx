@@ -21,12 +21,13 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check, PyUnicode_DecodeUTF8
 from libc.math cimport fabs
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 from cython cimport final
 
 import numpy as np
 
+from fastlin.engine.allocation cimport allocate_zeros, reallocate
 from fastlin.engine.csr cimport prefetch
 from fastlin.text.names cimport IN_PLACE, Slot, Table, clear, find, insert, text_of
 from fastlin.text.rows cimport add_up, sort_row
@@ -75,9 +76,14 @@ cdef inline uint32_t hash_of(const char* text, uint32_t n) noexcept nogil:
 
 @final
 cdef class Names:
-    """Names and their columns, which are numbered in the order of first appearance."""
+    """Names and their columns, which are numbered in the order of first appearance.
+
+    They only ever grow, so that whoever knows the first n of them may go on reading while others learn more. One
+    learns at a time, behind all names that there are; others learn on a copy of those that they know.
+    """
 
     cdef Table table
+    cdef bint learning  # whether somebody is behind the last name
 
     def __init__(self, names=()):
         cdef bytes text
@@ -108,48 +114,72 @@ cdef class Names:
             raise MemoryError
         return <int32_t>column
 
-    def column(self, str name):
-        """That of a name, or −1."""
+    def column(self, str name, int64_t known):
+        """That of a name among the first so many, or −1."""
         cdef bytes text = utf8(name)
-        return self.column_of(text, hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text))))
+        cdef int32_t column = self.column_of(text, hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text))))
+        return column if column < known else -1
 
-    def names(self):
-        """All of them, in the order of their columns."""
-        cdef list names = [None] * self.table.used
+    def names(self, int64_t known):
+        """The first so many, in the order of their columns."""
+        cdef list names = [None] * min(known, self.table.used)
         cdef int64_t place
         cdef Slot* slot
-        if not self.table.used:
-            return names
-        for place in range(self.table.mask + 1):
+        for place in range(self.table.mask + 1 if names else 0):
             slot = &self.table.slots[place]
-            if slot.number:
+            if 0 < slot.number <= known:
                 names[slot.number - 1] = PyUnicode_DecodeUTF8(text_of(&self.table, slot), slot.length, "surrogatepass")
         return names
 
-    def read(self, sequences, bint learn):
+    def read(self, sequences, int64_t known):
         """Return (indptr, indices, values, starts): a CSR of the tokens, its rows sorted, and where sequences start.
 
-        Values are None if all of them are 1. Names that are not there are taken in, if told to `learn`, or left out;
-        after an error, none has been taken in.
+        Values are None if all of them are 1. Names that are not among the first so many are left out.
         """
-        cdef int64_t used = self.table.used
         cdef Reading reading = Reading()
-        reading.names, reading.learn = self, learn
-        try:
-            reading.take_all(sequences)
-        except BaseException:
-            self.forget(used)
-            raise
+        reading.names, reading.known = self, known
+        reading.take_all(sequences)
         return reading.arrays()
 
-    def forget(self, int64_t first):
-        """All names but the first so many."""
+    def learn(self, sequences, int64_t known):
+        """The same, and the names to which those were added that are not among the first so many.
+
+        These, or, if there are others behind the first so many, a copy. After an error, none has been added.
+        """
+        cdef Names names = self if known == self.table.used and not self.learning else self.copied(known)
+        cdef Reading reading
+        names.learning = True
+        try:
+            reading = Reading()
+            reading.names, reading.known, reading.learn = names, known, True
+            reading.take_all(sequences)
+            return reading.arrays(), names
+        except BaseException:
+            names.forget(known)
+            raise
+        finally:
+            names.learning = False
+
+    cdef Names copied(self, int64_t known):
+        """The first so many."""
+        cdef Names names = Names()
+        cdef int64_t place
+        cdef Slot* slot
+        for place in range(self.table.mask + 1 if self.table.slots else 0):
+            slot = &self.table.slots[place]
+            if 0 < slot.number <= known and not insert(&names.table, text_of(&self.table, slot), slot.length, slot.hash,
+                                                       slot.number - 1):
+                raise MemoryError
+        return names
+
+    cdef int forget(self, int64_t first) except -1:
+        """Keep the first so many names alone."""
         cdef Slot* slots
         cdef Slot* slot
         cdef int64_t p, place, mask = self.table.mask, filled = 0
         if not 0 <= first < self.table.used:
-            return
-        slots = <Slot*>calloc(mask + 1, sizeof(Slot))
+            return 0
+        slots = <Slot*>allocate_zeros(mask + 1, sizeof(Slot))
         if not slots:
             raise MemoryError
         for p in range(mask + 1):
@@ -163,6 +193,7 @@ cdef class Names:
                     filled = max(filled, text_of(&self.table, slot) - self.table.arena + slot.length)
         free(self.table.slots)
         self.table.slots, self.table.used, self.table.filled = slots, first, filled
+        return 0
 
 
 cdef inline bytes utf8(object name):
@@ -249,6 +280,7 @@ cdef class Reading:
     """One walk over sequences, and the CSR that grows as it goes."""
 
     cdef Names names
+    cdef int64_t known  # so many of them are known, but for those that are learnt
     cdef bint learn
     cdef Name[TOGETHER] waiting  # names of the token that have not been looked up
     cdef int n_waiting
@@ -310,7 +342,7 @@ cdef class Reading:
             encoded = utf8(text)
             start, n = PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded)
         if not self.scratch or self.written + n > self.paper:  # an empty string, too, is written to memory
-            larger = <char*>realloc(self.scratch, 2 * (self.written + n) + 64)
+            larger = <char*>reallocate(self.scratch, 2 * (self.written + n) + 64, 1)
             if not larger:
                 raise MemoryError
             self.scratch, self.paper = larger, 2 * (self.written + n) + 64
@@ -368,6 +400,8 @@ cdef class Reading:
             entry = &self.waiting[e]
             text = entry.text if entry.text else self.scratch + entry.place
             column = find(&self.names.table, text, entry.n, entry.hash)
+            if not self.learn and column >= self.known:
+                continue
             if column < 0:
                 if not self.learn:
                     continue

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import structured
 from fastlin.engine.memory import zeros
+from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.problem import Links
 from fastlin.sequence.weights import Hybrid
 
@@ -40,6 +41,12 @@ class Tables(NamedTuple):
     def none(cls) -> "Tables":
         return cls.zeros(0, 0, 0, 1)
 
+    def copied(self, n_rows: int) -> "Tables":
+        """The same numbers, of so many rows at most, in memory of their own."""
+        own = Tables(zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
+        own.table[:] = self.table[: len(own.table)]
+        return own
+
 
 @dataclass
 class Averaged:
@@ -47,6 +54,8 @@ class Averaged:
 
     With a `layout`, the weights are those of pairs and links that were observed. Without, every feature has a row, in
     the order of the columns, and there may be rows for more.
+
+    Weights change in place, while the `lock` is held for writing.
     """
 
     weights: Tables
@@ -55,6 +64,8 @@ class Averaged:
     links: Links | None = None
     features: NDArray[np.int64] | None = None  # the columns of a layout's features
     clock: NDArray[Any] = field(default_factory=lambda: np.zeros(1, CLOCK))
+    lock: SharedLock = field(default_factory=SharedLock, repr=False, compare=False)
+    _settled: tuple[Any, Floats, Floats | None] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def dense(cls, n_features: int, n_labels: int, order: int, average: bool) -> "Averaged":
@@ -97,7 +108,20 @@ class Averaged:
                 new.three[np.ix_(places, places, places)] = old.three
             return new
 
-        return Averaged(wider(self.weights), wider(self.sums) if self.averages else self.sums, clock=self.clock)
+        sums = wider(self.sums) if self.averages else self.sums
+        return Averaged(wider(self.weights), sums, clock=self.clock.copy())
+
+    def copied(self, n_features: int) -> "Averaged":
+        """The same in memory of its own, with rows for so many features. The lock is held."""
+        sums = self.sums.copied(n_features) if self.averages else self.sums
+        weights = self.weights.copied(n_features)
+        return Averaged(weights, sums, self.layout, self.links, self.features, self.clock.copy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("lock", "_settled")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=SharedLock(), _settled=None)
 
     def machine(self, rule: dict[str, Any]) -> structured.Machine:
         """What learns these weights, in place."""
@@ -114,8 +138,22 @@ class Averaged:
         )
         return structured.Machine(rule, self.clock, *self.layout.few, self.weights, self.sums, seen)
 
-    def current(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
-        """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds."""
+    def settled(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
+        """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds; made once. The lock is held."""
+        made = self._settled
+        if made is None or made[0].shape[0] != n_features:
+            made = self._settled = self._current(n_features)
+        return made
+
+    def change(self, step: Callable[[], Any]) -> Any:
+        """What a step returns that changes the weights while nobody looks at them."""
+        with self.lock.writing():
+            try:
+                return step()
+            finally:
+                self._settled = None
+
+    def _current(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
         table, few, two, three = self.weights
         if self.averages and self.clock["t"][0]:
             table, few, two, three = (
@@ -202,13 +240,34 @@ class Lesson(NamedTuple):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def teach(self, machine: structured.Machine, order: NDArray[np.int64], beyond: Callable[[int], str]) -> None:
-        """Learn from the sequences in an order; ValueError, before a step would overflow, as `beyond` says of it."""
-        position, overflow = 0, False
-        while position < len(order) and not overflow:
-            position, overflow = structured.run(
+    def prove(self, n_features: int, n_labels: int) -> None:
+        """Whether all features and labels are among so many; each array was counted for itself."""
+        n, nnz = len(self.codes), int(self.indptr[-1])
+        if not (
+            len(self.indptr) == n + 1 and self.starts[0] == 0 and self.starts[-1] == n and len(self.indices) >= nnz
+        ):
+            raise ValueError(f"{len(self.indptr) - 1} tokens and {n} labels do not fit the sequences")
+        if n and not 0 <= self.codes.min() <= self.codes.max() < n_labels:
+            raise ValueError(f"labels that are not among the {n_labels}")
+        if nnz and not 0 <= self.indices[:nnz].min() <= self.indices[:nnz].max() < n_features:
+            raise ValueError(f"features that are not among the {n_features}")
+
+    def teach(
+        self, state: Averaged, machine: structured.Machine, choose: Callable[[], NDArray[np.int64]],
+        beyond: Callable[[int], str],
+    ) -> None:  # fmt: skip
+        """Learn from the sequences in the order chosen; ValueError, before a step would overflow, as `beyond` says."""
+        position, overflow, order = 0, False, np.empty(0, np.int64)
+
+        def step() -> tuple[int, bool]:
+            nonlocal order
+            order = order if position else choose()  # beside the first steps, which nobody sees without what it changes
+            return structured.run(
                 machine, self.indptr, self.indices, self.values, self.starts, self.codes, self.largest, order,
                 position, BUDGET,
             )  # fmt: skip
+
+        while position < len(self) and not overflow:
+            position, overflow = state.change(step)
         if overflow:
             raise ValueError(beyond(int(order[position])))

@@ -1,5 +1,6 @@
 """What all models of sequences share: tokens in, potentials of a chain, inference in blocks, labels out."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from fastlin import run, validation
+from fastlin.core.estimator import Estimator, reads
 from fastlin.engine import pairs, passes
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.constraints import Constraints, Mask, as_allowed
@@ -95,7 +96,21 @@ class View:
         return Block(first, start, self.chain, found, starts - start)
 
 
-class SequenceModel(BaseEstimator, ABC):
+class Derived:
+    """What is made of attributes that users may set, and kept for as long as they are the same objects."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Any, Any]] = {}
+
+    def of(self, name: str, source: Any, make: Callable[[], Any]) -> Any:
+        """make(), of the source with this name; made once, unless two threads are at it at once."""
+        kept = self._made.get(name)
+        if kept is None or kept[0] is not source:
+            kept = self._made[name] = source, make()
+        return kept[1]
+
+
+class SequenceModel(Estimator, ABC):
     """A model p(y | x) ∝ e^{s(x, y)} of the labels y of the tokens x of a sequence, where s is a sum along a chain.
 
     A subclass has the parameters `order`, `features`, `constraints` and `n_jobs`, and says its `_chain` and its
@@ -111,7 +126,8 @@ class SequenceModel(BaseEstimator, ABC):
     n_features_in_: int
     features_: Any
     _attributes: Attributes | None
-    _proved: tuple[Any, Any] | None = None  # edge_coef_, and the same as kernels may have it
+    file_columns_: Any  # of files that `fastlin tag` has learnt from
+    _derived: Derived
 
     # What a subclass says
 
@@ -123,8 +139,41 @@ class SequenceModel(BaseEstimator, ABC):
     def _potential(self) -> Potential:
         """What makes the potentials of tokens, new arrays, with the weights as they are now."""
 
+    # States
+
+    def _snapshot(self) -> Self:
+        self.__dict__.setdefault("_derived", Derived())  # is of no state: what it keeps is asked for by its source
+        return super()._snapshot()
+
+    def _working_copy(self) -> Self:
+        model = super()._working_copy()
+        model.__dict__.pop("_derived", None)
+        return model
+
+    def _view_of_state(self, name: str, look: Callable[[Self], None]) -> Self:
+        """A view of which the state with this name, which is learnt in place, was looked at while nobody learnt."""
+        while True:
+            state = self.__dict__.get(name)
+            if state is None:
+                return SequenceModel._snapshot(self)
+            with state.lock.reading():
+                view = SequenceModel._snapshot(self)
+                if view.__dict__.get(name) is state:  # nobody has put another in place
+                    look(view)
+                    return view
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_derived", None)
+        if state.get("_attributes") is not None:
+            state["_attributes"] = copy.copy(state["_attributes"])
+        if isinstance(state.get("features_"), Estimator):
+            state["features_"] = state["features_"]._working_copy()
+        return state
+
     # Inference
 
+    @reads
     def predict(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[list[Any]]:
         """The labels of the best path of each sequence; the first of `classes_` among equals.
 
@@ -144,6 +193,7 @@ class SequenceModel(BaseEstimator, ABC):
         tokens, codes = self._best(X, lengths, allowed)
         return Labels(self.classes_).lists(codes, tokens.starts)
 
+    @reads
     def predict_marginals(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[NDArray[np.float64]]:
         """p(y_t = k | x) for each sequence, [T, K], columns as `classes_`.
 
@@ -158,6 +208,7 @@ class SequenceModel(BaseEstimator, ABC):
         self._infer(tokens, allowed, infer)
         return np.split(p, tokens.starts[1:-1]) if len(tokens) else []
 
+    @reads
     def predict_nbest(
         self, X: Any, n: int, *, lengths: Any = None, allowed: Any = None
     ) -> list[list[tuple[list[Any], float]]]:
@@ -179,6 +230,7 @@ class SequenceModel(BaseEstimator, ABC):
 
         return [paths for block in self._infer(tokens, allowed, infer) for paths in block]
 
+    @reads
     def log_proba(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None) -> NDArray[np.float64]:
         """log p(y | x) of each sequence; −∞ for labels that are unknown, or that the constraints do not allow.
 
@@ -201,6 +253,7 @@ class SequenceModel(BaseEstimator, ABC):
         values[tokens.sequence_of(np.flatnonzero(unknown))] = -np.inf
         return values
 
+    @reads
     def score(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None) -> float:
         """The share of the tokens that get their label; one that is unknown is never got right.
 
@@ -227,9 +280,10 @@ class SequenceModel(BaseEstimator, ABC):
         edges: Any = getattr(self, "edge_coef_", None)
         if edges is None:
             return None
-        if self._proved is None or self._proved[0] is not edges:
-            self._proved = edges, as_sparse("edge_coef_", edges, (self.n_features_in_, len(self.classes_) ** 2))
-        return self._proved[1]
+        shape = self.n_features_in_, len(self.classes_) ** 2
+        if edges.shape != shape:
+            raise ValueError(f"edge_coef_ must have the shape {shape}, got {edges.shape}")
+        return self._derived.of("edge_coef_", edges, lambda: as_sparse("edge_coef_", edges, shape))
 
     def _path(self, block: Block) -> NDArray[np.int32]:
         """The codes predicted for a block."""
@@ -258,6 +312,7 @@ class SequenceModel(BaseEstimator, ABC):
     # Reading
 
     @property
+    @reads
     def attributes_(self) -> list[str] | None:
         """The names of the features in the order of the columns; None where X was a matrix."""
         self._check_fitted()
@@ -322,14 +377,15 @@ class SequenceModel(BaseEstimator, ABC):
             raise ValueError("X holds no sequence to learn from")
         return tokens
 
+    def _read_on(self) -> None:
+        """Names that this copy may add to, while others read with those that there are."""
+        self._attributes = copy.copy(self._attributes)
+        if isinstance(self.features_, Estimator):
+            self.features_ = self.features_._working_copy()
+
     def _first_names(self) -> list[str]:
         """Features that have the first columns, whether a token has them or not."""
         return []
-
-    def _become(self, model: Self) -> Self:
-        """Take over all that a copy has learnt, at once: until then, nothing has changed."""
-        self.__dict__ = dict(model.__dict__)
-        return self
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -8,7 +8,6 @@ over blocks are taken in their order, so that nothing depends on the number of t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,12 @@ from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine import chain as kernels
+from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
 Path = tuple[NDArray[np.int32], float]
 NOTHING = np.empty((0, 0, 0))
+MOST_PATHS = 1_000_000  # of a sequence
 
 
 class Expected(NamedTuple):
@@ -111,7 +112,9 @@ class Chain:
                 if start == stop:
                     found[place] = [(np.empty(0, np.int32), 0.0)]
                     continue
-                room = _as_many(n, self.n_labels, stop - start)
+                room = as_many_paths(n, self.n_labels, stop - start)
+                if room > MOST_PATHS:
+                    raise ValueError(f"n={n}: of a sequence of {stop - start} tokens, {MOST_PATHS} paths at most")
                 paths, values = np.empty((room, stop - start), np.int32), np.empty(room)
                 own, of_edges, of_offsets = (array[start:stop] if len(array) else array for array in whole)
                 made = kernels.several(self.padded, own, of_edges, of_offsets, paths, values)
@@ -171,6 +174,8 @@ class Chain:
 
     def given(self, scores: Floats, edges: Any, offsets: Any) -> tuple[Floats, Floats, Floats]:
         """Scores, edges and offsets as the kernels take them."""
+        if scores.shape[1] != self.n_labels:
+            raise ValueError(f"scores of {scores.shape[1]} labels do not fit a chain of {self.n_labels}")
         if edges is not None and self.order > 1:
             raise ValueError("edges belong to chains of order 1")
         if offsets is not None:
@@ -181,7 +186,7 @@ class Chain:
         with run.Workers(n_jobs) as workers:
             return workers.map(work, run.cuts(starts, self.padded[1].size))
 
-    @cached_property
+    @made_once
     def padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
         """start [P], A [size, P], M [size, P], Mᵀ [P, P], end [size] and the shift of `engine/chain.pxd`."""
         K = self.n_labels
@@ -197,7 +202,7 @@ class Chain:
         return start, A, M, turned, end.reshape(-1), shift
 
 
-def _as_many(n: int, n_labels: int, length: int) -> int:
+def as_many_paths(n: int, n_labels: int, length: int) -> int:
     """n, but no more than there are paths."""
     return n if length * np.log2(n_labels) > 62 else min(n, n_labels**length)
 

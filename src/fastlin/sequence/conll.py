@@ -16,6 +16,8 @@ from fastlin.validation import one_of
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 NO_WORD = re.compile(r"\d+(?:-\d+|\.\d+)")  # the ids of several tokens that are one word, and of empty nodes
+FIELD = re.compile(r"[^ \t]+")
+NEWLINE = re.compile(r"\r\n|\r|\n")
 IS_ID = re.compile(r"\d+(?:[-.]\d+)?")
 GLOBAL = re.compile(r"#\s*global\.columns\s*=\s*(.*\S)")  # the names of columns, in CoNLL-U Plus
 DOCSTART = "-DOCSTART-"
@@ -40,19 +42,26 @@ class Sentence(list[tuple[str, ...]]):
     labels : list of str or None
         Those of the tokens, if a column of labels was asked for.
     lines : list of str
-        The sentence as it stood in the file, with comments and lines that are no tokens.
+        The sentence as it stood in the file, with comments, lines that are no tokens, and all that stands between it
+        and the sentence before: -DOCSTART- lines, and further empty lines.
+    ends : list of str
+        What ended each of the lines, and the empty one behind them with its end.
+    start : int
+        Which of the lines is its first one.
     places : list of int
         Which of the lines are the tokens.
     form : Form or None
         How the lines are split into columns.
     path, line
-        The file, and the number of the first of the lines.
+        The file, and the number of its first line.
     """
 
     def __init__(self, tokens: Iterable[tuple[str, ...]] = (), path: str = "", line: int = 0) -> None:
         super().__init__(tokens)
         self.labels: list[str] | None = None
         self.lines: list[str] = []
+        self.ends: list[str] = []
+        self.start = 0
         self.places: list[int] = []
         self.form: Form | None = None
         self.path = path
@@ -61,22 +70,25 @@ class Sentence(list[tuple[str, ...]]):
     @property
     def comments(self) -> tuple[str, ...]:
         """The lines that are comments."""
-        tokens = set(self.places)
-        return tuple(line for place, line in enumerate(self.lines) if line[0] == "#" and place not in tokens)
+        tokens, own = set(self.places), range(self.start, len(self.lines))
+        return tuple(self.lines[place] for place in own if self.lines[place][0] == "#" and place not in tokens)
 
-    def tagged(self, *columns: Sequence[str], inside: bool = False) -> str:
-        """The lines with more columns behind the others, and an empty line at the end.
+    def tagged(self, *columns: Sequence[str], inside: bool = False, comment: str | None = None) -> str:
+        """The lines with more columns behind the others, and an empty line at the end; all else as it stood.
 
-        `inside`: the first goes where the labels are, in place of them.
+        `inside`: the first goes where the labels are, in place of them; `comment`: a line in front of the sentence.
         """
         form, lines = self.form, self.lines.copy()
         assert form is not None  # there are tokens
         for place, *added in zip(self.places, *columns, strict=True):
-            fields = form.split(lines[place])
+            line = lines[place]
             if inside and form.label is not None:
-                fields[form.label] = added.pop(0)
-            lines[place] = form.between.join([*fields, *added])
-        return "".join(f"{line}\n" for line in [*lines, ""])
+                start, stop = _span(line, form)
+                line = f"{line[:start]}{added.pop(0)}{line[stop:]}"
+            lines[place] = form.between.join([line, *added])
+        if comment is not None:
+            lines[self.start] = f"{comment}{NEWLINE.search(self.ends[self.start])[0]}{lines[self.start]}"  # type: ignore[index]
+        return "".join(itertools.chain.from_iterable(itertools.zip_longest(lines, self.ends, fillvalue="")))
 
 
 def read_conll(
@@ -92,7 +104,7 @@ def read_conll(
 ) -> "ConllReader":
     """Read sentences of a token a line, as they come.
 
-    The tokens of CoNLL-U that are no words of their own (1-2, 1.1) and the lines -DOCSTART- of CoNLL-2003 are left out.
+    The lines of CoNLL-U that are no words of their own (1-2, 1.1) and the lines -DOCSTART- of CoNLL-2003 are no tokens.
     All tokens of a file have as many columns as its first; a line that has not is malformed, and so is one with nothing
     in a column that is asked for.
 
@@ -111,7 +123,8 @@ def read_conll(
         has one.
     comments : bool, optional
         Whether a line that begins with # is a comment. If not given, it is if it has another number of columns than
-        tokens have, or if tokens are numbered as those of CoNLL-U are: elsewhere # is a token, too.
+        tokens have, if tokens are numbered as those of CoNLL-U are, or before the first token if a blank follows: else
+        # is a token, too.
     encoding, errors : str
         How bytes become text, as in `bytes.decode`.
     on_error : {"raise", "skip"}
@@ -152,86 +165,143 @@ class Chosen(NamedTuple):
 
 
 class ConllReader:
-    """What `read_conll` returns: an iterable of sentences, and `skipped`, the malformed lines the last time."""
+    """What `read_conll` returns: an iterable of sentences.
+
+    Of the last time, `skipped` are the malformed lines, and `rest` is what stood behind the last sentence.
+    """
 
     def __init__(self, source: Any, chosen: Chosen, decoding: tuple[str, str], on_error: str) -> None:
         self._files = sources.files(source)
         self._chosen, self._decoding = chosen, decoding
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"
-        self.skipped = Problems(self._strict)
+        self.skipped, self.rest = Problems(self._strict), ""
 
     def __iter__(self) -> Iterator[Sentence]:
         return itertools.chain.from_iterable(self.blocks())
 
     def blocks(self, size: int = sources.BLOCK) -> Iterator[list[Sentence]]:
         """The sentences that are whole with each block of about so many bytes."""
-        self.skipped = Problems(self._strict)
+        self.skipped, self.rest = Problems(self._strict), ""
+        before = Sentence()
         for file in self._files:
-            reading = _File(file.name, self._chosen, self.skipped)
+            reading = _File(file.name, self._chosen, self.skipped, before)
             for piece in sources.pieces(file, size):
-                found = [reading.add(number, line) for number, line in enumerate(self._lines(piece), piece.line)]
-                if whole := [sentence for sentence in found if sentence]:
+                whole: list[Sentence] = []
+                for number, (line, end) in enumerate(self._lines(piece), piece.line):
+                    whole += reading.add(number, line, end)
+                if whole:
                     yield whole
-            if last := reading.end():
-                yield [last]
+            if last := reading.finish():
+                yield last
+            before = reading.sentence
+        self.rest = "".join(itertools.chain.from_iterable(zip(before.lines, before.ends, strict=True)))
 
-    def _lines(self, piece: Piece) -> Iterable[str | None]:
-        """The lines of a piece as text; None for one that is none."""
+    def _lines(self, piece: Piece) -> Iterable[tuple[str | None, str]]:
+        """The lines of a piece as text, and how each ends; None for one that is none."""
         try:
             text = piece.text.decode(*self._decoding)
         except UnicodeDecodeError:
             return self._decoded(piece)
         if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        return text.removesuffix("\n").split("\n")
+            parts = NEWLINE.split(text)
+            return zip(parts[: -1 if parts[-1] == "" else None], [*NEWLINE.findall(text), "\n"], strict=False)
+        return zip(text.removesuffix("\n").split("\n"), itertools.repeat("\n"), strict=False)
 
-    def _decoded(self, piece: Piece) -> Iterator[str | None]:
+    def _decoded(self, piece: Piece) -> Iterator[tuple[str | None, str]]:
         for number, line in enumerate(piece.text.splitlines(), piece.line):
             try:
-                yield line.decode(*self._decoding)
+                yield line.decode(*self._decoding), "\n"
             except UnicodeDecodeError as error:
                 self.skipped.add(piece.path, number, explained(error), error)
-                yield None
+                yield None, "\n"
 
 
 class _File:
     """The lines of one file, and the sentence that they are making up."""
 
-    def __init__(self, path: str, chosen: Chosen, problems: Problems) -> None:
+    def __init__(self, path: str, chosen: Chosen, problems: Problems, before: Sentence) -> None:
+        """`before`: the lines that no sentence of the file before has."""
         self._path, self._chosen, self._problems = path, chosen, problems
         self._form: Form | None = None
         self._names: tuple[str, ...] = ()
         self._pick: Callable[[list[str]], tuple[str, ...]] = tuple
-        self._begin()
+        self._held: list[tuple[int, str, str]] = []  # lines before the first of which it is known what it is
+        self._begin(before)
 
-    def _begin(self) -> None:
-        self._sentence, self._good = Sentence(path=self._path), True
+    def _begin(self, before: Sentence) -> None:
+        self.sentence, self._good = Sentence(path=self._path), True
+        self.sentence.lines, self.sentence.ends = before.lines, before.ends
+        self.sentence.start = len(before.lines)
 
-    def add(self, number: int, line: str | None) -> Sentence | None:
-        """Take the next line; the sentence that it ends, if it does and there is one."""
-        sentence = self._sentence
+    def add(self, number: int, line: str | None, end: str) -> list[Sentence]:
+        """Take the next line; the sentences that are whole then, if there are any."""
         if line is None:
             self._good = False
-            return None
+            return []
+        if self._form is None and (self._held or _is_one_word(line)) and self._chosen.comments is None:
+            self._held.append((number, line, end))
+            if line[:1] == "#" or _is_boundary(line):
+                return []
+            self._learn(line)
+            return self._release()
+        found = self._add(number, line, end)
+        return [] if found is None else [found]
+
+    def finish(self) -> list[Sentence]:
+        """The last sentences, now that there are no more lines."""
+        if self._held:  # words, where nothing else is a token
+            self._learn(next((line for _, line, _ in self._held if _is_one_word(line))))
+        found = self._release()
+        last = self._end("\n") if self.sentence or not self._good else None
+        return found if last is None else [*found, last]
+
+    def _release(self) -> list[Sentence]:
+        held, self._held = self._held, []
+        found = [self._add(*one) for one in held]
+        return [sentence for sentence in found if sentence is not None]
+
+    def _add(self, number: int, line: str, end: str) -> Sentence | None:
+        sentence = self.sentence
+        if not line.strip(" \t"):
+            return self._end(f"{line}{end}")
         if _is_boundary(line):
-            return self.end()
-        if not sentence.lines:
+            found = self._end("")
+            sentence = self.sentence
+            sentence.lines.append(line)
+            sentence.ends.append(end)
+            sentence.start = len(sentence.lines)
+            return found
+        if len(sentence.lines) == sentence.start:
             sentence.line = number
         if line[0] != "#" or not self._is_comment(line):
             self._token(line, number)
         elif named := GLOBAL.match(line):
             self._names = tuple(named[1].lower().split())
         sentence.lines.append(line)
+        sentence.ends.append(end)
         return None
 
-    def end(self) -> Sentence | None:
-        """The sentence so far, if it has tokens and they are all well."""
-        sentence, good = self._sentence, self._good
-        self._begin()
-        return sentence if sentence and good else None
+    def _end(self, boundary: str) -> Sentence | None:
+        """The sentence so far, if it has tokens and they are all well; what is none goes to the next one."""
+        sentence, good = self.sentence, self._good
+        if sentence and good:
+            sentence.ends.append(boundary)
+            self._begin(Sentence())
+            return sentence
+        if not sentence and good:
+            if boundary:
+                text = NEWLINE.split(boundary)[0]
+                sentence.lines.append(text)
+                sentence.ends.append(boundary[len(text) :])
+            self._begin(sentence)
+            return None
+        before = Sentence()
+        before.lines, before.ends = sentence.lines[: sentence.start], sentence.ends[: sentence.start]
+        self._begin(before)
+        return None
 
     def _token(self, line: str, number: int) -> None:
-        sentence, form = self._sentence, self._form or self._learn(line)
+        sentence, form = self.sentence, self._form or self._learn(line)
         fields = form.split(line)
         if len(fields) != form.width:
             many = f"{len(fields)} column{'s' * (len(fields) != 1)}"
@@ -300,6 +370,21 @@ def _picking(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
     if len(places) > 1:
         return operator.itemgetter(*places)
     return lambda fields: tuple([fields[place] for place in places])
+
+
+def _span(line: str, form: Form) -> tuple[int, int]:
+    """Where the label of a token stands in its line."""
+    assert form.label is not None
+    if form.split is _by_blanks:
+        return next(itertools.islice(FIELD.finditer(line), form.label, None)).span()
+    start = sum(len(field) + 1 for field in line.split("\t")[: form.label])
+    stop = line.find("\t", start)
+    return start, len(line) if stop < 0 else stop
+
+
+def _is_one_word(line: str) -> bool:
+    """Whether it begins with #, and is a token where tokens have one column."""
+    return line[:1] == "#" and not ("\t" in line or " " in line)
 
 
 def _is_boundary(line: str) -> bool:

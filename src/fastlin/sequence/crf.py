@@ -1,8 +1,7 @@
 """Conditional random fields: a log-linear model of all the labels of a sequence together."""
 
-import copy
 import warnings
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import run, validation
+from fastlin.core.estimator import learns
 from fastlin.linear.reporting import reporter
 from fastlin.optim import lbfgs, orthant
 from fastlin.optim.progress import Progress
@@ -37,6 +37,7 @@ MANY = 500  # sequences from which on epochs of SGD pay before L-BFGS
 EPOCHS = 10  # of these
 WEIGHTS = ("observed", "dense")
 LARGEST = 1e100  # of c1 and c2
+SIZE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
 
 
 class CRF(SequenceModel):
@@ -122,7 +123,6 @@ class CRF(SequenceModel):
     [['D', 'N', 'V'], ['D', 'N']]
     """
 
-    _turned: tuple[Any, Any] | None = None  # coef_, and the same by feature
     coef_: Any
     transitions_: Floats
     second_order_: Floats | None
@@ -174,6 +174,7 @@ class CRF(SequenceModel):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
         """Find the optimum.
 
@@ -190,7 +191,7 @@ class CRF(SequenceModel):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         tokens, codes = model._learn(X, y, lengths)
         with run.Workers(self.n_jobs) as workers:
@@ -200,14 +201,18 @@ class CRF(SequenceModel):
             report = reporter(model, lambda: model._install(problem, theta))
             progress = Progress(self.tol, self.max_iter, 1.0, report)
             seed = 0 if self.random_state is None else self.random_state
-            self._minimise(problem, theta, progress, validation.as_generator(seed))
+            start = self._minimise(problem, theta, progress, validation.as_generator(seed))
             model._record(problem, theta, progress)
+            if not model.objective_ <= start.objective:
+                progress.converged = False
+                if start.theta is not None:  # what was better is kept
+                    theta[:] = start.theta
+                model._record(problem, theta, progress)
         model._install(problem, theta)
         self._become(model)
         if not (progress.converged or progress.stopped):
-            advice = "raise max_iter or tol, or give a larger c2"
-            text = f"The fit did not converge in {progress.iterations} iterations to tol={self.tol}: {advice}."
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            text = f"The fit did not converge in {progress.iterations} iterations to tol={self.tol}"
+            warnings.warn(f"{text}: {_advice(problem, progress)}.", ConvergenceWarning, stacklevel=3)
         return self
 
     def _check_parameters(self) -> None:
@@ -232,18 +237,24 @@ class CRF(SequenceModel):
         validation.as_verbose(self.verbose)
         validation.as_callback(self.callback)
 
-    def _minimise(self, problem: Problem, theta: Floats, progress: Progress, generator: np.random.Generator) -> None:
+    def _minimise(self, problem: Problem, theta: Floats, progress: Progress, generator: np.random.Generator) -> "Start":
+        """Move θ to the optimum; where the way to it began."""
+        start = Start(len(problem.codes) * np.log(problem.hybrid.n_labels), None)  # 0
         if self.solver in stochastic.SOLVERS:
             stochastic.minimise(problem, theta, progress, generator, self.solver, self.batch_size, self.eta0)
-            return
+            return start
         if self.solver == "auto" and len(problem.starts) > MANY and not self.c1 and self.edges is None:
             first = Progress(0, min(EPOCHS, self.max_iter), 1.0, progress.report)
             stochastic.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
             progress.follow(first)
-            if not first.history[-1]["progressive_objective"] < len(problem.codes) * np.log(problem.hybrid.n_labels):
-                theta[:] = 0  # which is better: features of very different sizes are not for SGD
+            objective = problem.value(theta, np.empty(problem.size))
+            if objective < start.objective:
+                start = Start(objective, theta.copy())
+            else:
+                theta[:] = 0  # which is better
         if not progress.finished:
             lbfgs.minimise(problem, theta, progress, generator)
+        return start
 
     def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: run.Workers) -> Problem:
         K, V = len(self.classes_), tokens.rows.n_columns
@@ -293,14 +304,14 @@ class CRF(SequenceModel):
 
     def _by_feature(self) -> Any:
         """`coef_` as [V, K]; turned once."""
-        if self._turned is None or self._turned[0] is not self.coef_:
-            if sp.issparse(self.coef_):
-                turned = as_sparse("coef_", self.coef_, self.coef_.shape).T.tocsr()
-            else:
-                turned = self.coef_.T
-                turned = np.require(turned, validation.as_real(turned), ["C", "A"])
-            self._turned = self.coef_, turned
-        return self._turned[1]
+        coef = self.coef_
+
+        def turn() -> Any:
+            if sp.issparse(coef):
+                return as_sparse("coef_", coef, coef.shape).T.tocsr()
+            return np.require(coef.T, validation.as_real(coef), ["C", "A"])
+
+        return self._derived.of("coef_", coef, turn)
 
     def _potential(self) -> Any:
         K, V = len(self.classes_), self.n_features_in_
@@ -314,6 +325,23 @@ class CRF(SequenceModel):
             return Potentials(score(tokens, weights, start, stop), edges)
 
         return potential
+
+
+class Start(NamedTuple):
+    """The objective of weights, and these; None: zeros."""
+
+    objective: float
+    theta: Floats | None
+
+
+def _advice(problem: Problem, progress: Progress) -> str:
+    """What helps a fit that has not converged."""
+    largest = max(problem.design.largest, 0.0 if problem.edges is None else problem.edges.largest)
+    if largest > SIZE:
+        return f"scale the features, whose values are up to {largest:g}, to about 1"
+    if progress.iterations < progress.max_iter:
+        return "rounding ended the progress: raise tol, or give a larger c2"
+    return "raise max_iter or tol, or give a larger c2"
 
 
 def _by_column(features: NDArray[np.int64], hybrid: Hybrid, theta: Floats, n_columns: int) -> sp.csr_array:

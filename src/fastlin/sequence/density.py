@@ -1,6 +1,5 @@
 """What a hidden Markov model says of sequences, once it is known: their probabilities, and sequences of its own."""
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -12,10 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.core.estimator import reads
 from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, View, dense_scores
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.constraints import Mask
-from fastlin.sequence.emissions import Emissions
+from fastlin.sequence.hmm_state import HMMState
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Transitions
 from fastlin.sequence.words import Words
@@ -38,23 +38,25 @@ class ChainDensity(SequenceModel, ABC):
     @property
     def startprob_(self) -> Floats:
         """p(k) of a first label."""
-        return self._probabilities().start
+        return self._known().probabilities.start
 
     @property
     def transmat_(self) -> Floats:
         """p(k | history) […, K], of labels that follow one another."""
-        return self._probabilities().steps
+        return self._known().probabilities.steps
 
     @property
     def stopprob_(self) -> Floats:
         """p(stop | history) […]; 1, of what is not counted, where `stop` is False."""
-        return self._probabilities().ends
+        return self._known().probabilities.ends
 
     @property
+    @reads
     def emissionprob_(self) -> Floats:
         """φ, a row for each label and a column for each feature; what the rows lack of 1 is for unknown words."""
-        return np.exp(self._emissions().log_phi.T)
+        return np.exp(self._known().emissions.log_phi.T)
 
+    @reads
     def score_samples(self, X: Any, *, lengths: Any = None) -> Floats:
         """log p(x) of each sequence, without constraints; −∞ where no path can produce it.
 
@@ -73,6 +75,7 @@ class ChainDensity(SequenceModel, ABC):
             found[block.sequences] = _log_z(block)
         return found
 
+    @reads
     def log_joint(self, X: Any, y: Any, *, lengths: Any = None) -> Floats:
         """log p(x, y) of each sequence, without constraints; −∞ where it cannot be, as with unknown labels.
 
@@ -91,6 +94,7 @@ class ChainDensity(SequenceModel, ABC):
         found[tokens.sequence_of(np.flatnonzero(unknown))] = -np.inf
         return found
 
+    @reads
     def score(self, X: Any, y: Any = None, *, lengths: Any = None, allowed: Any = None) -> float:
         """The share of the tokens that get their label; without `y`, the mean of log p(x) over the sequences.
 
@@ -104,6 +108,7 @@ class ChainDensity(SequenceModel, ABC):
             return super().score(X, y, lengths=lengths, allowed=allowed)
         return float(np.mean(self.score_samples(X, lengths=lengths)))
 
+    @reads
     def perplexity(self, X: Any, *, lengths: Any = None) -> float:
         """exp(−Σ log p(x) / the number of tokens): out of how many equally likely tokens the model had to guess each.
 
@@ -122,14 +127,14 @@ class ChainDensity(SequenceModel, ABC):
     # Inference
 
     def _chain(self) -> Chain:
-        found = self._probabilities().chain()
+        found = self._known().chain
         if not self._floored:
             return found
         tables = (found.start, found.transitions, found.end)
         return Chain(*(np.maximum(table, IMPOSSIBLE) for table in tables))
 
     def _potential(self) -> Potential:
-        emissions = self._emissions()
+        emissions = self._known().emissions
         log_phi, floored = emissions.log_phi, self._floored
         if floored:
             log_phi = np.maximum(log_phi, IMPOSSIBLE)
@@ -153,12 +158,13 @@ class ChainDensity(SequenceModel, ABC):
 
     def _floor(self) -> Self:
         """The model in which nothing is impossible but what constraints forbid."""
-        model = copy.copy(self)
+        model = self._working_copy()
         model._floored = True
         return model
 
     # Sequences of its own
 
+    @reads
     def sample(self, n_samples: int = 1, lengths: Any = None, random_state: Any = None) -> tuple[Any, list[list[Any]]]:
         """Sequences as the model makes them, of the features it knows.
 
@@ -183,16 +189,16 @@ class ChainDensity(SequenceModel, ABC):
         if asked is None and not self.stop:
             raise ValueError("the model does not stop: give lengths")
         generator = validation.as_generator(self.random_state if random_state is None else random_state)
-        paths = walks(self._probabilities(), n, asked, generator)
+        paths = walks(self._known().probabilities, n, asked, generator)
         sizes = [len(path) for path in paths]
         codes = np.concatenate(paths).astype(np.int64)
-        counts, of_labels = self._sums()
+        counts, of_labels = self._known().sums
         mean = counts / of_labels if of_labels > 0 else 1.0
         if not mean * len(codes) < MOST_DRAWN:
             raise ValueError(f"tokens have {mean:.3g} features on average, too many to draw them")
         each = max(1, round(mean))
         owners = np.repeat(codes, each)
-        features, logs = np.empty(len(owners), np.int64), self._emissions().log_phi
+        features, logs = np.empty(len(owners), np.int64), self._known().emissions.log_phi
         for code in range(logs.shape[1]):
             own = np.flatnonzero(owners == code)
             features[own] = _draw(np.exp(logs[:, code])[np.newaxis], generator.random(len(own)))
@@ -210,16 +216,8 @@ class ChainDensity(SequenceModel, ABC):
     # What a subclass says
 
     @abstractmethod
-    def _probabilities(self) -> Transitions:
-        """p of transitions."""
-
-    @abstractmethod
-    def _emissions(self) -> Emissions:
-        """log φ."""
-
-    @abstractmethod
-    def _sums(self) -> tuple[float, float]:
-        """How many features were counted, and how many tokens."""
+    def _known(self) -> HMMState:
+        """What was learnt."""
 
     # Parts
 

@@ -1,5 +1,6 @@
 """What a model file holds of each model of sequences."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf import CRF
 from fastlin.sequence.dictionary import TagDictionary
 from fastlin.sequence.emissions import NOTHING
+from fastlin.sequence.file_columns import FileColumns
 from fastlin.sequence.hmm import HMM
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.memm import MEMM
@@ -45,12 +47,16 @@ def take_shared(model: SequenceModel, packing: Packing) -> State:
     """What every model of sequences has: labels, the names of its columns, the report of its fit."""
     model._check_fitted()
     names = None if model._attributes is None else model._attributes.names
-    return take_report(model, packing) | {"classes": model.classes_, "names": names, "templates": model.features_}
+    state = take_report(model, packing) | {"classes": model.classes_, "names": names, "templates": model.features_}
+    columns: FileColumns | None = getattr(model, "file_columns_", None)
+    return state if columns is None else state | {"file_columns": [*columns]}
 
 
 def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
     """The same, proved to fit so many columns of weights."""
     give_report(model, state)
+    if "file_columns" in state:
+        model.file_columns_ = FileColumns.proved(state.pop("file_columns"))
     classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
     if not np.array_equal(Labels(classes).classes_, classes):
         raise ValueError("classes must be strings or integers")
@@ -135,10 +141,11 @@ def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagD
 
 
 def _take_hmm(model: HMM, packing: Packing) -> State:
+    model = copy.copy(model)  # whose counts nobody adds to
     state = take_shared(model, packing) | take_report(model, packing, "bound_")
-    start, steps, ends = model._transitions.tables()
+    start, steps, ends = model._state.transitions.tables()
     state |= {"start": start, "steps": steps, "ends": ends, "hidden": model._hidden, "words": model._words}
-    return state | packed_counts(model, model._counts, packing)
+    return state | packed_counts(model, model._state.counts, packing)
 
 
 def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
@@ -165,6 +172,7 @@ def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
 
 
 def _take_perceptron(model: StructuredPerceptron, packing: Packing) -> State:
+    model = copy.copy(model)._snapshot()  # whose weights nobody changes
     weights, two, three = model._weights()
     state = take_shared(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
     state |= {"transitions": two} | ({} if three is None else {"second_order": three})

@@ -1,6 +1,5 @@
 """Hidden Markov models of order 1 and 2: counted where labels are known, by EM where they are not."""
 
-import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
@@ -10,19 +9,23 @@ from numpy.typing import NDArray
 
 from fastlin import run, validation
 from fastlin.cluster.climbing import Climb, Climbing, best_of
+from fastlin.core.estimator import learns
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
+from fastlin.runtime.shared_lock import SharedLock
+from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.baumwelch import BaumWelch, Parameters, Sums, check_parameters
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.density import ChainDensity
-from fastlin.sequence.emissions import NOTHING, Emissions, Vocabulary
+from fastlin.sequence.emissions import NOTHING, Vocabulary
+from fastlin.sequence.hmm_state import HMMState
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.partly import as_partly_labelled
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions, as_weights
 from fastlin.sequence.unknown import WAYS
-from fastlin.sequence.words import WordReader, listed, shape_of, some_of
+from fastlin.sequence.words import WordReader, listed, some_of
 from fastlin.validation import one_of, real_number, whole_number
 
 
@@ -114,13 +117,8 @@ class HMM(WordReader, ChainDensity, Climbing):
     [['DT', 'NN', 'VB']]
     """
 
-    _counts: Counts
-    _transitions: Transitions
-    _vocabulary: Vocabulary
-    _smoothing: Smoothing
+    _state: HMMState
     _hidden: bool  # whether labels were, so that counts are expected ones
-    _made_transitions: Transitions | None
-    _made_emissions: Emissions | None
 
     def __init__(
         self,
@@ -165,6 +163,7 @@ class HMM(WordReader, ChainDensity, Climbing):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> Self:
         """Count, or find what is hidden.
 
@@ -182,7 +181,7 @@ class HMM(WordReader, ChainDensity, Climbing):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         model._forget()
         tokens, codes = model._learnt(X, y, lengths)
@@ -218,46 +217,43 @@ class HMM(WordReader, ChainDensity, Climbing):
         X, y, lengths
             As for `fit`, without hidden labels.
         """
-        model, first = copy.copy(self), not self.__sklearn_is_fitted__()
+        return self._learn_more(listed(X), y, lengths)  # sequences are read before it is this learner's turn
+
+    @learns
+    def _learn_more(self, X: Any, y: Any, lengths: Any) -> Self:
+        model, first = self._working_copy(), not self.__sklearn_is_fitted__()
         model._check_parameters()
-        X = listed(X)
-        if first:
+        known = None if first else self._state
+        if known is None:
             model._read_anew(X)
-        elif self.order != self._transitions.order:
-            raise ValueError(f"order={self.order}, but the model has {self._transitions.order}: fit it anew")
-        labels, codes = Labels(), None
-        if (shape := shape_of(X, lengths)) is not None:  # labels first, since templates do not forget what they learn
-            if not (first or shape.n_tokens):
-                return self
-            codes = labels.learn(y, shape)
-            classes = labels.classes_ if first else union(self.classes_, labels.classes_)
-            Constraints.resolve(self.constraints, classes)
-        width = None if first else self.n_features_in_
-        try:
-            tokens = model._tokens_to_learn(X, lengths, width)
-        except BaseException:
-            if width is not None and self._attributes is not None:
-                self._attributes.forget(width)
-            raise
-        assert codes is not None, "what has no shape has no tokens"
+        elif self.order != known.transitions.order:
+            raise ValueError(f"order={self.order}, but the model has {known.transitions.order}: fit it anew")
+        else:
+            model._read_on()
+        tokens = model._tokens_to_learn(X, lengths, None if first else self.n_features_in_)
+        if not (first or tokens.n_tokens):
+            return self
+        labels = Labels()
+        codes = labels.learn(y, tokens)
+        classes = labels.classes_ if first else union(self.classes_, labels.classes_)
+        Constraints.resolve(self.constraints, classes)
         codes = places(classes, labels.classes_)[codes]
         K, V = len(classes), tokens.rows.n_columns
-        words = model._all_words(X) and (first or self._words)
+        model.classes_, model._words = classes, model._all_words(X) and (first or self._words)
+        model._hidden = not first and self._hidden
+        model._forget()
+        lock = SharedLock() if known is None else known.lock
 
         def add() -> None:
-            if first:
-                counts, transitions = Counts.none(V, K, NOTHING), Transitions.none(K, int(self.order))
-                model._hidden = False
-            else:
-                where = places(classes, self.classes_)
-                counts = self._counts.under(NOTHING, where, K, V)
-                transitions = self._transitions.under(where, K)
-            counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
-            transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
-            model.classes_, model._words = classes, words
-            self._become(model._installed(counts, transitions))
+            counts, transitions = Counts.none(V, K, NOTHING), Transitions.none(K, int(self.order))
+            with lock.writing():
+                if known is not None:
+                    where = places(classes, self.classes_)
+                    counts, transitions = known.counts.under(NOTHING, where, K, V), known.transitions.under(where, K)
+                counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
+                transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
+                self._become(model._installed(counts, transitions, lock))
 
-        model._forget()
         run.uninterrupted(add)
         return self
 
@@ -266,35 +262,33 @@ class HMM(WordReader, ChainDensity, Climbing):
     @property
     def interpolation_(self) -> tuple[float, ...] | None:
         """λ."""
-        self._check_fitted()
-        return self._transitions.weights(self._smoothing)
+        state = self._known()
+        return state.transitions.weights(state.smoothing)
 
-    def _probabilities(self) -> Transitions:
+    def _known(self) -> HMMState:
         self._check_fitted()
-        if self._made_transitions is None:
-            self._made_transitions = self._transitions.probabilities(self._smoothing)
-        return self._made_transitions
+        return self._state
 
-    def _emissions(self) -> Emissions:
-        self._check_fitted()
-        if self._made_emissions is None:
-            vocabulary = self._vocabulary
-            if self._words and self._attributes is not None:
-                vocabulary = replace(vocabulary, words=self._attributes.names)
-            self._made_emissions = Emissions(self._counts.features, vocabulary)
-        return self._made_emissions
+    def _snapshot(self) -> Self:
+        view = super()._snapshot()
+        state = view.__dict__.get("_state")
+        if view is self or state is None or "emissions" in state.__dict__:
+            return view
+        return self._view_of_state("_state", lambda view: view._state.make())
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return state | {name: None for name in ("_made_transitions", "_made_emissions") if name in state}
+        kept: dict[str, Any] = {}
+
+        def keep(view: Self) -> None:
+            kept.update(SequenceModel.__getstate__(view), _state=view._state.copied())
+
+        view = self._view_of_state("_state", keep)
+        return kept or SequenceModel.__getstate__(view)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags
-
-    def _sums(self) -> tuple[float, float]:
-        return float(self._counts.features.sum()), float(self._counts.labels.sum())
 
     # Parts
 
@@ -308,6 +302,8 @@ class HMM(WordReader, ChainDensity, Climbing):
         if classes is None:
             if self.n_components is None:
                 raise ValueError("no label is known: n_components must say how many states there are")
+            if self.n_components > tokens.n_tokens:
+                raise ValueError(f"n_components={self.n_components} are more states than the {tokens.n_tokens} tokens")
             classes = np.arange(int(self.n_components))
         elif self.n_components not in (None, len(classes)):
             raise ValueError(f"n_components={self.n_components}, but y has {len(classes)} labels, which are the states")
@@ -379,10 +375,10 @@ class HMM(WordReader, ChainDensity, Climbing):
     def _install(self, sums: Sums) -> Self:
         return self._installed(Counts(sums.features, sums.labels, NOTHING), sums.transitions)
 
-    def _installed(self, counts: Counts, transitions: Transitions) -> Self:
-        self._counts, self._transitions, self.n_features_in_ = counts, transitions, len(counts.features)
-        self._vocabulary, self._smoothing = self._beliefs()
-        self._made_transitions = self._made_emissions = None
+    def _installed(self, counts: Counts, transitions: Transitions, lock: SharedLock | None = None) -> Self:
+        self.n_features_in_ = len(counts.features)
+        names = self._attributes if self._words else None
+        self._state = HMMState(counts, transitions, *self._beliefs(), names, lock)
         return self
 
     def _described(self, components: set[int]) -> str:

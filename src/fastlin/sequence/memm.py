@@ -1,12 +1,12 @@
 """Maximum-entropy Markov models: a classifier of every token that sees the labels before."""
 
-import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.core.estimator import learns, reads
 from fastlin.engine import local
 from fastlin.linear.base import Whole
 from fastlin.linear.logistic import WEIGHTS, LogisticRegression
@@ -156,6 +156,7 @@ class MEMM(SequenceModel):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
         """Find the optimum.
 
@@ -172,7 +173,7 @@ class MEMM(SequenceModel):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         learner = model._learner()
         tokens, codes = model._learn(X, y, lengths)
@@ -193,7 +194,7 @@ class MEMM(SequenceModel):
         for told in TOLD:
             setattr(model, told, getattr(learner, told))
         self._become(model)
-        learner._warn()
+        learner._warn(stacklevel=4)
         return self
 
     def _check_parameters(self) -> None:
@@ -241,6 +242,7 @@ class MEMM(SequenceModel):
     # What was learnt
 
     @property
+    @reads
     def tag_dictionary_(self) -> dict[Any, list[Any]] | None:
         """The labels of each word."""
         self._check_fitted()

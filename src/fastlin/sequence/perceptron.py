@@ -3,6 +3,7 @@
 import copy
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -11,21 +12,23 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
+from fastlin.core.estimator import learns, reads
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
 from fastlin.sequence.averaged import Asleep, Averaged, Lesson
 from fastlin.sequence.base import Potentials, SequenceModel, dense_scores, sparse_scores
-from fastlin.sequence.chain import Chain
+from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.problem import Links, chain_of
-from fastlin.sequence.tokens import Tokens, as_tokens, is_matrix
+from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import lay_out
-from fastlin.sequence.words import listed, shape_of
+from fastlin.sequence.words import listed
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/structured.pyx
 WEIGHTS = ("dense", "observed")
+MOST_PATHS = 4096  # of a step of MIRA: their products take 128 MB
 
 
 class StructuredPerceptron(SequenceModel):
@@ -168,6 +171,7 @@ class StructuredPerceptron(SequenceModel):
 
     # Learning
 
+    @learns
     def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
         """Learn from scratch.
 
@@ -184,7 +188,7 @@ class StructuredPerceptron(SequenceModel):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         model._check_parameters()
         tokens, codes = model._learn(X, y, lengths)
         state, lesson = model._begin(tokens, codes)
@@ -193,7 +197,7 @@ class StructuredPerceptron(SequenceModel):
         self._become(model._record(history, converged))
         if not converged:
             text = f"The fit did not converge in {self.max_iter} epochs to tol={self.tol}: raise max_iter or tol."
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, lengths: Any = None) -> Self:
@@ -215,46 +219,41 @@ class StructuredPerceptron(SequenceModel):
             Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
             refused before the first.
         """
-        model, first = copy.copy(self), not self.__sklearn_is_fitted__()
+        return self._learn_more(listed(X), y, classes, lengths)  # sequences are read before it is this learner's turn
+
+    @learns
+    def _learn_more(self, X: Any, y: Any, classes: Any, lengths: Any) -> Self:
+        model, first = self._working_copy(), not self.__sklearn_is_fitted__()
         model._check_parameters()
         if self.weights != "dense":
             raise ValueError("partial_fit needs weights='dense': which pairs are observed is known when all data are")
         own = None if classes is None else Labels(classes)
-        if not first:
-            model._check_goes_on()
-        X, width = listed(X), 0 if first else self.n_features_in_
         if first:
             tokens, codes = model._learn(X, y, lengths)
             seen = known = model.classes_
-        elif (shape := shape_of(X, lengths)) is not None and not shape.n_tokens:
-            return self
         else:
+            model._check_goes_on()
+            model._read_on()
+            tokens = model._tokens_to_learn(X, lengths, self.n_features_in_)
+            if not tokens.n_tokens:
+                return self
             labels = Labels()
-            codes = labels.learn(y, as_tokens(X, lengths, self._attributes, learn=False) if shape is None else shape)
+            codes = labels.learn(y, tokens)
             seen, known = labels.classes_, union(self.classes_, labels.classes_)
         known = known if own is None else union(known, own.classes_)
         Constraints.resolve(self.constraints, known)
-        if not first:
-            tokens = model._more(X, lengths)
         codes = places(known, seen)[codes]
-        try:
-            if first:
-                model.classes_ = known
-                state, lesson = model._begin(tokens, codes)
-                model._install(state, validation.as_generator(self.random_state))
-            else:
-                assert model._state is not None, "what goes on has a state"
-                K = len(known)
-                state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), K)
-                lesson = _lesson(tokens, codes)
-        except BaseException:
-            if not first and self._attributes is not None:
-                self._attributes.forget(width)
-            raise
         model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
-        model._install(state, model._generator)
+        if first:
+            state, lesson = model._begin(tokens, codes)
+            model._install(state, validation.as_generator(self.random_state))
+        else:
+            assert model._state is not None, "what goes on has a state"
+            lesson = _lesson(tokens, codes)
+            state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), len(known))
+            model._install(state, model._generator)
         try:
-            history, _ = model._epochs(lesson, 1, None)
+            history, _ = model._epochs(lesson, 1, None, None if first else lambda: self._become(model))
         except BaseException as error:
             if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
                 self._become(model._record([], converged=False))
@@ -295,29 +294,35 @@ class StructuredPerceptron(SequenceModel):
     def _check_goes_on(self) -> None:
         """Whether what was learnt under the present parameters can learn on."""
         if self._asleep is not None:
-            self._state, self._asleep = self._asleep.wake(), None
+            self._install(self._asleep.wake(), self._generator)
         if self._state is None or self._state.layout is not None:
             raise ValueError("only what was learnt with weights='dense', and saved whole, learns on: fit it anew")
         if (self._state.order, self._state.averages) != (self.order, bool(self.average)):
             raise ValueError("order and average are those of the first call: fit it anew")
 
-    def _more(self, X: Any, lengths: Any) -> Tokens:
-        """Further tokens to learn from, whose features may be new."""
-        if self.features_ is not None and not is_matrix(X):
-            return self._templated(X, lengths, learn=True)
-        return as_tokens(X, lengths, self._attributes, learn=True, n_columns=self.n_features_in_)
+    def _epochs(
+        self, lesson: Lesson, most: int, tol: float | None, begin: Callable[[], Any] | None = None
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Run epochs; what they were like, and whether they came to an end. `begin` comes right before the first step.
 
-    def _epochs(self, lesson: Lesson, most: int, tol: float | None) -> tuple[list[dict[str, Any]], bool]:
-        """Run epochs; what they were like, and whether they came to an end."""
-        assert self._state is not None, "what learns has a state"
-        clock, machine, started = self._state.clock, self._state.machine(self._rule()), time.perf_counter()
+        What is already known to readers learns on in place: `begin` makes the names and labels known for which there
+        are weights then, so that no reader has the one without the other.
+        """
+        state, n = self._state, len(lesson)
+        assert state is not None, "what learns has a state"
+        lesson.prove(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
+        clock, machine, started = state.clock, state.machine(self._rule(lesson)), time.perf_counter()
         report, history = reporter(self, lambda: self), []
-        for epoch in range(1, most + 1):
+
+        def choose() -> NDArray[np.int64]:
+            if begin is not None:
+                begin()
             for name in ("updates", "wrong", "loss"):
                 clock[name] = 0
-            n = len(lesson)
-            self._made = None
-            lesson.teach(machine, self._generator.permutation(n) if self.shuffle else np.arange(n), _beyond)
+            return self._generator.permutation(n) if self.shuffle else np.arange(n)
+
+        for epoch in range(1, most + 1):
+            lesson.teach(state, machine, choose, _beyond)
             record = {
                 "epoch": epoch,
                 "updates": int(clock["updates"][0]),
@@ -332,15 +337,32 @@ class StructuredPerceptron(SequenceModel):
                 return history, True
         return history, tol is None
 
-    def _rule(self) -> dict[str, Any]:
+    def _rule(self, lesson: Lesson) -> dict[str, Any]:
         """The fields of `engine/structured.pyx`'s Rule."""
-        width = 0 if self.beam_width is None or self.beam_width >= len(self.classes_) ** self.order else self.beam_width
-        n_best = self.n_best if self.loss == "mira" else 1
+        K, longest = len(self.classes_), int(np.diff(lesson.starts).max(initial=0))
+        width = 0 if self.beam_width is None or self.beam_width >= K**self.order else self.beam_width
+        n_best = as_many_paths(self.n_best, K, longest) if self.loss == "mira" else 1
+        if n_best > MOST_PATHS:
+            raise ValueError(
+                f"n_best={self.n_best}: a step compares each path with each, of {MOST_PATHS} paths at most; there are "
+                f"{n_best} of {longest} tokens with {K} labels"
+            )
         return {"loss": LOSSES.index(self.loss), "n_best": n_best, "beam_width": width, "C": float(self.C)}
 
     def _install(self, state: Averaged, generator: np.random.Generator) -> Self:
         self._state, self._asleep, self._generator, self._made = state, None, generator, None
         return self
+
+    def _snapshot(self) -> Self:
+        view = super()._snapshot()
+        if view is self or view.__dict__.get("_state") is None:
+            return view
+        return self._view_of_state("_state", lambda view: view._settle())
+
+    def _settle(self) -> None:
+        """Keep the weights as they are now."""
+        assert self._state is not None, "what does not learn has been made"
+        self._made = self._state.settled(self.n_features_in_)
 
     def _to_learn_on(self) -> dict[str, Any] | None:
         """What a file needs so that the model learns on."""
@@ -359,23 +381,24 @@ class StructuredPerceptron(SequenceModel):
     def _weights(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
         """Weights of features [V, K], of transitions, and what order 2 adds."""
         self._check_fitted()
-        if self._made is None:
-            assert self._state is not None, "what does not learn has been made"
-            self._made = self._state.current(self.n_features_in_)
+        assert self._made is not None, "a view has settled"
         return self._made
 
     @property
+    @reads
     def coef_(self) -> Any:
         """θ, or θ̄."""
         weights = self._weights()[0]
         return weights.T.tocsr() if sp.issparse(weights) else weights.T
 
     @property
+    @reads
     def transitions_(self) -> NDArray[np.float64]:
         """A(from, to)."""
         return self._weights()[1]
 
     @property
+    @reads
     def second_order_(self) -> NDArray[np.float64] | None:
         """What order 2 adds to A(last, to)."""
         return self._weights()[2]
@@ -391,8 +414,16 @@ class StructuredPerceptron(SequenceModel):
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return state | {"_made": None} if state.get("_state") is not None else state
+        kept: dict[str, Any] = {}
+
+        def keep(view: Self) -> None:
+            assert view._state is not None, "it is looked at"
+            own = {"_state": view._state.copied(view.n_features_in_), "_made": None}
+            kept.update(SequenceModel.__getstate__(view), **own)
+
+        view = self._view_of_state("_state", keep)
+        state = kept or SequenceModel.__getstate__(view)
+        return state | ({"_generator": copy.deepcopy(state["_generator"])} if "_generator" in state else {})
 
 
 def _lesson(tokens: Tokens, codes: NDArray[np.int32]) -> Lesson:

@@ -77,12 +77,13 @@ class Attributes:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._table = Names(names)
+        self._n = len(self._table)
 
     def __len__(self) -> int:
-        return len(self._table)
+        return self._n
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._table.column(name) >= 0
+        return isinstance(name, str) and self.column(name) >= 0
 
     def __repr__(self) -> str:
         return f"<{len(self)} attributes>"
@@ -95,45 +96,50 @@ class Attributes:
     def __reduce__(self) -> tuple[type[Self], tuple[list[str]]]:
         return type(self), (self.names,)
 
+    def __copy__(self) -> Self:
+        """The same names at no cost: what one of the two learns from then on is unknown to the other."""
+        other = object.__new__(type(self))
+        other._table, other._n = self._table, self._n
+        return other
+
     @property
     def names(self) -> list[str]:
         """All names in the order of their columns; a new list each time."""
-        return self._table.names()
+        return self._table.names(self._n)
 
     def column(self, name: str) -> int:
         """The column of a name; −1 if it is unknown."""
-        return self._table.column(name)
-
-    def forget(self, first: int) -> None:
-        """Unlearn all names but the first so many, such as those of a step that failed."""
-        self._table.forget(first)
+        return self._table.column(name, self._n)
 
     def learn(self, X: Any) -> Tokens:
         """The tokens of sequences; names that are new get new columns. After an error, none has."""
-        return self._tokens(X, True)
+        arrays, table = self._table.learn(X, self._n)
+        n_columns = len(table)
+        tokens = _tokens(*arrays, n_columns)
+        self._table = table
+        self._n = n_columns  # behind the table, which has as many names for whoever reads meanwhile
+        return tokens
 
     def read(self, X: Any) -> Tokens:
         """The tokens of sequences, without the features whose names are unknown."""
-        return self._tokens(X, False)
+        known = self._n
+        return _tokens(*self._table.read(X, known), known)
 
-    def _tokens(self, X: Any, learn: bool) -> Tokens:
-        known = len(self)
-        try:
-            return self._read(X, learn)
-        except BaseException:  # also behind the reading: Ctrl-C is noticed there, and memory may not do
-            if learn:
-                self.forget(known)
-            raise
 
-    def _read(self, X: Any, learn: bool) -> Tokens:
-        indptr, indices, values, starts = self._table.read(X, learn)
-        n_columns = len(self)
-        if values is None:
-            ones = np.ones(len(indices), np.float32)
-            return Tokens(Rows(indptr, indices, ones, n_columns, False, False, float(len(ones) > 0)), starts, True)
-        negative, zeros, largest = bool((values < 0).any()), bool((values == 0).any()), float(np.abs(values).max())
-        rows = Rows(indptr, indices, values, n_columns, negative, zeros, largest)
-        return Tokens(rows, starts, _binary(rows))
+def _tokens(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64] | None,
+    starts: NDArray[np.int64],
+    n_columns: int,
+) -> Tokens:
+    """Tokens of arrays that were proved as they were made; no values stand for ones."""
+    if values is None:
+        ones = np.ones(len(indices), np.float32)
+        return Tokens(Rows(indptr, indices, ones, n_columns, False, False, float(len(ones) > 0)), starts, True)
+    negative, zeros, largest = bool((values < 0).any()), bool((values == 0).any()), float(np.abs(values).max())
+    rows = Rows(indptr, indices, values, n_columns, negative, zeros, largest)
+    return Tokens(rows, starts, _binary(rows))
 
 
 def is_matrix(X: Any) -> bool:
@@ -173,8 +179,8 @@ def as_tokens(
             f"X is a matrix of shape {X.shape}; give lengths= too, the number of rows of each sequence: [{X.shape[0]}] "
             "for one sequence"
         )
-    starts = as_lengths(lengths, X.shape[0])
     rows = as_rows(X, dtype=DOUBLE) if X.shape[0] else no_rows(X.shape[1])
+    starts = as_lengths(lengths, len(rows))  # as many as were read, whatever X says
     if n_columns is not None and rows.n_columns != n_columns:
         raise ValueError(f"X has {rows.n_columns} features, but the model was fitted with {n_columns}")
     return Tokens(rows, starts, _binary(rows))

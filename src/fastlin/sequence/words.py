@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.sequence.base import SequenceModel
-from fastlin.sequence.emissions import Emissions
-from fastlin.sequence.tokens import Tokens, is_matrix, no_rows
+from fastlin.sequence.hmm_state import HMMState
+from fastlin.sequence.tokens import Tokens, is_matrix
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class WordReader(SequenceModel, ABC):
     _words: bool  # whether all tokens so far were words
 
     @abstractmethod
-    def _emissions(self) -> Emissions:
-        """log φ."""
+    def _known(self) -> HMMState:
+        """What was learnt."""
 
     def _tokens(self, X: Any, lengths: Any) -> Tokens:
         """Tokens to predict for, and the words among them that were never seen."""
@@ -46,7 +46,7 @@ class WordReader(SequenceModel, ABC):
         there = [isinstance(word, str) for word in found]
         kinds: dict[str, int] = {}
         each = [kinds.setdefault(word, len(kinds)) for word in found if isinstance(word, str)]
-        logs = self._emissions().of_unknown(list(kinds))
+        logs = self._known().emissions.of_unknown(list(kinds))
         return Words(tokens.rows, tokens.starts, tokens.binary, places[there], np.array(each, np.int64), logs)
 
     def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
@@ -85,24 +85,16 @@ def some_of(tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]) 
     return Tokens(tokens.rows.take(places_of), starts, tokens.binary), codes[places_of]
 
 
-def shape_of(X: Any, lengths: Any) -> Tokens | None:
-    """Where the sequences of X start, without a look at their tokens; None, if X holds no sequences."""
-    nothing = no_rows(0)
-    if is_matrix(X):
-        return None if lengths is None else Tokens(nothing, validation.as_lengths(lengths, X.shape[0]), True)
-    if not isinstance(X, list) or not X or not all(isinstance(sequence, list | tuple) for sequence in X):
-        return None
-    return Tokens(nothing, np.cumsum([0, *map(len, X)]), True)
-
-
 def listed(X: Any) -> Any:
-    """Sequences as lists, which can be read twice."""
+    """Sequences as tuples, which are read twice and are the same each time."""
     if is_matrix(X) or isinstance(X, str | bytes | dict) or not hasattr(X, "__iter__"):
         return X
-    X = X if isinstance(X, list) else list(X)
     return [
         sequence
-        if isinstance(sequence, list | tuple | str) or not hasattr(sequence, "__iter__") or hasattr(sequence, "items")
-        else list(sequence)
+        if isinstance(sequence, str | bytes | set | frozenset)
+        or hasattr(sequence, "items")
+        or not hasattr(sequence, "__iter__")
+        or getattr(sequence, "ndim", 1) != 1
+        else tuple(sequence)
         for sequence in X
     ]

@@ -20,12 +20,13 @@ from cpython.long cimport PyLong_AsDouble, PyLong_Check
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 from cython cimport final
 
 import numpy as np
 
+from fastlin.engine.allocation cimport reallocate
 from fastlin.engine.murmur cimport bucket, murmur
 from fastlin.text.names cimport Table, clear, find, insert
 from fastlin.text.rows cimport add_up, sort_row
@@ -168,7 +169,7 @@ cdef class Text:
         return 0
 
     cdef int reserve(self, Py_ssize_t room) except -1:
-        cdef char* larger = <char*>realloc(self.scratch, room)
+        cdef char* larger = <char*>reallocate(self.scratch, room, 1)
         if not larger:
             raise MemoryError
         self.scratch, self.room = larger, room

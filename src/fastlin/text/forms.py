@@ -1,6 +1,5 @@
 """What templates see in words: each distinct word is looked at once."""
 
-import functools
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import templates as kernel
+from fastlin.runtime.made_once import made_once
 from fastlin.text.analysis import encoded
 from fastlin.text.vocabulary import new_seed
 
@@ -86,22 +86,22 @@ class Forms:
         has = _FLAGS[function]
         return np.array([has(name) for name in names], np.int32)[those] if len(those) else those
 
-    @functools.cached_property
+    @made_once
     def _is_ascii(self) -> bool:
         return int(self._words[0].max(initial=0)) < 128
 
-    @functools.cached_property
+    @made_once
     def _strings(self) -> list[str]:
         arena, offsets = self._words[0].tobytes(), self._words[1].tolist()
         return [arena[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)]
 
-    @functools.cached_property
+    @made_once
     def _lower(self) -> Bytes:
         if self._is_ascii:
             return np.frombuffer(self._words[0].tobytes().lower(), np.uint8), self._words[1]
         return encoded(word.lower() for word in self._strings)
 
-    @functools.cached_property
+    @made_once
     def _shapes(self) -> tuple[Ints, list[str]]:
         """(which of the different shapes each word has, these)"""
         if self._is_ascii:

@@ -1,14 +1,14 @@
 """What is learnt by running templates, and how they are run."""
 
-import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine import templates as kernel
+from fastlin.runtime.shared_lock import SharedLock
 from fastlin.text import raw
 from fastlin.text.analysis import encoded
 from fastlin.text.forms import Bytes, Forms, Gazetteer, Ints, number, number_names
@@ -48,14 +48,31 @@ class Reading(NamedTuple):
     values: NDArray[np.float64] | None
 
 
-class Known:
-    """The words, strings, pairs and columns that a program has met.
+class Sizes(NamedTuple):
+    """How much there is of what only ever grows."""
 
-    One thread at a time reads it or learns: kernels let others run meanwhile.
+    words: list[int]
+    strings: list[int]
+    pairs: list[int]
+    columns: int
+
+
+class Tables:
+    """The lock of tables that grow in place, and whether somebody adds to them."""
+
+    def __init__(self) -> None:
+        self.lock, self.grow = SharedLock(), False
+
+
+class Known:
+    """The words, strings, pairs and columns that a program has met: the first so many of tables that only ever grow.
+
+    It never changes. To learn is to become another, which has more of the same tables; what others have learnt since
+    lies behind, and is not seen.
     """
 
     def __init__(self, program: Program) -> None:
-        self.program, self._lock = program, threading.RLock()
+        self.program, self._shared = program, Tables()
         self.words = {column: kernel.Strings(new_seed()) for column in program.columns}
         self.strings = [self._strings_of(space) for space in range(len(program.spaces))]
         self.pairs = [kernel.Pairs(new_seed()) for _ in program.pair_spaces]
@@ -71,49 +88,59 @@ class Known:
         for column, words in self.words.items():
             self._look_at(column, words.texts())
         self.counts = {column: np.zeros(len(self.words[column]), np.int64) for column in rare}
+        self._n = self._sizes()
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return self._n.columns
 
     # Reading
 
-    def read(self, X: Any, learn: bool, order: int | None = None, frequencies: "Known | None" = None) -> Reading:
-        """The features of the tokens of X, new ones numbered if they are to be learnt; after an error, none is.
+    def read(self, X: Any) -> Reading:
+        """The features of the tokens of X that are known."""
+        starts, texts = raw.read(X, self.program.columns)
+        numbers, strangers = self._numbers(texts)
+        return self._run(starts, numbers, strangers, False, None)
+
+    def learn(self, X: Any, order: int | None = None, frequencies: "Known | None" = None) -> tuple[Reading, "Known"]:
+        """The features of the tokens of X, all of them known to what is returned beside them.
 
         `frequencies`: what has counted the words, if not this.
         """
         starts, texts = raw.read(X, self.program.columns)
-        with self._lock:
-            return self._read(starts, texts, learn, order, frequencies)
-
-    def _read(
-        self,
-        starts: NDArray[np.int64],
-        texts: list[Bytes],
-        learn: bool,
-        order: int | None,
-        frequencies: "Known | None",
-    ) -> Reading:
-        known = self._sizes() if learn else None
-        strangers: dict[int, Bytes] = {}
-        numbers: dict[int, Ints] = {}
-        for column, words in zip(self.program.columns, texts, strict=True):
-            numbers[column], strangers[column] = self._numbered(column, words)
+        known = self._to_learn()
         try:
-            if learn:
-                self._take_in(numbers, strangers, frequencies)
-                strangers = {}
-            return self._run(starts, numbers, strangers, learn, order)
-        except BaseException:
-            if learn:
-                self.__dict__ = Known.restored(self.program, self.state(known)).__dict__
-            raise
+            numbers, strangers = known._numbers(texts)
+            known._take_in(numbers, strangers, frequencies)
+            reading = known._run(starts, numbers, {}, True, order)
+            known._n = known._sizes()
+        finally:
+            known._shared.grow = False
+        return reading, known
+
+    def _to_learn(self) -> Self:
+        """The same with tables to add to: these, if they have nothing more and nobody adds to them, or else copies."""
+        with self._shared.lock.writing():
+            if not self._shared.grow and self._n == self._sizes():
+                known = object.__new__(type(self))
+                known.__dict__ = self.__dict__.copy()
+            else:
+                known = self.restored(self.program, self.state())
+            known._shared.grow = True
+        return known
+
+    def _numbers(self, texts: list[Bytes]) -> tuple[dict[int, Ints], dict[int, Bytes]]:
+        """Of each column the numbers of its words, and those that are new."""
+        with self._shared.lock.reading():
+            found = [self._numbered(column, words) for column, words in zip(self.program.columns, texts, strict=True)]
+        numbers = {column: those for column, (those, _) in zip(self.program.columns, found, strict=True)}
+        return numbers, {column: new for column, (_, new) in zip(self.program.columns, found, strict=True)}
 
     def _numbered(self, column: int, words: Bytes) -> tuple[Ints, Bytes]:
         """The numbers of a column's words, and those that are new, which have the numbers behind the known ones."""
-        n, (arena, offsets) = len(self.words[column]), words
+        n, (arena, offsets) = self._n_words(column), words
         starts, lengths = offsets[:-1], np.diff(offsets).astype(np.int32)
         numbers = self.words[column].number(arena, starts, lengths, False)
+        numbers[numbers >= n] = -1
         new = np.flatnonzero(numbers < 0)
         others = kernel.Strings(new_seed())
         found = others.number(arena, starts[new], lengths[new], True)
@@ -122,18 +149,22 @@ class Known:
 
     def _take_in(self, numbers: dict[int, Ints], strangers: dict[int, Bytes], frequencies: "Known | None") -> None:
         """New words become known, and what the program sees in them."""
+        counted = {}
         for column, words in strangers.items():
-            number(self.words[column], words, True)
-            self._look_at(column, words)
+            with self._shared.lock.writing():
+                number(self.words[column], words, True)
+                self._look_at(column, words)
+        self._n = self._sizes()
         for column, before in self.counts.items():
             if frequencies is not None:
                 names = self.words[column].names(len(self.words[column]))
                 those = number_names(frequencies.words[column], names, False)
-                self.counts[column] = np.append(frequencies.counts[column], 0)[those]
+                counted[column] = np.append(frequencies.counts[column], 0)[those]
             else:
                 counts = np.bincount(numbers[column], minlength=len(self.words[column]))
                 counts[: len(before)] += before
-                self.counts[column] = counts
+                counted[column] = counts
+        self.counts = counted
 
     def _look_at(self, column: int, words: Bytes) -> None:
         """Continue the tables with words of a column that are new."""
@@ -162,7 +193,9 @@ class Known:
         program = self.program
         if order is None:
             order = kernel.DIFFERENT if program.distinct else kernel.REPEATED
-        layouts = list(self._layouts(starts, numbers, strangers))
+        lock = self._shared.lock
+        with lock.reading():
+            layouts = list(self._layouts(starts, numbers, strangers))
         places = starts + (program.before + program.behind) * np.arange(len(starts))
         rows, indptr = kernel.Rows(order), np.zeros(starts[-1] + 1, np.int64)
         blocks = list(run.stretches(places, BLOCK))
@@ -174,14 +207,15 @@ class Known:
             n = int(places[last] - places[first])
             for stream, layout in zip(streams, layouts, strict=False):
                 kernel.lay_out(starts, first, last, *layout, stream)
-            for pair, stream in zip(program.pairs, streams[len(layouts) :], strict=True):
-                self._pair_up(pair, streams, stream[:n], learn)
-            if learn:
-                self.columns.widen(self._family_sizes())
-            self.columns.emit(
-                streams, program.rows, program.conditions, starts, first, last, program.before, program.behind,
-                learn, rows, indptr[1:],
-            )  # fmt: skip
+            with lock.writing() if learn else lock.reading():
+                for pair, stream in zip(program.pairs, streams[len(layouts) :], strict=True):
+                    self._pair_up(pair, streams, stream[:n], learn)
+                if learn:
+                    self.columns.widen(self._family_sizes())
+                self.columns.emit(
+                    streams, program.rows, program.conditions, starts, first, last, program.before, program.behind,
+                    learn, len(self), rows, indptr[1:],
+                )  # fmt: skip
         return Reading(starts, indptr, *rows.arrays())
 
     def _pair_up(self, pair: Pair, streams: NDArray[np.int32], stream: Ints, learn: bool) -> None:
@@ -208,21 +242,27 @@ class Known:
                 counts = _looked_up(numbers[source.column], self.counts[source.column], 0)
                 tokens = (counts < source.argument).astype(np.int32)
             elif source in self._tables:
-                tokens, table = numbers[source.column], self._tables[source].values
+                tokens, table = numbers[source.column], self._seen_before(source)
                 if source.column in forms:
                     strange = self._seen(source, forms[source.column], False)
             else:
                 tokens = numbers[source.column]
                 if source.column in forms:
-                    tokens = np.where(tokens < len(self.words[source.column]), tokens, -1)
+                    tokens = np.where(tokens < self._n_words(source.column), tokens, -1)
             if source in self._gazetteers:
-                tokens = self._gazetteers[source].spans(
-                    _looked_up(tokens, self._tables[source].values, strange), starts
-                )
+                tokens = self._gazetteers[source].spans(_looked_up(tokens, self._seen_before(source), strange), starts)
                 table, strange = self._marks[source], NOTHING
             yield tokens, table, strange, *self._around[source]
 
     # Parts
+
+    def _n_words(self, column: int) -> int:
+        """How many of a column's words are known."""
+        return self._n.words[self.program.columns.index(column)]
+
+    def _seen_before(self, source: Source) -> Ints:
+        """What a source makes of the words that are known."""
+        return self._tables[source].values[: self._n_words(source.column)]
 
     def _strings_of(self, space: int) -> Any:
         column = self.program.own_column(space)
@@ -260,8 +300,8 @@ class Known:
 
     def names(self) -> list[str]:
         """The text of each feature."""
-        with self._lock:
-            families, numbers = self.columns.arrays()
+        with self._shared.lock.reading():
+            families, numbers = (side[: len(self)] for side in self.columns.arrays())
             strings = [np.array(strings.names(len(strings)), object) for strings in self.strings]
             pairs = [pairs.arrays() for pairs in self.pairs]
         names = np.empty(len(families), object)
@@ -290,33 +330,28 @@ class Known:
 
     # State
 
-    def _sizes(self) -> dict[str, Any]:
-        return {
-            "words": [len(self.words[column]) for column in self.program.columns],
-            "strings": list(map(len, self.strings)),
-            "pairs": list(map(len, self.pairs)),
-            "columns": len(self.columns),
-            "counts": dict(self.counts),
-        }
+    def _sizes(self) -> Sizes:
+        """Of the tables as they are, with what others have learnt."""
+        words = [len(self.words[column]) for column in self.program.columns]
+        return Sizes(words, list(map(len, self.strings)), list(map(len, self.pairs)), len(self.columns))
 
-    def state(self, sizes: dict[str, Any] | None = None) -> dict[str, Any]:
-        """All that was learnt, or what had been when it had these sizes."""
-        with self._lock:
-            sizes = sizes or self._sizes()
+    def state(self) -> dict[str, Any]:
+        """All that is known."""
+        with self._shared.lock.reading():
             own = [self.program.own_column(space) for space in range(len(self.strings))]
-            words = zip(self.words.values(), sizes["words"], strict=True)
-            strings = zip(self.strings, sizes["strings"], own, strict=True)
-            pairs = zip(self.pairs, sizes["pairs"], strict=True)
+            words = zip(self.words.values(), self._n.words, strict=True)
+            strings = zip(self.strings, self._n.strings, own, strict=True)
+            pairs = zip(self.pairs, self._n.pairs, strict=True)
             return {
                 "words": [strings.names(n) for strings, n in words],
                 "strings": [strings.names(n) if column is None else [] for strings, n, column in strings],
                 "pairs": [[side[:n] for side in pairs.arrays()] for pairs, n in pairs],
-                "columns": [side[: sizes["columns"]] for side in self.columns.arrays()],
-                "counts": list(sizes["counts"].values()),
+                "columns": [side[: len(self)] for side in self.columns.arrays()],
+                "counts": list(self.counts.values()),
             }
 
     @classmethod
-    def restored(cls, program: Program, state: dict[str, Any]) -> "Known":
+    def restored(cls, program: Program, state: dict[str, Any]) -> Self:
         """What had this state, if there can be such; ValueError: there cannot."""
         known = cls(program)
         markers = {column: len(words) for column, words in known.words.items()}
@@ -338,6 +373,7 @@ class Known:
             if counts.dtype != np.int64 or counts.shape != (len(known.words[column]),) or (counts < 0).any():
                 raise ValueError("counts must be int64 from 0 on, one for each word")
             known.counts[column] = counts
+        known._n = known._sizes()
         return known
 
     def __getstate__(self) -> dict[str, Any]:

@@ -5,8 +5,10 @@ ones lie one behind the other in an arena. The hash is MurmurHash3.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
+
+from fastlin.engine.allocation cimport allocate_zeros, reallocate
 
 cdef enum:
     IN_PLACE = 20
@@ -50,7 +52,7 @@ cdef inline int32_t find(const Table* table, const char* text, uint32_t n, uint3
 cdef inline bint widen(Table* table) noexcept nogil:
     """Double the slots; false if there is no memory."""
     cdef int64_t size = 2 * (table.mask + 1) if table.slots else 256, p, place
-    cdef Slot* slots = <Slot*>calloc(size, sizeof(Slot))
+    cdef Slot* slots = <Slot*>allocate_zeros(size, sizeof(Slot))
     if not slots:
         return False
     if table.slots:
@@ -75,7 +77,7 @@ cdef inline bint insert(Table* table, const char* text, uint32_t n, uint32_t h, 
             return False
     if n > IN_PLACE and table.filled + n > table.room:
         room = 2 * (table.room + n)
-        arena = <char*>realloc(table.arena, room)
+        arena = <char*>reallocate(table.arena, room, 1)
         if not arena:
             return False
         table.arena, table.room = arena, room

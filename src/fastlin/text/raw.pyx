@@ -14,12 +14,13 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 from cython cimport final
 
 import numpy as np
 
+from fastlin.engine.allocation cimport reallocate
 from fastlin.engine.characters cimport unit, write
 from fastlin.engine.tables cimport PADDING
 
@@ -56,7 +57,7 @@ cdef class Texts:
         free(self.arena)
 
     cdef int widen(self, Py_ssize_t room) except -1:
-        cdef char* larger = <char*>realloc(self.arena, room + PADDING)
+        cdef char* larger = <char*>reallocate(self.arena, room + PADDING, 1)
         if not larger:
             raise MemoryError
         self.arena, self.room = larger, room

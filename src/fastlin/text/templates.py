@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.engine import templates as kernel
 from fastlin.text.forms import as_gazetteers
 from fastlin.text.known import Known, Reading
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-class Templates(BaseEstimator):
+class Templates(Estimator):
     """A column for every feature that templates make of tokens.
 
     A sequence is a list of tokens, and a token a string, its word, or a tuple or list of strings, such as word and part
@@ -82,6 +82,7 @@ class Templates(BaseEstimator):
         self.padding = padding
         self.gazetteers = gazetteers
 
+    @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Learn the features, and how often words occur.
 
@@ -93,6 +94,7 @@ class Templates(BaseEstimator):
         self._fit(X)
         return self
 
+    @learns
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn more features; those that there are keep their columns.
 
@@ -101,6 +103,7 @@ class Templates(BaseEstimator):
         self.tokens(X, learn=True)
         return self
 
+    @learns
     def fit_transform(self, X: Any, y: Any = None) -> tuple[Any, NDArray[np.int64]]:  # noqa: ARG002
         """Learn the features and return the matrix, in one pass over X.
 
@@ -115,8 +118,9 @@ class Templates(BaseEstimator):
         array of shape (n_sequences,)
             The lengths of the sequences: what models take as `lengths` beside the matrix.
         """
-        return self._matrix(self._fit(X))
+        return _matrix(self._fit(X), self._known)
 
+    @reads
     def transform(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
         """The matrix of the tokens of X, and the lengths of the sequences; features that are unknown are left out.
 
@@ -130,7 +134,7 @@ class Templates(BaseEstimator):
         array of shape (n_sequences,)
         """
         check_is_fitted(self)
-        return self._matrix(self._known.read(X, False))
+        return _matrix(self._known.read(X), self._known)
 
     def tokens(self, X: Any, *, learn: bool = False) -> tuple[Rows, NDArray[np.int64], bool]:
         """What models of sequences ask for: the rows, where each sequence starts, and whether all values are 1.
@@ -142,20 +146,23 @@ class Templates(BaseEstimator):
             Features that are new get new columns, behind those that there are; else they are left out. Words are
             counted, too, and what is rare is so by all the counts. After an error nothing has been learnt.
         """
-        if not learn:
-            check_is_fitted(self)
-            reading = self._known.read(X, False)
-        elif self.__sklearn_is_fitted__():
-            reading = _not_empty(self._known.read(X, True))
-        else:
-            reading = self._fit(X)
-        values, binary = reading.values, reading.values is None
-        if values is None:
-            values = np.ones(len(reading.indices), np.float32)
-        largest = float(values.max(initial=0))
-        rows = Rows(reading.indptr, reading.indices, values, len(self._known), False, False, largest)
-        return rows, reading.starts, binary or largest <= 1
+        return self._learn(X) if learn else self._read(X)
 
+    @reads
+    def _read(self, X: Any) -> tuple[Rows, NDArray[np.int64], bool]:
+        check_is_fitted(self)
+        return _rows(self._known.read(X), self._known)
+
+    @learns
+    def _learn(self, X: Any) -> tuple[Rows, NDArray[np.int64], bool]:
+        if not self.__sklearn_is_fitted__():
+            return _rows(self._fit(X), self._known)
+        reading, known = self._known.learn(X)
+        _not_empty(reading)
+        self._known = known
+        return _rows(reading, known)
+
+    @reads
     def strings(self, X: Any) -> list[list[list[str]]]:
         """The features of each token of X as strings, in the order of the templates, known or not.
 
@@ -166,13 +173,14 @@ class Templates(BaseEstimator):
         X : list of sequences of tokens
         """
         fitted = self._known if self.__sklearn_is_fitted__() else None
-        known = Known(self._program() if fitted is None else fitted.program)
-        reading = known.read(X, True, kernel.AS_THEY_COME, fitted)
+        program = self._program() if fitted is None else fitted.program
+        reading, known = Known(program).learn(X, kernel.AS_THEY_COME, fitted)
         names = np.array(known.names(), object)[reading.indices].tolist()
         ends = reading.indptr.tolist()
         rows = [names[start:stop] for start, stop in pairwise(ends)]
         return [rows[start:stop] for start, stop in pairwise(reading.starts.tolist())]
 
+    @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
         """The texts of the features, in the order of their columns: that in which tokens brought them.
 
@@ -190,6 +198,7 @@ class Templates(BaseEstimator):
         return np.array(self._known.names(), object)
 
     @property
+    @reads
     def n_features_(self) -> int:
         """How many features were learnt."""
         check_is_fitted(self)
@@ -217,15 +226,26 @@ class Templates(BaseEstimator):
         return Program(templates, self.padding, as_gazetteers(self.gazetteers))
 
     def _fit(self, X: Any) -> Reading:
-        known = Known(self._program())
-        reading = _not_empty(known.read(X, True))
+        reading, known = Known(self._program()).learn(X)
+        _not_empty(reading)
         self._known = known
         return reading
 
-    def _matrix(self, reading: Reading) -> tuple[Any, NDArray[np.int64]]:
-        values = np.ones(len(reading.indices)) if reading.values is None else reading.values
-        shape = len(reading.indptr) - 1, len(self._known)
-        return csr(values, reading.indices, reading.indptr, shape), np.diff(reading.starts)
+
+def _matrix(reading: Reading, known: Known) -> tuple[Any, NDArray[np.int64]]:
+    values = np.ones(len(reading.indices)) if reading.values is None else reading.values
+    shape = len(reading.indptr) - 1, len(known)
+    return csr(values, reading.indices, reading.indptr, shape), np.diff(reading.starts)
+
+
+def _rows(reading: Reading, known: Known) -> tuple[Rows, NDArray[np.int64], bool]:
+    """The rows, where each sequence starts, and whether all values are 1."""
+    values, binary = reading.values, reading.values is None
+    if values is None:
+        values = np.ones(len(reading.indices), np.float32)
+    largest = float(values.max(initial=0))
+    rows = Rows(reading.indptr, reading.indices, values, len(known), False, False, largest)
+    return rows, reading.starts, binary or largest <= 1
 
 
 def _not_empty(reading: Reading) -> Reading:
