@@ -231,6 +231,46 @@ def test_nothing_is_tagged_as_nothing(shell, place):
     assert shell.right("tag", "predict", "-m", place / "crf.fastlin", stdin="").out == ""
 
 
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+COLUMNS = "the DT B-NP\ndog NN I-NP\nbarks VBZ B-VP\n\n"
+
+
+def test_a_model_knows_the_columns_that_it_has_learnt_from(shell, tmp_path):
+    source, model = tmp_path / "x.conll", tmp_path / "m"
+    source.write_text(COLUMNS * 20)
+    shell.right("tag", "train", source, "-m", model, "--columns", "0", "--label", "1", "-q")
+    assert shell.right("tag", "evaluate", source, "-m", model).out.startswith("accuracy 1.0000")
+    assert shell.right("tag", "predict", source, "-m", model).lines[0] == "the DT B-NP DT"
+    wrong = shell("tag", "evaluate", source, "-m", model, "--label", "2")
+    assert wrong.code == 2
+    assert "knows none of the tags; --label says which column holds them" in wrong.err
+
+
+def test_tags_in_the_middle_are_never_taken_for_features(shell, tmp_path):
+    source, model = tmp_path / "x.conll", tmp_path / "m"
+    source.write_text(COLUMNS * 20)
+    shell.right("tag", "train", source, "-m", model, "--label", "1", "-q")
+    assert fastlin.load(model).file_columns_ == (None, 1, 3)
+    expected = ["DT", "NN", "VBZ"]
+    assert shell.right("tag", "evaluate", source, "-m", model).out.startswith("accuracy 1.0000")
+    lines = shell.right("tag", "predict", source, "-m", model).lines
+    assert [line.split()[-1] for line in lines[:3]] == expected
+    bare = "".join(f"{' '.join(line.split()[::2])}\n" for line in COLUMNS.splitlines())
+    lines = shell.right("tag", "predict", "-m", model, stdin=bare).lines
+    assert [line.split()[-1] for line in lines[:3]] == expected
+    wrong = shell("tag", "predict", "-m", model, stdin="the\n\n")
+    assert wrong.code == 2
+    assert "there are 1 columns, and the model has learnt from 3" in wrong.err
+
+
+def test_what_is_no_tag_goes_through_byte_by_byte(shell, place):
+    text = "-DOCSTART- -X- O\n\n\n# a comment, of words\ndog  NN\nbarks VBZ\n \n\n-DOCSTART- O\n"
+    out = shell.right("tag", "predict", "-m", place / "crf.fastlin", stdin=text).out
+    back = [line.rpartition(" ")[0] if line.startswith(("dog", "barks")) else line for line in out.split("\n")]
+    assert back == text.split("\n")
+
+
 # --- evaluate --------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin import engine
-from fastlin.sequence.chain import Chain
+from fastlin.engine import chain as kernels
+from fastlin.sequence.chain import NOTHING, Chain
 from reference_chain import Paths, forward_backward, log_sum, viterbi
 from strategies import seeds
 
@@ -387,3 +388,55 @@ def test_no_token_at_all(lengths, order):
     assert codes.shape == (0,)
     assert values.tolist() == [0.0] * len(lengths)
     assert [[(len(c), v) for c, v in found] for found in case.ask("nbest", 2)] == [[(0, 0.0)]] * len(lengths)
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("K", [1, 3, 8, 9])
+@pytest.mark.parametrize("other", [1, 2, 8, 17])
+def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
+    if K == other:
+        return
+    histories = (K,) if order == 1 else (K + 1, K)
+    chain = Chain(np.zeros(K), np.zeros((*histories, K)), np.zeros(histories))
+    scores, starts = np.zeros((4, other)), np.array([0, 4])
+    for method in ("viterbi", "marginals", "expected"):
+        with pytest.raises(ValueError, match="do not fit a chain"):
+            getattr(chain, method)(scores, starts)
+    with pytest.raises(ValueError, match="do not fit a chain"):
+        chain.nbest(scores, starts, 2)
+    with pytest.raises(ValueError, match="do not fit"):
+        kernels.values(chain.padded, scores, NOTHING, NOTHING, starts, 0, 1, np.zeros(4, np.int32), np.empty(1))
+
+
+@pytest.mark.parametrize(
+    ("starts", "labels", "edges", "offsets"),
+    [
+        ([0, 5], 4, None, None),
+        ([0, 3, 2], 4, None, None),
+        ([-1, 4], 4, None, None),
+        ([0, 4], 3, None, None),
+        ([0, 4], 4, (3, 2, 2), None),
+        ([0, 4], 4, (4, 2, 3), None),
+        ([0, 4], 4, None, (4, 2, 2)),
+        ([0, 4], 4, None, (3, 1, 2)),
+    ],
+)
+def test_what_does_not_fit_the_tokens_never_reaches_them(starts, labels, edges, offsets):
+    chain = Chain(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
+    given = [np.zeros((4, 2)), *(NOTHING if shape is None else np.zeros(shape) for shape in (edges, offsets))]
+    starts, y = np.array(starts), np.zeros(labels, np.int32)
+    n = len(starts) - 1
+    with pytest.raises(ValueError, match="fit|room"):
+        kernels.best(chain.padded, *given, starts, 0, n, y, np.empty(n))
+    with pytest.raises(ValueError, match="fit|room"):
+        kernels.values(chain.padded, *given, starts, 0, n, y, np.empty(n))
+
+
+def test_labels_that_a_chain_does_not_have_are_refused():
+    chain = Chain(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
+    for code in (-1, 2):
+        with pytest.raises(ValueError, match=f"has the label {code}"):
+            chain.values(np.zeros((3, 2)), np.array([0, 3]), np.array([0, code, 0], np.int32))

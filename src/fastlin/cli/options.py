@@ -475,7 +475,7 @@ def tag_evaluate(parser: Parser) -> None:
     parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
     parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the F1 of spans is below X")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")
-    in_columns(parser, "where the right tag is (default: the last)")
+    in_columns(parser, "where the right tag is (default: where it was when the model learnt)")
 
 
 def lm_smaller(group: argparse._ArgumentGroup) -> None:

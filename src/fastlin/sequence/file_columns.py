@@ -25,8 +25,8 @@ class FileColumns(NamedTuple):
     def picked(self, sentence: Sentence) -> Sentence:
         """A sentence with the tokens as they were learnt; ValueError, if its file has other columns.
 
-        Where all but the labels were learnt, files may be without these; and if they were the last column, files may have
-        more columns, or fewer, than templates that look at the first ones want.
+        Where all but the labels were learnt, files may be without these; if they were the last column, files may have
+        more columns or fewer, of which templates look at the first.
         """
         form = sentence.form
         if self.columns is not None or form is None or isinstance(self.label, str):

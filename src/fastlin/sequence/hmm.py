@@ -272,9 +272,12 @@ class HMM(WordReader, ChainDensity, Climbing):
     def _snapshot(self) -> Self:
         view = super()._snapshot()
         state = view.__dict__.get("_state")
-        if view is self or state is None or "emissions" in state.__dict__:
+        if view is self or state is None:
             return view
-        return self._view_of_state("_state", lambda view: view._state.make())
+        if "emissions" in state.__dict__:
+            view.__dict__["_origin"] = self
+            return view
+        return self._view_of_state(lambda view: view._state.make())
 
     def __getstate__(self) -> dict[str, Any]:
         kept: dict[str, Any] = {}
@@ -282,7 +285,7 @@ class HMM(WordReader, ChainDensity, Climbing):
         def keep(view: Self) -> None:
             kept.update(SequenceModel.__getstate__(view), _state=view._state.copied())
 
-        view = self._view_of_state("_state", keep)
+        view = self._view_of_state(keep)
         return kept or SequenceModel.__getstate__(view)
 
     def __sklearn_tags__(self) -> Any:

@@ -104,7 +104,9 @@ def _flat(y: Any, tokens: Tokens) -> list[Any]:
             f"Found input variables with inconsistent numbers of samples: X has {len(tokens)} sequences, "
             f"y has {len(parts)}"
         )
-    parts = [part if type(part) is list or type(part) is tuple else _listed(part, s) for s, part in enumerate(parts)]
+    parts = [  # which nobody changes between counting and reading
+        tuple(part) if type(part) is list or type(part) is tuple else _listed(part, s) for s, part in enumerate(parts)
+    ]
     lengths, found = tokens.lengths, np.fromiter(map(len, parts), np.int64, len(parts))
     if (wrong := np.flatnonzero(found != lengths)).size:
         s = wrong[0]

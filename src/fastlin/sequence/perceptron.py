@@ -357,7 +357,7 @@ class StructuredPerceptron(SequenceModel):
         view = super()._snapshot()
         if view is self or view.__dict__.get("_state") is None:
             return view
-        return self._view_of_state("_state", lambda view: view._settle())
+        return self._view_of_state(lambda view: view._settle())
 
     def _settle(self) -> None:
         """Keep the weights as they are now."""
@@ -421,7 +421,7 @@ class StructuredPerceptron(SequenceModel):
             own = {"_state": view._state.copied(view.n_features_in_), "_made": None}
             kept.update(SequenceModel.__getstate__(view), **own)
 
-        view = self._view_of_state("_state", keep)
+        view = self._view_of_state(keep)
         state = kept or SequenceModel.__getstate__(view)
         return state | ({"_generator": copy.deepcopy(state["_generator"])} if "_generator" in state else {})
 
