@@ -397,7 +397,7 @@ def test_no_token_at_all(lengths, order):
 @pytest.mark.parametrize("K", [1, 3, 8, 9])
 @pytest.mark.parametrize("other", [1, 2, 8, 17])
 def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
-    if K == other:
+    if other == K:
         return
     histories = (K,) if order == 1 else (K + 1, K)
     chain = Chain(np.zeros(K), np.zeros((*histories, K)), np.zeros(histories))
@@ -407,6 +407,8 @@ def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
             getattr(chain, method)(scores, starts)
     with pytest.raises(ValueError, match="do not fit a chain"):
         chain.nbest(scores, starts, 2)
+    if -(-K // kernels.WIDTH) == -(-other // kernels.WIDTH):  # with as much padding as they have, they are within
+        return
     with pytest.raises(ValueError, match="do not fit"):
         kernels.values(chain.padded, scores, NOTHING, NOTHING, starts, 0, 1, np.zeros(4, np.int32), np.empty(1))
 
@@ -429,9 +431,9 @@ def test_what_does_not_fit_the_tokens_never_reaches_them(starts, labels, edges, 
     given = [np.zeros((4, 2)), *(NOTHING if shape is None else np.zeros(shape) for shape in (edges, offsets))]
     starts, y = np.array(starts), np.zeros(labels, np.int32)
     n = len(starts) - 1
-    with pytest.raises(ValueError, match="fit|room"):
+    with pytest.raises(ValueError, match=r"fit|room"):
         kernels.best(chain.padded, *given, starts, 0, n, y, np.empty(n))
-    with pytest.raises(ValueError, match="fit|room"):
+    with pytest.raises(ValueError, match=r"fit|room"):
         kernels.values(chain.padded, *given, starts, 0, n, y, np.empty(n))
 
 

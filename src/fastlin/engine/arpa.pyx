@@ -6,8 +6,10 @@ is written with seven digits behind the point, as SRILM does: a relative error o
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memcpy
+
+from fastlin.engine.allocation cimport allocate_zeros, times
 
 cdef enum:
     DIGITS = 18             # of a number that count
@@ -207,7 +209,7 @@ def write(list starts, list words, const float[::1] log_prob, const float[::1] b
     cdef uint8_t* end = p + out.shape[0] - longest
     cdef uint8_t* before = p
     cdef int64_t size = 0
-    cdef const int32_t** children = <const int32_t**>calloc(2 * n, sizeof(int32_t*))
+    cdef const int32_t** children = <const int32_t**>allocate_zeros(times(2, n), sizeof(int32_t*))
     cdef const int32_t** word = children + n
     cdef const int32_t[::1] view
     if children == NULL:

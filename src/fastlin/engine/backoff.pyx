@@ -12,9 +12,10 @@ The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from cython cimport final
 
+from fastlin.engine.allocation cimport allocate_zeros
 
 cdef extern from "backoff.h" nogil:
     ctypedef struct Level "fastlin_level":
@@ -53,7 +54,7 @@ cdef class BackoffQueries:
         self.order = len(log_prob)
         if self.order < 1 or not len(starts) == len(words) == self.order or len(backoff) != self.order - 1:
             raise ValueError("arrays of different orders")
-        self.levels = <Level*>calloc(self.order, sizeof(Level))
+        self.levels = <Level*>allocate_zeros(self.order, sizeof(Level))
         if self.levels == NULL:
             raise MemoryError
         self.kept = [starts, words, log_prob, backoff]

@@ -151,26 +151,20 @@ class SequenceModel(Estimator, ABC):
         return model
 
     def _view_of_state(self, look: Callable[[Self], None]) -> Self:
-        """A view whose `_state`, which is learnt in place, was looked at while nobody learnt.
-
-        What is asked of a view beyond what was made then is asked of the estimator itself: a copy is one of now.
-        """
-        origin: Self = self.__dict__.get("_origin", self)
+        """A view whose `_state`, which is learnt in place, was looked at while nobody learnt."""
         while True:
-            state = origin.__dict__.get("_state")
+            state = self.__dict__.get("_state")
             if state is None:
-                return SequenceModel._snapshot(origin)
+                return SequenceModel._snapshot(self)
             with state.lock.reading():
-                view = SequenceModel._snapshot(origin)
+                view = SequenceModel._snapshot(self)
                 if view.__dict__.get("_state") is state:  # nobody has put another in place
-                    view.__dict__["_origin"] = origin
                     look(view)
                     return view
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_derived", "_origin"):
-            state.pop(name, None)
+        state.pop("_derived", None)
         if state.get("_attributes") is not None:
             state["_attributes"] = copy.copy(state["_attributes"])
         if isinstance(state.get("features_"), Estimator):

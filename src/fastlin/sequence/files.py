@@ -1,6 +1,5 @@
 """What a model file holds of each model of sequences."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -141,7 +140,6 @@ def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagD
 
 
 def _take_hmm(model: HMM, packing: Packing) -> State:
-    model = copy.copy(model)  # whose counts nobody adds to
     state = take_shared(model, packing) | take_report(model, packing, "bound_")
     start, steps, ends = model._state.transitions.tables()
     state |= {"start": start, "steps": steps, "ends": ends, "hidden": model._hidden, "words": model._words}
@@ -172,7 +170,6 @@ def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
 
 
 def _take_perceptron(model: StructuredPerceptron, packing: Packing) -> State:
-    model = copy.copy(model)._snapshot()  # whose weights nobody changes
     weights, two, three = model._weights()
     state = take_shared(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
     state |= {"transitions": two} | ({} if three is None else {"second_order": three})

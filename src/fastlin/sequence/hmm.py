@@ -14,7 +14,6 @@ from fastlin.linear.counts import Counts
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
 from fastlin.runtime.shared_lock import SharedLock
-from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.baumwelch import BaumWelch, Parameters, Sums, check_parameters
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.density import ChainDensity
@@ -272,21 +271,12 @@ class HMM(WordReader, ChainDensity, Climbing):
     def _snapshot(self) -> Self:
         view = super()._snapshot()
         state = view.__dict__.get("_state")
-        if view is self or state is None:
-            return view
-        if "emissions" in state.__dict__:
-            view.__dict__["_origin"] = self
+        if view is self or state is None or "emissions" in state.__dict__:
             return view
         return self._view_of_state(lambda view: view._state.make())
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
-
-        def keep(view: Self) -> None:
-            kept.update(SequenceModel.__getstate__(view), _state=view._state.copied())
-
-        view = self._view_of_state(keep)
-        return kept or SequenceModel.__getstate__(view)
+    def _lasting(self) -> Self:
+        return self._view_of_state(lambda view: view.__dict__.update(_state=view._state.copied()))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -364,6 +364,17 @@ class StructuredPerceptron(SequenceModel):
         assert self._state is not None, "what does not learn has been made"
         self._made = self._state.settled(self.n_features_in_)
 
+    def _lasting(self) -> Self:
+        view = self._view_of_state(lambda view: view._part())
+        if "_generator" in view.__dict__:
+            view._generator = copy.deepcopy(view._generator)
+        return view
+
+    def _part(self) -> None:
+        """Have weights that nobody else changes."""
+        assert self._state is not None, "it is looked at"
+        self._state, self._made = self._state.copied(self.n_features_in_), None
+
     def _to_learn_on(self) -> dict[str, Any] | None:
         """What a file needs so that the model learns on."""
         asleep = self._asleep
@@ -381,8 +392,10 @@ class StructuredPerceptron(SequenceModel):
     def _weights(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
         """Weights of features [V, K], of transitions, and what order 2 adds."""
         self._check_fitted()
-        assert self._made is not None, "a view has settled"
-        return self._made
+        if self._made is not None:
+            return self._made
+        assert self._state is not None, "what does not learn has been made"
+        return self._state.settled(self.n_features_in_)  # its own
 
     @property
     @reads
@@ -412,18 +425,6 @@ class StructuredPerceptron(SequenceModel):
             weights = np.require(weights, validation.as_real(weights), ["C", "A"])
         score = sparse_scores if sp.issparse(weights) else dense_scores
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
-
-        def keep(view: Self) -> None:
-            assert view._state is not None, "it is looked at"
-            own = {"_state": view._state.copied(view.n_features_in_), "_made": None}
-            kept.update(SequenceModel.__getstate__(view), **own)
-
-        view = self._view_of_state(keep)
-        state = kept or SequenceModel.__getstate__(view)
-        return state | ({"_generator": copy.deepcopy(state["_generator"])} if "_generator" in state else {})
 
 
 def _lesson(tokens: Tokens, codes: NDArray[np.int32]) -> Lesson:
