@@ -407,7 +407,7 @@ def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
             getattr(chain, method)(scores, starts)
     with pytest.raises(ValueError, match="do not fit a chain"):
         chain.nbest(scores, starts, 2)
-    if -(-K // kernels.WIDTH) == -(-other // kernels.WIDTH):  # with as much padding as they have, they are within
+    if -(-other // kernels.WIDTH) == -(-K // kernels.WIDTH):  # with as much padding as they have, they are within
         return
     with pytest.raises(ValueError, match="do not fit"):
         kernels.values(chain.padded, scores, NOTHING, NOTHING, starts, 0, 1, np.zeros(4, np.int32), np.empty(1))
