@@ -343,10 +343,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         weights = validation.as_weights(sample_weight, len(rows))
         return np.empty(0) if weights is None else weights
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        shape = np.shape(self.cluster_centers_)  # users may set it
+        if len(shape) != 2 or shape[1] != self.n_features_in_ or not shape[0]:
+            raise ValueError(
+                f"cluster_centers_ of shape {shape} does not fit n_features_in_ = {self.n_features_in_!r:.60} features"
+            )
+
     def _scorer(self) -> Scorer:
-        centres = validation.as_finite(self.cluster_centers_, "cluster_centers_", 2)  # users may set it
-        if centres.shape[1] != self.n_features_in_ or not len(centres):
-            raise ValueError(f"cluster_centers_ of shape {centres.shape} does not fit {self.n_features_in_} features")
+        centres = validation.as_finite(self.cluster_centers_, "cluster_centers_", 2)
         shift = np.zeros(len(centres)) if self._spherical() else 0.5 * squares(centres.T)
         return dense_scorer(np.ascontiguousarray(centres.T), -shift, self.n_jobs)
 

@@ -14,6 +14,7 @@ from fastlin.data import Corpus
 from fastlin.engine import memory
 from fastlin.linear import grouped
 from fastlin.linear.base import Scorer, Whole, dense_scorer, refuse_beside_corpus
+from fastlin.linear.labels import check_weights
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
@@ -291,6 +292,10 @@ class CandidateClassifier(MaxentClassifier):
         return hasattr(self, "coef_")
 
     # Parts
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        check_weights(self, {1})
 
     def _wanted(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}

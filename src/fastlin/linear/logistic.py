@@ -12,7 +12,7 @@ from fastlin import run, validation
 from fastlin.core.estimator import learns, reads
 from fastlin.engine import memory
 from fastlin.linear.base import Scorer, dense_scorer, probabilities, sparse_scorer
-from fastlin.linear.labels import columns
+from fastlin.linear.labels import check_weights, columns
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.linear.sample import Sample
 from fastlin.optim.layouts import Dense, Layout, Pairs
@@ -315,6 +315,12 @@ class LogisticRegression(MaxentClassifier):
         elif len(problem.prior.mean):
             theta[:n] = problem.prior.mean
         return theta
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        check_weights(self, {columns(len(self.classes_)), len(self.classes_)} if len(self.classes_) > 1 else set())
+        if sp.issparse(self.coef_):
+            validation.as_rows(self.coef_, name="coef_")  # users may set it, and scipy believes what it holds
 
     def _wanted(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}

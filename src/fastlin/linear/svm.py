@@ -11,7 +11,7 @@ from fastlin import run, validation
 from fastlin.core.estimator import learns, reads
 from fastlin.data.scratch import Held
 from fastlin.linear.base import Scorer, SparseClassifier, checkpoint_of, dense_scorer
-from fastlin.linear.labels import columns
+from fastlin.linear.labels import check_weights, columns
 from fastlin.linear.reporting import reporter
 from fastlin.optim.dual import Ascent, Group, groups, signed, total, train
 from fastlin.optim.margins import Costs, Problem
@@ -278,6 +278,10 @@ class LinearSVC(SparseClassifier):
             "dual_objective": total(parts, "value"),
             "duality_gap": total(parts, "gap"),
         }
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        check_weights(self, {columns(len(self.classes_))} if len(self.classes_) > 1 else set())
 
     def _wanted(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}  # float32 from a file of quantised weights
