@@ -154,6 +154,20 @@ def test_a_dev_file_of_another_kind(shell, tmp_path):
     assert json.loads(shell.right(*words, tmp_path / "dev.txt", stdin=piped).out)["dev_accuracy"] > 0.9
 
 
+def test_a_dev_file_without_the_header_of_the_others(shell, reviews, tmp_path):
+    words = ["train", reviews, "--label", "sentiment", "--text", "review", "-m", tmp_path / "m", "--json", "--dev"]
+    write(tmp_path / "dev.tsv", PAIRS)
+    write(tmp_path / "headed.tsv", [("sentiment", "review"), *PAIRS])
+    turned = "".join(f"{text}\t{label}\n" for label, text in [("sentiment", "review"), *PAIRS])
+    (tmp_path / "turned.tsv").write_text(turned)
+    found = {
+        json.loads(shell.right(*words, tmp_path / f"{name}.tsv").out)["dev_accuracy"]
+        for name in ("dev", "headed", "turned")
+    }
+    assert len(found) == 1
+    assert found.pop() > 0.9
+
+
 def test_the_same_suffix_is_the_same_format(shell, tmp_path):
     write(tmp_path / "x.txt", PAIRS)
     words = [

@@ -257,7 +257,7 @@ def test_nul_bytes_and_other_separators_are_text():
 
 
 def test_empty_files_hold_nothing():
-    for form in ("tsv", "csv", "jsonl", "lines", "svmlight", "vw"):
+    for form in ("tsv", "csv", "fasttext", "jsonl", "lines", "svmlight", "vw"):
         assert list(read(io.BytesIO(b""), form)) == []
 
 

@@ -68,4 +68,14 @@ def of_dev(options: argparse.Namespace) -> argparse.Namespace:
     for name in ("label", "text"):
         if form not in OPTIONS[name]:
             setattr(found, name, None)
+    if form == "tsv" and form not in others and not _is_header(options):
+        found.label = found.text = None
     return found
+
+
+def _is_header(options: argparse.Namespace) -> bool:
+    """Whether the first line held out names the columns that are asked for by name, as TSV may, but need not."""
+    names = {name for name in (options.label, *(options.text or ())) if isinstance(_column(name or "0"), str)}
+    first = next(sources.pieces(sources.files(options.dev)[0]), None)
+    line = b"" if first is None else next(iter(first.text.splitlines()), b"")
+    return names <= {*line.decode(options.encoding or "utf-8", "replace").split("\t"), "none"}
