@@ -20,8 +20,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 import fastlin
-from fastlin import select, sequence
-from fastlin.lm import NgramModel
+from fastlin import lm, select, sequence
 from fastlin.text import templates
 from store_models import ANSWERS, DICTS, SENTENCES, TAGS, TEXTS
 
@@ -166,6 +165,17 @@ def hidden():
         yield sequence.HMM(**option)
 
 
+def language_models():
+    for option in grid(order=(1, 2, 3), cutoff=(1, 2), prior_variance=(None, 1.0)):
+        yield lm.MaxentLM(**option)
+    for option in grid(order=(2, 3), classes=(4, 6)):
+        yield lm.MaxentLM(**option)
+    for option in grid(n_classes=(1, 3), alpha=(0.0, 0.1), n_init=(1, 3)):
+        yield lm.ClassBigramModel(random_state=3, **option)
+    yield lm.WordClasses(6)
+    yield lm.Interpolation([lm.NgramModel(2), lm.Cache(5)], [0.5, 0.5])
+
+
 def cases():
     """(name, estimator, what is fitted)."""
     for make in (online, batch, counted, transformers):
@@ -196,8 +206,11 @@ def cases():
             "laplace", "relative_frequency",
         ),
     ):  # fmt: skip
-        model = NgramModel(**option)
+        model = lm.NgramModel(**option)
         yield described(model), model, (TEXTS,)
+    for model in language_models():
+        yield described(model), model, (TEXTS,)
+    yield "LanguageModelClassifier", lm.LanguageModelClassifier(), (TEXTS, ANSWERS)
     raw = [[(word, "X") for word in words] for words in WORDS]
     for name in ("ner", "ratnaparkhi96", "pos", "chunking"):
         yield f"Templates {name}", getattr(templates, name)(), (raw,)

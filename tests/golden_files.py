@@ -18,7 +18,15 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 import store_models as some
-from fastlin.lm import NgramModel
+from fastlin.lm import (
+    Cache,
+    ClassBigramModel,
+    Interpolation,
+    LanguageModelClassifier,
+    MaxentLM,
+    NgramModel,
+    WordClasses,
+)
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 from fastlin.text import templates
 
@@ -62,6 +70,12 @@ def cases():
     yield "structured mira", mira, (some.SENTENCES, some.TAGS)
     yield "templates", templates.ner(gazetteers={"x": ["new dog", "Rex"]}, pos=1), (RAW,)
     yield "n-grams", NgramModel(order=2), (some.TEXTS,)
+    yield "maximum entropy of n-grams", MaxentLM(order=3), (some.TEXTS,)
+    yield "maximum entropy with classes", MaxentLM(order=3, classes=6), (some.TEXTS,)
+    yield "word classes", WordClasses(6), (some.TEXTS,)
+    yield "class bigrams", ClassBigramModel(3, random_state=0), (some.TEXTS,)
+    yield "mixture of language models", Interpolation([NgramModel(2), Cache(9)], [0.7, 0.3]), (some.TEXTS,)
+    yield "classifier by language models", LanguageModelClassifier(), (some.TEXTS, some.ANSWERS)
     yield "tagger with templates", CRF(features=templates.ratnaparkhi96(), tol=0.1), (RAW, TAGGED)
 
 

@@ -12,7 +12,8 @@ from fastlin.store import keeping
 
 def test_every_estimator_has_a_case():
     classes = {type(model).__name__ for _, model, _ in fitted_checksums.cases()}
-    assert {name.rsplit(".", 1)[1] for name in keeping._MODULES if name.startswith("fastlin.")} <= classes
+    kept = {name.rsplit(".", 1)[1] for name in keeping._MODULES if name.startswith("fastlin.")}
+    assert kept - {"Cache"} <= classes  # a cache learns nothing: it is a part of a mixture
 
 
 def test_equal_fits_have_equal_checksums_and_others_have_not():

@@ -12,7 +12,7 @@ from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import DIRECTIONS, HIGHEST, ImportedState, NgramModel, NgramState
 from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, Vocabulary
-from fastlin.store.keeping import Keeper, State, only
+from fastlin.store.keeping import Keeper, State, only, or_unfitted
 from fastlin.store.parameters import ABSENT, FLAG, JOBS, LABEL_WEIGHTS, NUMBERS, STRINGS, TEXT, WORD, Table, real, whole
 from fastlin.store.reading import Reading
 from fastlin.store.weights import Packing
@@ -205,4 +205,4 @@ PARAMETERS: dict[str, Table] = {
         "direction": WORD, "markup": WORD, "n_jobs": JOBS,
     },
 }  # fmt: skip
-KEEPERS = {"fastlin.lm.NgramModel": Keeper(_take_ngram_model, _give_ngram_model)}
+KEEPERS = {"fastlin.lm.NgramModel": or_unfitted(Keeper(_take_ngram_model, _give_ngram_model))}

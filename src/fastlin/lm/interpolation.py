@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fastlin.core.estimator import learns, reads
@@ -146,6 +147,8 @@ class Interpolation(LanguageModel):
 
     Attributes
     ----------
+    models_ : list
+        What `fit` has fitted; only `fit` makes it.
     weights_ : ndarray of shape (n_models,)
     history_ : list of dict
         Of `fit_weights`: iteration, objective (−Σ ln p).
@@ -163,6 +166,22 @@ class Interpolation(LanguageModel):
         self.models = models
         self.weights = weights
         self._last = _LastMixture()
+
+    @learns
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit a copy of every language model to a text; without it, `models` are taken as they are.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            It is read once for each model.
+        y : ignored
+        """
+        del y
+        model = self._working_copy()
+        model.models_ = [part if isinstance(part, Cache) else clone(part).fit(X) for part in self.models]
+        model._mixture(None)
+        return self._become(model)
 
     @learns
     def fit_weights(self, X: Any, *, tol: float = 1e-7, max_iter: int = 100) -> Self:
@@ -200,7 +219,7 @@ class Interpolation(LanguageModel):
 
     def _mixture(self, weights: Floats | None) -> Mixture:
         """The models as one; with these weights, or as `weights` has them."""
-        models = list(self.models)
+        models = self._models()
         if not models or all(isinstance(model, Cache) for model in models):
             raise ValueError("models must hold at least one language model")
         for model in models:
@@ -219,6 +238,10 @@ class Interpolation(LanguageModel):
         parts = [m if isinstance(m, Cache) else Component.of(m, vocabulary) for m in word_models]
         return Mixture(vocabulary, parts, weights)
 
+    def _models(self) -> list[Any]:
+        """The models that were fitted here, or that were given."""
+        return list(self.__dict__.get("models_", self.models))
+
     def _given_weights(self, n: int) -> Floats:
         if self.weights is None:
             return np.full(n, 1 / n)
@@ -232,7 +255,7 @@ class Interpolation(LanguageModel):
     @property
     def _word_model(self) -> Mixture:
         weights = self.__dict__.get("weights_")
-        of = [model if isinstance(model, Cache) else model._word_model for model in self.models]
+        of = [model if isinstance(model, Cache) else model._word_model for model in self._models()]
         of += [self.weights if weights is None else weights]
         last = self._last.made
         if last is None or len(of) != len(last[0]) or any(a is not b for a, b in zip(of, last[0], strict=True)):
@@ -243,7 +266,7 @@ class Interpolation(LanguageModel):
         return {**super().__getstate__(), "_last": _LastMixture()}
 
     def _reader(self) -> SentenceReader:
-        for model in self.models:
+        for model in self._models():
             if isinstance(model, LanguageModel):
                 return model._reader()
         raise NotFittedError("models hold no language model")

@@ -46,6 +46,11 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "fastlin.select.files": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
     "fastlin.sequence.files": {"fastlin.sequence": ("CRF", "HMM", "MEMM", "StructuredPerceptron")},
     "fastlin.lm.files": {"fastlin.lm": ("NgramModel",)},
+    "fastlin.lm.estimate_files": {
+        "fastlin.lm": (
+            "Cache", "ClassBigramModel", "Interpolation", "LanguageModelClassifier", "MaxentLM", "WordClasses",
+        ),
+    },
     "fastlin.store.peers": {
         "sklearn.decomposition": ("TruncatedSVD",),
         "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
@@ -125,6 +130,19 @@ def attributes(*names: str) -> Keeper:
         only(state, *names)
         for name, value in state.items():
             setattr(model, name, value)
+
+    return Keeper(take, give)
+
+
+def or_unfitted(keeper: Keeper) -> Keeper:
+    """Keeps models that may be parameters of others: one that is not fitted is its parameters."""
+
+    def take(model: Any, packing: Packing) -> State:
+        return keeper.take(model, packing) if model.__sklearn_is_fitted__() else {}
+
+    def give(model: Any, state: State, reading: Reading) -> None:
+        if state:
+            keeper.give(model, state, reading)
 
     return Keeper(take, give)
 

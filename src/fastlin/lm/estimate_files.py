@@ -1,0 +1,296 @@
+"""What a model file holds of language models that are estimated: maximum entropy, classes, mixtures, a classifier."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.linear.files import give_report, take_report
+from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.base import LanguageModel
+from fastlin.lm.cache import Cache
+from fastlin.lm.class_bigram import WIDTH, AggregateModel, ClassBigramModel, ClassBigramState
+from fastlin.lm.classifier import BayesState, LanguageModelClassifier
+from fastlin.lm.files import give_backoff_model, give_vocabulary, take_backoff_model, take_vocabulary
+from fastlin.lm.interpolation import Interpolation
+from fastlin.lm.maxent import MaxentLM, MaxentState
+from fastlin.lm.model_m import ModelM
+from fastlin.lm.ngram import DIRECTIONS, HIGHEST, UNITS
+from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.word_classes import ClassState, WordClasses
+from fastlin.store.exports import proved_labels
+from fastlin.store.keeping import Keeper, State, only, or_unfitted
+from fastlin.store.parameters import (
+    ABSENT,
+    JOBS,
+    NO_CODE,
+    NUMBERS,
+    SEED,
+    STRINGS,
+    TEXT,
+    VERBOSE,
+    WORD,
+    Kind,
+    Table,
+    choice,
+    estimator,
+    real,
+    whole,
+)  # fmt: skip
+from fastlin.store.reading import Reading
+from fastlin.store.weights import Packing
+
+ROUNDING = 1e-6  # of sums of probabilities
+MARKUPS = ("raise", "keep")
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _take_reader(reader: SentenceReader) -> State:
+    return {
+        "unit": reader.unit,
+        "direction": DIRECTIONS[reader.backward],
+        "markup": MARKUPS[reader.keep_marks],
+    }
+
+
+def _give_reader(state: Any) -> SentenceReader:
+    only(state, "unit", "direction", "markup")
+    unit, direction, markup = state["unit"], state["direction"], state["markup"]
+    if unit not in UNITS or direction not in DIRECTIONS or markup not in MARKUPS:
+        raise ValueError("no way to read sentences")
+    return SentenceReader(unit, direction == DIRECTIONS[1], markup == MARKUPS[1])
+
+
+def _refuse_serving(model: Any, packing: Packing) -> None:
+    if packing.serving:
+        raise ValueError(f"a {type(model).__name__} is saved as it is: dtype and prune are for weights")
+
+
+def _floats(array: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+    """An array of numbers of a shape; −∞ is one, NaN is none."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+        raise ValueError(f"{name} must be float64 of shape {shape}")
+    if not (array < np.inf).all():
+        raise ValueError(f"{name} holds what is no number")
+    return np.ascontiguousarray(array)
+
+
+def _sorted(array: Any, below: int, name: str) -> NDArray[np.int64]:
+    """Keys that rise, from 0 on."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1:
+        raise ValueError(f"{name} must be a vector of int64")
+    if len(array) and (array[0] < 0 or array[-1] >= below or (np.diff(array) <= 0).any()):
+        raise ValueError(f"{name} must rise, from 0 to below {below}")
+    return array
+
+
+def _classes(array: Any, n_words: int) -> NDArray[np.int32]:
+    """A class for each word; each class has one."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.int32 or array.shape != (n_words,):
+        raise ValueError(f"classes must be int32 of shape ({n_words},)")
+    if array.min() < 0 or array.max() >= n_words:
+        raise ValueError("classes must be numbers from 0, fewer than words")
+    return array
+
+
+# --- maximum entropy -------------------------------------------------------------------------------------------------
+
+MAXENT_REPORT = ("tuning_", "prior_variance_")
+
+
+def _take_maxent(model: MaxentLM, packing: Packing) -> State:
+    learnt = model._learnt
+    state = take_report(model, packing, *MAXENT_REPORT) | {"reader": _take_reader(learnt.reader)}
+    if isinstance(learnt.model, BackoffModel):
+        state["model"] = take_backoff_model(learnt.model, packing)
+    else:
+        _refuse_serving(model, packing)
+        state["model_m"] = _take_model_m(learnt.model)  # type: ignore[arg-type]
+    return state if packing.serving else state | {"weights": model.weights_}
+
+
+def _give_maxent(model: MaxentLM, state: State, _: Reading) -> None:
+    give_report(model, state, *MAXENT_REPORT)
+    reader, weights = _give_reader(state.pop("reader")), state.pop("weights", None)
+    only(state, "model", "model_m")
+    if len(state) != 1:
+        raise ValueError("two models, or none")
+    found = give_backoff_model(state["model"]) if "model" in state else _give_model_m(state["model_m"])
+    if weights is not None:
+        if type(weights) is not list or not all(isinstance(each, np.ndarray) and each.ndim == 1 for each in weights):
+            raise ValueError("weights that are no vectors")
+        model.weights_ = [_floats(each, each.shape, "weights") for each in weights]
+    model._state_of_fit = MaxentState(found, reader)
+
+
+MODEL_M_ARRAYS = ("gram_keys", "scores", "group_keys", "log_z", "row_keys", "rows", "last_rows")
+
+
+def _take_model_m(model: ModelM) -> State:
+    state: State = {name: getattr(model, name) for name in MODEL_M_ARRAYS}
+    state |= {"vocabulary": take_vocabulary(model.vocabulary), "classes": model.classes, "order": model.order}
+    return state | {"word_weights": list(model.word_weights), "pair_weights": list(model.pair_weights)}
+
+
+def _give_model_m(state: Any) -> ModelM:
+    only(state, "vocabulary", "classes", "order", "word_weights", "pair_weights", *MODEL_M_ARRAYS)
+    vocabulary, order = give_vocabulary(state["vocabulary"]), state["order"]
+    V = len(vocabulary)
+    classes = _classes(state["classes"], V)
+    K = int(classes.max()) + 1
+    lists = [state[name] for name in ("gram_keys", "scores", "group_keys", "log_z")]
+    if type(order) is not int or order not in (2, 3) or any(type(x) is not list or len(x) != order for x in lists):
+        raise ValueError("a model of another order than 2 or 3")
+    grams, scores, groups, log_z = lists
+    sizes = [V] + [0 if not isinstance(each, np.ndarray) else len(each) for each in grams[1:]]
+    histories = [1, V, *sizes[1:]]
+    gram_keys = [
+        _sorted(each, histories[n] * V, "gram_keys") if n else np.empty(0, np.int64) for n, each in enumerate(grams)
+    ]
+    group_keys = [_sorted(each, histories[n] * K, "group_keys") for n, each in enumerate(groups)]
+    if len(group_keys[0]) != K:
+        raise ValueError("a class without a group")
+    rows, row_keys = state["rows"], _sorted(state["row_keys"], K * (K + 1), "row_keys")
+    return ModelM(
+        vocabulary, order, classes, gram_keys,
+        [_floats(each, (size,), "scores") for each, size in zip(scores, sizes, strict=True)],
+        group_keys, [_floats(each, (len(keys),), "log_z") for each, keys in zip(log_z, group_keys, strict=True)],
+        row_keys, _floats(rows, (len(row_keys), K), "rows"), _floats(state["last_rows"], (K, K), "last_rows"),
+        _csr(state["word_weights"], V, K), _csr(state["pair_weights"], V if order == 2 else sizes[1] + 1, K),
+    )  # fmt: skip
+
+
+def _csr(arrays: Any, n_rows: int, K: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    if type(arrays) is not list or len(arrays) != 3 or not all(isinstance(each, np.ndarray) for each in arrays):
+        raise ValueError("weights of classes that are no rows")
+    starts, classes, values = arrays
+    if starts.dtype != np.int64 or starts.shape != (n_rows + 1,) or classes.dtype != np.int32 or classes.ndim != 1:
+        raise ValueError("weights of classes that do not belong together")
+    if starts[0] != 0 or starts[-1] != len(classes) or (np.diff(starts) < 0).any():
+        raise ValueError("weights of classes whose rows do not lie one behind the other")
+    if len(classes) and (classes.min() < 0 or classes.max() >= K):
+        raise ValueError("weights of classes that there are not")
+    return starts, classes, _floats(values, classes.shape, "weights of classes")
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+
+def _take_word_classes(model: WordClasses, packing: Packing) -> State:
+    _refuse_serving(model, packing)
+    learnt = model._learnt
+    return take_report(model, packing) | {
+        "vocabulary": take_vocabulary(learnt.vocabulary),
+        "counts": learnt.counts,
+        "classes": learnt.classes,
+        "reader": _take_reader(learnt.reader),
+    }
+
+
+def _give_word_classes(model: WordClasses, state: State, _: Reading) -> None:
+    give_report(model, state)
+    only(state, "vocabulary", "counts", "classes", "reader")
+    vocabulary, counts = give_vocabulary(state["vocabulary"]), state["counts"]
+    if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (len(vocabulary),):
+        raise ValueError("counts that do not fit the words")
+    classes = _classes(state["classes"], len(vocabulary))
+    model._state_of_fit = ClassState(vocabulary, counts, classes, _give_reader(state["reader"]))
+
+
+def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
+    _refuse_serving(model, packing)
+    learnt = model._learnt
+    return take_report(model, packing, "bound_") | {
+        "vocabulary": take_vocabulary(learnt.model.vocabulary),
+        "class_given": learnt.model.class_given,
+        "word_given": learnt.model.word_given,
+        "n_classes": learnt.n_classes,
+        "reader": _take_reader(learnt.reader),
+    }
+
+
+def _give_class_bigram(model: ClassBigramModel, state: State, _: Reading) -> None:
+    give_report(model, state, "bound_")
+    only(state, "vocabulary", "class_given", "word_given", "n_classes", "reader")
+    vocabulary, n_classes = give_vocabulary(state["vocabulary"]), state["n_classes"]
+    if type(n_classes) is not int or not 1 <= n_classes <= len(vocabulary):
+        raise ValueError("a number of classes that cannot be")
+    shape = len(vocabulary), -(-n_classes // WIDTH) * WIDTH
+    given = [_floats(state[name], shape, name) for name in ("class_given", "word_given")]
+    if any((each < 0).any() or each[:, n_classes:].any() for each in given):
+        raise ValueError("probabilities below 0")
+    if abs(given[0].sum(axis=1) - 1).max() > ROUNDING or abs(given[1].sum(axis=0)[:n_classes] - 1).max() > ROUNDING:
+        raise ValueError("probabilities that do not sum to one")
+    model._state_of_fit = ClassBigramState(AggregateModel(vocabulary, *given), _give_reader(state["reader"]), n_classes)
+
+
+# --- mixtures, and a classifier --------------------------------------------------------------------------------------
+
+
+def _take_interpolation(model: Interpolation, packing: Packing) -> State:
+    _refuse_serving(model, packing)
+    return {name: vars(model)[name] for name in ("models_", "weights_", "history_") if name in vars(model)}
+
+
+def _give_interpolation(model: Interpolation, state: State, _: Reading) -> None:
+    only(state, "models_", "weights_", "history_")
+    if "models_" in state:
+        if not _are_parts(state["models_"]) or len(state["models_"]) != len(model.models):
+            raise ValueError("models that are no language models, or too few")
+        model.models_ = state["models_"]
+    if "weights_" in state:
+        weights = _floats(state["weights_"], (len(model.models),), "weights_")
+        if (weights < 0).any() or abs(weights.sum() - 1) > ROUNDING:
+            raise ValueError("weights that do not sum to one")
+        model.weights_ = weights
+    if "history_" in state:
+        give_report(model, state)
+    model._word_model  # noqa: B018 - models that do not go together are refused here
+
+
+def _take_classifier(model: LanguageModelClassifier, packing: Packing) -> State:
+    _refuse_serving(model, packing)
+    learnt = model._learnt
+    return {"classes": learnt.classes, "models": learnt.models, "log_prior": learnt.log_prior}
+
+
+def _give_classifier(model: LanguageModelClassifier, state: State, _: Reading) -> None:
+    only(state, "classes", "models", "log_prior")
+    classes, models = proved_labels(state["classes"]), state["models"]
+    if type(models) is not list or len(models) != len(classes) or not all(isinstance(m, LanguageModel) for m in models):
+        raise ValueError("language models that do not fit the labels")
+    log_prior = _floats(state["log_prior"], (len(classes),), "log_prior")
+    model._state_of_fit = BayesState(classes, models, log_prior)
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, LanguageModel | Cache) for part in value)
+
+
+_SENTENCES: Table = {
+    "min_count": whole(1), "vocabulary": STRINGS | ABSENT, "unk": TEXT | ABSENT, "unit": choice(*UNITS),
+    "markup": choice(*MARKUPS), "n_jobs": JOBS,
+}  # fmt: skip
+_CLIMB: Table = {"max_iter": whole(1), "tol": real(0), "verbose": VERBOSE, "callback": NO_CODE}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.lm.Cache": {"size": whole(1), "order": whole(1), "decay": real(0)},
+    "fastlin.lm.ClassBigramModel": _SENTENCES | _CLIMB | {
+        "n_classes": whole(1), "alpha": real(0), "n_init": whole(1), "direction": WORD, "random_state": SEED,
+    },
+    "fastlin.lm.Interpolation": {"models": Kind(_are_parts, "language models"), "weights": NUMBERS | ABSENT},
+    "fastlin.lm.LanguageModelClassifier": {"model": estimator("fit") | ABSENT, "class_prior": NUMBERS | ABSENT},
+    "fastlin.lm.MaxentLM": _SENTENCES | _CLIMB | {
+        "order": whole(1, HIGHEST), "prior_variance": real(0) | NUMBERS | ABSENT, "cutoff": whole(1) | NUMBERS,
+        "classes": whole(1) | estimator("fit") | ABSENT, "direction": WORD,
+    },
+    "fastlin.lm.WordClasses": _SENTENCES | _CLIMB | {"n_classes": whole(1)},
+}  # fmt: skip
+KEEPERS = {
+    "fastlin.lm.Cache": Keeper(lambda _, __: {}, lambda _, state, __: only(state)),
+    "fastlin.lm.ClassBigramModel": or_unfitted(Keeper(_take_class_bigram, _give_class_bigram)),
+    "fastlin.lm.Interpolation": Keeper(_take_interpolation, _give_interpolation),
+    "fastlin.lm.LanguageModelClassifier": or_unfitted(Keeper(_take_classifier, _give_classifier)),
+    "fastlin.lm.MaxentLM": or_unfitted(Keeper(_take_maxent, _give_maxent)),
+    "fastlin.lm.WordClasses": or_unfitted(Keeper(_take_word_classes, _give_word_classes)),
+}
