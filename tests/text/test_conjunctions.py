@@ -18,7 +18,7 @@ import reference_features as reference
 from fastlin import LogisticRegression, run
 from fastlin.text import Conjunctions
 from strategies import seeds, sparse_matrices
-from support import random_sparse
+from support import random_sparse, text_like
 
 degrees = pytest.mark.parametrize("degree", [2, 3])
 powers = pytest.mark.parametrize("powers", [False, True])
@@ -320,3 +320,31 @@ def test_ctrl_c_ends_it_soon(call):
     finally:
         timer.join()
     assert vars(model) == before
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("groups", [None, [slice(0, 12), slice(8, 30), slice(3, 20)]], ids=["", "groups"])
+@pytest.mark.parametrize("work", [1 << 21, 7], ids=["", "rows in pieces"])
+@pytest.mark.parametrize("interaction_only", [True, False])
+@pytest.mark.parametrize("degree", [2, 3])
+def test_buckets_that_are_listed_and_sorted_are_those_of_a_table(
+    degree, interaction_only, work, groups, dtype, monkeypatch
+):
+    """More buckets than there is room for sums are met one by one, and added up afterwards."""
+    X, _ = text_like(dtype=dtype)
+    model = Conjunctions(degree, n_features=97, interaction_only=interaction_only, groups=groups).fit(X)
+    expected = model.transform(X)
+    monkeypatch.setattr("fastlin.run.WORK", work)
+    monkeypatch.setattr("fastlin.text.products.TABLED", 0)
+    found = model.transform(X)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.data, expected.data)  # counts: sums are exact
+
+
+def test_a_few_documents_need_no_memory_for_two_thousand_million_buckets():
+    X, _ = text_like()
+    found = Conjunctions(3, n_features=2**31 - 1).fit_transform(X)
+    assert found.shape[1] == 2**31 - 1
+    assert found.nnz == Conjunctions(3).fit_transform(X).nnz

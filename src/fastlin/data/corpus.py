@@ -28,9 +28,11 @@ __all__ = ["Corpus", "Segment", "convert"]
 class Corpus:
     """Labelled sparse rows in segments of bounded work, in memory or on disk.
 
-    Every learner takes a corpus where it takes X and y. On disk the rows lie in shards that are mapped, a segment at a
-    time, so that a fit needs memory for the model and a few segments however many rows there are; the model is the one
-    that rows in memory give, in every bit.
+    The learners of sparse rows take a corpus where they take X and y. On disk the rows lie in shards that are mapped, a
+    segment at a time, so that a fit needs memory for the model and a few segments however many rows there are. A corpus
+    on disk gives the model of the same corpus in memory, in every bit; and one of a single segment, that is of at most
+    2²³ non-zeros, the model of `fit(X, y)`. Of several segments, sums are added in another order, and learners that
+    step from row to row take another random order.
 
     Parameters
     ----------

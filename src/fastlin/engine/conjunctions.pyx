@@ -213,6 +213,15 @@ cdef inline uint64_t mix(uint64_t h, uint64_t k) noexcept nogil:
     return h ^ (h >> 31)
 
 
+cdef inline int64_t append(uint64_t code, real x, uint64_t n_buckets, bint signs, int32_t* buckets, real* values,
+                           int64_t n, int64_t room) noexcept nogil:
+    """Write the bucket of a hash, and ±x, behind n others, if there is room; n + 1."""
+    if n < room:
+        buckets[n] = <int32_t>(((code >> 32) * n_buckets) >> 32)
+        values[n] = -x if signs and code & 1 else x
+    return n + 1
+
+
 cdef inline void collect(uint64_t code, real x, uint64_t n_buckets, bint signs, real* sums, uint64_t* bits,
                          uint64_t* summary) noexcept nogil:
     """Add x to the bucket of a hash."""
@@ -257,8 +266,17 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
     Of every row that ends among them, `sizes` tells how many buckets hold something, `buckets` and `out` which and
     what, where there is room. Returns the first row that does not end, and how many buckets were met. sums, bits and
     summary carry a row on from call to call.
+
+    Without sums, bits and summary nothing is added up: `sizes` grows by how many products a row has, and `buckets` and
+    `out` get all of them.
     """
-    cdef int64_t p = start, q, r, last, end, met = 0
+    cdef int64_t p = start, q, r, last, end, first, met = 0, space = buckets.shape[0]
+    cdef bint listed = bits.shape[0] == 0
+    cdef real* table = NULL if listed else &sums[0]
+    cdef uint64_t* marks = NULL if listed else &bits[0]
+    cdef uint64_t* words = NULL if listed else &summary[0]
+    cdef int32_t* to_buckets = &buckets[0] if space else NULL
+    cdef real* to_out = &out[0] if space else NULL
     cdef Py_ssize_t rows = indptr.shape[0] - 1
     cdef uint64_t one, two, a = 0, b = 0
     cdef real x
@@ -267,6 +285,7 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
         while row < rows:
             end = indptr[row + 1]
             last = end if end < stop else stop
+            first = met
             while p < last:
                 one = mix(0, <uint64_t>indices[p])
                 if grouped:
@@ -278,18 +297,29 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
                             continue
                     two = mix(one, <uint64_t>indices[q])
                     x = values[p] * values[q]
-                    collect(two, x, <uint64_t>n_buckets, signs, &sums[0], &bits[0], &summary[0])
+                    if listed:
+                        met = append(two, x, <uint64_t>n_buckets, signs, to_buckets, to_out, met, space)
+                    else:
+                        collect(two, x, <uint64_t>n_buckets, signs, table, marks, words)
                     if depth == 3:
                         for r in range(q + skip, end):
-                            if not grouped or allowed(a, b, groups[indices[r]], 2):
+                            if grouped and not allowed(a, b, groups[indices[r]], 2):
+                                continue
+                            if listed:
+                                met = append(mix(two, <uint64_t>indices[r]), x * values[r], <uint64_t>n_buckets, signs,
+                                             to_buckets, to_out, met, space)
+                            else:
                                 collect(mix(two, <uint64_t>indices[r]), x * values[r], <uint64_t>n_buckets, signs,
-                                        &sums[0], &bits[0], &summary[0])
+                                        table, marks, words)
                 p += 1
+            if listed:
+                sizes[row] += met - first
             if end > stop:
                 break
-            fill = met < buckets.shape[0]
-            sizes[row] = pour(&sums[0], &bits[0], &summary[0], summary.shape[0],
-                              &buckets[met] if fill else NULL, &out[met] if fill else NULL)
-            met += sizes[row]
+            if not listed:
+                fill = met < space
+                sizes[row] = pour(table, marks, words, summary.shape[0], to_buckets + met if fill else NULL,
+                                  to_out + met if fill else NULL)
+                met += sizes[row]
             row += 1
     return row, met

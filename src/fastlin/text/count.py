@@ -407,6 +407,7 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
     def _transform(self, raw_documents: Any) -> Any:
         reject_string(raw_documents)
         self._check_analysis()
+        self._terms.check_terms()
         learned = self._matching(self._terms)
         return self._matrix(self._read(learned, self._blocks(raw_documents)), None, learned.n_columns)
 

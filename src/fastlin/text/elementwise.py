@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fastlin.core.estimator import learns, reads
-from fastlin.text.transformers import SparseTransformer, assemble, names_of_columns
+from fastlin.text.transformers import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.validation import one_of
 
 Values = NDArray[Any]
@@ -81,6 +81,7 @@ class Elementwise(SparseTransformer):
             float32 where X is, float64 otherwise.
         """
         rows = self._rows(X)
+        check_columns(self, self._n_columns)
         values, width = rows.values[: rows.nnz], rows.n_columns
         blocks = []
         for name in self._names():

@@ -207,7 +207,6 @@ cdef class Lookup:
     cdef int64_t ask(self, object name) except -2:
         """The column of a name, found by Python; −1: unknown."""
         cdef PyObject* found = PyDict_GetItemWithError(self.vocabulary, name)
-        cdef int64_t place
         if not found:
             return -1
         if self.names is None:
@@ -311,7 +310,8 @@ cdef class Lookup:
 def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kind, bint floating, bint sort):
     """Return (names, number of samples, (values, indices, indptr, whether all rows are sorted) if `filling`).
 
-    Names that a vocabulary of `width` columns lacks are left out; if it is None, all are taken in and returned in order of appearance.
+    Names that a vocabulary of `width` columns lacks are left out; if it is None, all are taken in and returned in order
+    of appearance.
     `kind` makes the values that are no floats; if its type is not `floating`, the values are returned as a list.
     """
     cdef Lookup lookup = Lookup()

@@ -34,9 +34,20 @@ class Learned:
             self.cached = dict(zip(self.terms.names(numbers).tolist(), self.columns[numbers].tolist(), strict=True))
         return self.cached
 
+    def check_terms(self) -> None:
+        """Refuse a `vocabulary_` whose dict has got other terms: columns were made of those that it had."""
+        shown = self.cached if self.given is None else self.given
+        if shown is not None and len(shown) != self.n_columns:
+            raise ValueError(
+                f"vocabulary_ was changed: it has {len(shown)} terms for {self.n_columns} columns; set another "
+                "dict as vocabulary_ instead"
+            )
+
     def names(self) -> NDArray[np.object_]:
         """The terms in the order of their columns."""
+        self.check_terms()
         if self.given is not None:
+            _check_columns(self.given)
             names = np.empty(self.n_columns, object)
             names[list(self.given.values())] = list(self.given)
             return names
@@ -88,10 +99,12 @@ def _check_columns(given: dict[Any, Any]) -> None:
             whole_number(f"the column of {term!r:.50} in vocabulary", column, 0)
     found = set(given.values())
     if len(found) < n:
-        raise ValueError("Vocabulary contains repeated indices.")
+        raise ValueError("Vocabulary contains repeated indices: vocabulary_ must give each term a column of its own")
     if n and (min(found) != 0 or max(found) != n - 1):
         missing = next(column for column in range(n) if column not in found)
-        raise ValueError(f"Vocabulary of size {n} doesn't contain index {missing}.")
+        raise ValueError(
+            f"Vocabulary of size {n} doesn't contain index {missing}: vocabulary_ must have columns 0, 1, …"
+        )
 
 
 def has_capitals(given: dict[Any, int], mark: str) -> bool:

@@ -18,6 +18,7 @@ from fastlin.validation import WIDEST, Rows
 
 NONE = np.empty(0, np.uint64)
 NOWHERE = np.empty(0, np.int64)
+TABLED = 1 << 24  # buckets that products are added up in; of more, a row's products are listed and sorted
 
 
 def room(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -244,11 +245,12 @@ class Hashing:
         work = room(tails ** (self.depth - 1))
         sizes, dtype = np.zeros(len(rows), np.int64), rows.values.dtype
         nothing = np.empty(0, np.int32), np.empty(0, dtype)
-        bits, summary = _bitset(self.n_buckets)
-        sums = np.zeros(self.n_buckets, dtype)
+        listed = self.n_buckets > TABLED
+        bits, summary = _bitset(0 if listed else self.n_buckets)
+        sums = np.zeros(0 if listed else self.n_buckets, dtype)
 
         def scatter(indices: NDArray[np.int32], values: NDArray[Any]) -> None:
-            row = done = 0
+            sizes[:] = row = done = 0
             for start, stop in run.cuts(work, 1):
                 row, n = kernels.scatter(
                     rows.indptr, rows.indices, rows.values, row, start, stop, 0 if self.powers else 1, self.depth,
@@ -261,7 +263,10 @@ class Hashing:
         indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], dtype)
         if indptr[-1]:
             scatter(indices, values)
-        return assemble(values, indices, indptr, self.n_buckets)
+        matrix = assemble(values, indices, indptr, self.n_buckets)
+        if listed:
+            matrix.sum_duplicates()
+        return matrix
 
 
 def _bitset(size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
