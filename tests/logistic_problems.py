@@ -96,7 +96,7 @@ def twin_of(model, X, y, sample_weight=None):
     if params["weights"] == "observed":
         pairs = observed_pairs(X, y, n_labels, params["cutoff"], weights)
     if params["class_weight"] == "balanced":
-        weights = weights * (len(y) / (n_labels * np.bincount(y)))[y]
+        weights = weights * (weights.sum() / (n_labels * np.bincount(y, weights)))[y]
     elif params["class_weight"] is not None:
         weights = weights * np.array([params["class_weight"].get(k, 1.0) for k in range(n_labels)])[y]
     passed = {name: params[name] for name in ("C", "prior_variance", "prior_mean", "l1_ratio", "fit_intercept")}

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import validation
+from fastlin import run, validation
 from fastlin.cluster.centres import LEAST, Points, reciprocal
-from fastlin.cluster.seeding import Pieces, spread, squared_norms, take
+from fastlin.cluster.seeding import Pieces, owned, spread, squared_norms, take
 from fastlin.data.scratch import Scratch
 from fastlin.optim.design import Design
 from fastlin.optim.inferences import Labels
@@ -22,11 +22,11 @@ def lay_out(
     pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: Scratch | None
 ) -> tuple[Points, float]:
     """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
-    sums, squares = np.zeros(n_columns), []
+    of_columns, squares = np.zeros((n_columns, 1)), []
     for _, rows in pieces():
-        sums += np.bincount(rows.indices[: rows.nnz], rows.values[: rows.nnz], minlength=n_columns)
+        run.backward(rows, np.ones((len(rows), 1)), of_columns, 1)
         squares.append(squared_norms(rows))
-    norms = np.concatenate(squares)
+    sums, norms = of_columns[:, 0], np.concatenate(squares)
     shift = float(np.sum((sums / len(norms)) ** 2))
     variance = max(norms.mean() - shift, 0.0) / n_columns
     costs = np.ones(len(norms)) if spherical else norms
@@ -83,15 +83,14 @@ def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64
 
 def unit(rows: Rows) -> Rows:
     """The rows scaled to norm 1; empty ones stay empty, and those of denormal numbers are as good as empty."""
-    owners = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
     values = rows.values[: rows.nnz].astype(np.float64)
-    peaks = np.zeros(len(rows))
-    np.maximum.at(peaks, owners, np.abs(values))  # or squares of small numbers would vanish
-    values /= np.where(peaks > 0, peaks, 1.0)[owners]  # 1 / peak may be too large a number
-    scaled = replace(rows, values=values, largest=1.0)
-    norms = np.sqrt(squared_norms(scaled))
-    values *= reciprocal(norms, norms > 0)[owners]
-    return scaled
+    for start, stop, own, owners in owned(rows):
+        block, peaks = values[own], np.zeros(stop - start)
+        np.maximum.at(peaks, owners, np.abs(block))  # or squares of small numbers would vanish
+        block /= np.where(peaks > 0, peaks, 1.0)[owners]  # 1 / peak may be too large a number
+        norms = np.sqrt(np.bincount(owners, np.square(block), minlength=stop - start))
+        block *= reciprocal(norms, norms > 0)[owners]
+    return replace(rows, values=values, largest=1.0)
 
 
 def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:

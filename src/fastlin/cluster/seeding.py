@@ -4,7 +4,7 @@ A row is drawn with a probability in proportion to its squared distance from the
 one becomes a seed that leaves the least sum of distances: one pass over all rows scores them together.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -94,9 +94,18 @@ def _norms(pieces: Pieces, n_rows: int, normalise: bool) -> Norms:
 
 def squared_norms(rows: Rows) -> NDArray[np.float64]:
     """‖x‖² of every row."""
-    squares = np.square(rows.values[: rows.nnz], dtype=np.float64)
-    owners = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-    return np.bincount(owners, squares, minlength=len(rows)).astype(np.float64, copy=False)
+    found = np.empty(len(rows))
+    for start, stop, own, owners in owned(rows):
+        squares = np.square(rows.values[own], dtype=np.float64)
+        found[start:stop] = np.bincount(owners, squares, minlength=stop - start)
+    return found
+
+
+def owned(rows: Rows) -> Iterator[tuple[int, int, slice, NDArray[np.int64]]]:
+    """Blocks of rows, each with the place of its non-zeros, and the row of each of them within the block."""
+    for start, stop in run.blocks(rows, 1):
+        own = slice(int(rows.indptr[start]), int(rows.indptr[stop]))
+        yield start, stop, own, np.repeat(np.arange(stop - start), np.diff(rows.indptr[start : stop + 1]))
 
 
 def _distances(pieces: Pieces, norms: Norms, drawn: NDArray[np.int64], n_jobs: int | None) -> NDArray[np.float64]:

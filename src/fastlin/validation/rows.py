@@ -1,5 +1,6 @@
 """Matrices of any kind as rows that kernels may trust."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from fastlin.engine import check
 
 LIMITS = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
 WIDEST = 2**31 - 1
+SCIPYS = 2**31 - 1  # non-zeros: of more, scipy would widen all indices to int64
+STRETCH = 1 << 23  # non-zeros that are looked at together where there are more
 NARROW = 1 << 22  # columns: how wide rows are sorted by marking columns, not by comparing them
 
 
@@ -49,14 +52,28 @@ class Rows:
 
     def take(self, rows: NDArray[np.int64]) -> "Rows":
         """A copy of some of the rows."""
-        return self._like(self.matrix()[rows])
+        if self.nnz <= SCIPYS:
+            return self._like(self.matrix()[rows])
+        sizes = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], self.values.dtype)
+        for start, stop in _stretches(indptr):
+            own = slice(int(indptr[start]), int(indptr[stop]))
+            first = self.indptr[:-1][rows[start:stop]] - indptr[start:stop] + own.start
+            places = np.repeat(first, sizes[start:stop]) + np.arange(own.stop - own.start)
+            indices[own], values[own] = self.indices[places], self.values[places]
+        return replace(self, indptr=indptr, indices=indices, values=values)
 
     def first(self, n_columns: int) -> "Rows":
         """A copy without the columns after the first so many."""
+        if self.nnz > SCIPYS:
+            return self._by_stretches(lambda rows: rows.first(n_columns))
         return replace(self._like(self.matrix()[:, :n_columns]), n_columns=n_columns)
 
     def columns(self, columns: NDArray[np.int64]) -> "Rows":
         """A copy of some of the columns, in the order given, which rises."""
+        if self.nnz > SCIPYS:
+            return self._by_stretches(lambda rows: rows.columns(columns))
         matrix = sp.csr_array(
             (self.values[: self.nnz], self.indices[: self.nnz], self.indptr), (len(self), self.n_columns)
         )
@@ -66,11 +83,25 @@ class Rows:
         """The rows without explicit zeros: a copy, if they have any."""
         if not self.zeros:
             return self
+        if self.nnz > SCIPYS:
+            return self._by_stretches(lambda rows: rows.without_zeros())
         matrix = sp.csr_array(
             (self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns)
         )
         matrix.eliminate_zeros()
         return replace(self._like(matrix), zeros=False)
+
+    def _by_stretches(self, change: Callable[["Rows"], "Rows"]) -> "Rows":
+        """What becomes of the rows, some at a time: scipy would widen the indices of all."""
+        found = [change(self.between(start, stop)) for start, stop in _stretches(self.indptr)]
+        first = np.cumsum([0, *(rows.nnz for rows in found)])
+        indptr = [rows.indptr[1:] + offset for rows, offset in zip(found, first[:-1], strict=True)]
+        return replace(
+            found[0],
+            indptr=np.concatenate([[0], *indptr]).astype(np.int64),
+            indices=np.concatenate([rows.indices[: rows.nnz] for rows in found]),
+            values=np.concatenate([rows.values[: rows.nnz] for rows in found]),
+        )
 
     def _like(self, matrix: Any) -> "Rows":
         indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
@@ -81,6 +112,16 @@ class Rows:
         if self.values.dtype == dtype:
             return self
         return replace(self, values=self.values.astype(dtype))
+
+
+def _stretches(indptr: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Rows of so many non-zeros that index arrays of them are small; a longer row is alone."""
+    start, n = 0, len(indptr) - 1
+    while start < n:
+        stop = int(np.searchsorted(indptr, indptr[start] + STRETCH, side="right")) - 1
+        stop = min(max(stop, start + 1), n)
+        yield start, stop
+        start = stop
 
 
 def as_rows(
