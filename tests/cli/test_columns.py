@@ -1,6 +1,8 @@
 """Columns by name and number: nothing is guessed, dev files keep their own ways, and what is asked for is handed on."""
 
+import argparse
 import json
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 from cli_support import documents, write
+from fastlin.cli.preparing import Prepared, checked
 from support import assert_same_bits
 
 PAIRS = documents(120)
@@ -316,3 +319,16 @@ def test_words_stand_for_the_numbers_of_a_model(shell, tmp_path):
     write(tmp_path / "x.tsv", [(str(one), text) for one, text in zip(y, texts, strict=True)])
     found = json.loads(shell.right("evaluate", tmp_path / "x.tsv", "-m", tmp_path / "m", "--json").out)
     assert found["accuracy"] == model.score(texts, y)
+
+
+def test_long_labels_take_no_more_memory_than_they_have():
+    labels = ["a " * 400_000, *(f"label{n}" for n in range(3000))]
+    data = Prepared(np.zeros((len(labels), 1)), labels, None, [])
+    tracemalloc.start()
+    try:
+        with pytest.warns(UserWarning, match=r"as many labels as documents, 3,001"):
+            checked(data, argparse.Namespace(learner="logistic", header=None))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000  # an array of numpy's would take 9.6 GB

@@ -2,6 +2,7 @@
 
 import argparse
 import warnings
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,35 +66,35 @@ def check_labels(labels: Any, options: argparse.Namespace) -> None:
 
 
 def checked(data: Prepared, options: argparse.Namespace) -> Prepared:
-    """What was prepared, its labels looked at: a label for each document says that they are something else."""
-    corpus = isinstance(data.X, Corpus)
-    labels = data.X.classes.tolist() if corpus else np.unique(np.asarray(data.labels)).tolist()
+    """What was prepared, its labels looked at: those that say that columns were taken for others are warned of."""
+    counts, first = label_counts(data)
     if options.learner == "semi-nb":
-        labels = [label for label in labels if not is_missing(label)]
-    elif "" in labels:
+        counts = {label: count for label, count in counts.items() if not is_missing(label)}
+    elif "" in counts:
         raise UserError("some documents have an empty label, which is none; semi-nb learns from them")
-    if data.X.shape[0] == len(labels) > FEW:
+    n = data.X.shape[0]
+    alone = n >= MANY and isinstance(first, str) and counts.get(first) == 1 and list(counts.values()).count(1) == 1
+    if n == len(counts) > FEW:
         warnings.warn(
-            f"there are as many labels as documents, {len(labels):,}: are --label and --text the right columns?",
-            stacklevel=2,
+            f"there are as many labels as documents, {n:,}: are --label and --text the right columns?", stacklevel=2
         )
-    elif options.header is None and (header := header_as_label(data)) is not None:
+    elif alone and options.header is None:
         warnings.warn(
-            f"only the first document has the label {header!r}: is its line a header? --header says that it is, "
+            f"only the first document has the label {first!r:.60}: is its line a header? --header says that it is, "
             "--no-header that it is not",
             stacklevel=2,
         )
     return data
 
 
-def header_as_label(data: Prepared) -> Any:
-    """The label of the first document if it alone has one of its own, as a header would; else None."""
-    stored = isinstance(data.X, Corpus)
-    classes, codes = np.unique(data.X.codes() if stored else np.asarray(data.labels), return_inverse=True)
-    counts = np.bincount(codes)
-    alone = len(codes) >= MANY and counts[codes[0]] == 1 and (counts == 1).sum() == 1
-    label = data.X.classes[classes[codes[0]]] if stored else classes[codes[0]]
-    return str(label) if alone and isinstance(label, str) else None
+def label_counts(data: Prepared) -> tuple[dict[Any, int], Any]:
+    """How many documents have each label, and the label of the first."""
+    if isinstance(data.X, Corpus):
+        classes, codes = data.X.classes.tolist(), data.X.codes()
+        counts = np.bincount(codes, minlength=len(classes)).tolist()
+        return dict(zip(classes, counts, strict=True)), classes[codes[0]] if classes else None
+    labels = data.labels if isinstance(data.labels, list) else data.labels.tolist()
+    return Counter(labels), labels[0]
 
 
 def stored(path: str, steps: Steps | None) -> Corpus:
