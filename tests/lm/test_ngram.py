@@ -117,6 +117,16 @@ def test_threads_score_the_same_bits(monkeypatch):
         assert len(model.score_samples([[]])) == 1
 
 
+def test_what_is_made_for_many_questions_changes_no_answer():
+    sentences = random_corpus(0, 500)
+    model = quiet(4, sentences)
+    X = [*sentences[:100], ["zebra", "w1", "zebra"], []]
+    alone = [pickle.loads(pickle.dumps(model)).score_samples([sentence])[0] for sentence in X[::5]]
+    many = model.score_samples(X)
+    np.testing.assert_array_equal(many[::5], alone)
+    np.testing.assert_array_equal(model.score_samples(X), many)
+
+
 def test_strings_are_split_alike_everywhere():
     model = quiet(2, ["a\u00a0b c", ["a\u00a0b", "c"]])
     assert "a\u00a0b" in model.words_

@@ -11,11 +11,11 @@ ask for is on its way from memory meanwhile. A chunk of tokens passes all levels
 The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from cython cimport final
 
-from fastlin.engine.allocation cimport allocate_zeros
+from fastlin.engine.allocation cimport allocate, allocate_zeros
 
 cdef extern from "backoff.h" nogil:
     ctypedef struct Level "fastlin_level":
@@ -29,13 +29,29 @@ cdef extern from "backoff.h" nogil:
                                            int32_t before, int32_t* nodes, double* log_prob, int32_t* lengths,
                                            int32_t length) noexcept
 
+    ctypedef struct Bigrams "fastlin_bigrams":
+        int32_t* slots
+        uint64_t mask
+        int shift
+    void fill_bigrams "fastlin_fill_bigrams"(const Bigrams*, const Level*, int64_t n_histories) noexcept
+    void score_bigrams "fastlin_score_bigrams"(const Bigrams*, const Level*, const float* backoff,
+                                               const int32_t* tokens, int64_t n, int32_t before, int32_t* nodes,
+                                               double* log_prob, int32_t* lengths) noexcept
+
 cdef enum:
     CHUNK = 4096            # tokens that pass the levels together
+    PAYS = 4                # bigrams for each question: a table of them is made as soon as there are fewer
 
 SCRATCH = CHUNK             # nodes of scratch memory, besides one for each order
 
 cdef inline int64_t child(const Level* level, int64_t history, int32_t word) noexcept nogil:
     return find(level.words, level.starts[history], level.starts[history + 1], word)
+
+
+cdef void free_bigrams(Bigrams* table) noexcept:
+    if table != NULL:
+        free(table.slots)
+        free(table)
 
 
 @final
@@ -45,6 +61,8 @@ cdef class BackoffQueries:
     cdef Level* levels
     cdef int order
     cdef int64_t n_words
+    cdef int64_t asked          # tokens that were scored
+    cdef Bigrams* bigrams       # made when so many were that it pays; NULL: not yet
     cdef list kept
 
     def __cinit__(self, list starts, list words, list log_prob, list backoff):
@@ -79,7 +97,34 @@ cdef class BackoffQueries:
         self.n_words = self.levels[0].n
 
     def __dealloc__(self):
+        free_bigrams(self.bigrams)
         free(self.levels)
+
+    cdef void count_asked(self, int64_t n) noexcept:
+        """Make the table of bigrams when there were a quarter as many questions; without memory there is none."""
+        cdef Bigrams* made
+        cdef int64_t size = 4
+        self.asked += n
+        if self.order < 2 or self.bigrams != NULL or self.asked < self.levels[1].n // PAYS:
+            return
+        made = <Bigrams*>allocate_zeros(1, sizeof(Bigrams))
+        if made == NULL:
+            return
+        made.shift = 62
+        while size < 2 * self.levels[1].n:
+            size *= 2
+            made.shift -= 1
+        made.mask = size - 1
+        made.slots = <int32_t*>allocate(size, sizeof(int32_t))
+        if made.slots == NULL:
+            free_bigrams(made)
+            return
+        with nogil:
+            fill_bigrams(made, &self.levels[1], self.n_words)
+        if self.bigrams == NULL:
+            self.bigrams = made
+        else:
+            free_bigrams(made)  # another thread was first
 
     def score(self, const int32_t[::1] tokens, double[::1] log_prob, int32_t[::1] lengths, int32_t[::1] nodes):
         """log p of each token, and how long the n-gram is that it was found in; 0 where a sentence begins.
@@ -89,10 +134,13 @@ cdef class BackoffQueries:
         cdef int64_t start, stop, n = tokens.shape[0]
         cdef int32_t* carried
         cdef int32_t* here
+        cdef const Bigrams* bigrams
         if log_prob.shape[0] != n or lengths.shape[0] != n or nodes.shape[0] < self.order + CHUNK:
             raise ValueError("no room for the answers")
         if n == 0:
             return
+        self.count_asked(n)
+        bigrams = self.bigrams
         carried, here = &nodes[0], &nodes[self.order]
         with nogil:
             for start in range(self.order):
@@ -100,11 +148,12 @@ cdef class BackoffQueries:
             start = 0
             while start < n:
                 stop = start + CHUNK if start + CHUNK < n else n
-                self.score_chunk(&tokens[start], stop - start, carried, here, &log_prob[start], &lengths[start])
+                self.score_chunk(bigrams, &tokens[start], stop - start, carried, here, &log_prob[start],
+                                 &lengths[start])
                 start = stop
 
-    cdef void score_chunk(self, const int32_t* tokens, int64_t n, int32_t* carried, int32_t* nodes,
-                          double* log_prob, int32_t* lengths) noexcept nogil:
+    cdef void score_chunk(self, const Bigrams* bigrams, const int32_t* tokens, int64_t n, int32_t* carried,
+                          int32_t* nodes, double* log_prob, int32_t* lengths) noexcept nogil:
         """`carried` are the nodes of every level at the token before."""
         cdef int64_t i
         cdef int k
@@ -116,7 +165,12 @@ cdef class BackoffQueries:
         before = carried[0]
         carried[0] = nodes[n - 1]
         for k in range(1, self.order):
-            score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, n, before, nodes, log_prob, lengths, k + 1)
+            if k == 1 and bigrams != NULL:
+                score_bigrams(bigrams, &self.levels[1], self.levels[0].backoff, tokens, n, before, nodes, log_prob,
+                              lengths)
+            else:
+                score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, n, before, nodes, log_prob, lengths,
+                            k + 1)
             before = carried[k]
             carried[k] = nodes[n - 1]
 
