@@ -72,9 +72,11 @@ def test_files_for_serving(dtype, close, tmp_path):
         fastlin.save(model, tmp_path / "z", prune=0.1)
 
 
-def test_a_model_that_was_not_fitted_is_not_saved(tmp_path):
+def test_a_model_that_was_not_fitted_keeps_its_parameters(tmp_path):
+    again = loaded(NgramModel(4, "witten_bell", cutoff=[1, 2]), tmp_path / "x")
+    assert again.get_params() == NgramModel(4, "witten_bell", cutoff=[1, 2]).get_params()
     with pytest.raises(ValueError, match="fit"):
-        fastlin.save(NgramModel(), tmp_path / "x")
+        again.perplexity(CORPUS)
 
 
 def forged(model, change, path):
