@@ -60,7 +60,8 @@ class LinearSVC(SparseClassifier):
     intercept_scaling : float
         The value of that feature: b = intercept_scaling · weight, and the larger it is the less b is penalised.
     class_weight : dict, "balanced" or None
-        Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
+        Multiplies the weights of the rows of a label, in each problem of one against the rest; LIBLINEAR weighs only
+        those of the one. "balanced" lets every label weigh the same in total.
     verbose : int
         1 prints a line an epoch.
     random_state : int, RandomState, Generator or None
