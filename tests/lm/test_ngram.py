@@ -5,6 +5,8 @@ import copy
 import gzip
 import io
 import pickle
+import sys
+import threading
 import warnings
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastlin.data import read
+from fastlin.data import Corpus, read
 from fastlin.lm import NgramModel
 from fastlin.lm.ngram import NgramState
 from lm_support import ALL, CORPUS, SENTENCES, TWINS, arrays, quiet, random_corpus
@@ -330,3 +332,44 @@ def test_copies_are_whole():
         warnings.simplefilter("ignore", UserWarning)
         assert again.partial_fit(CORPUS).n_grams_ == model.n_grams_
     assert isinstance(model._learnt, NgramState)
+
+
+def test_readers_beside_learners_see_one_model():
+    """Every answer is that of a model that there was, and what is learnt is what is learnt alone."""
+    parts = [random_corpus(seed, 40) for seed in range(12)]
+    X = parts[0][:5]
+    alone = quiet(3, "witten_bell", parts[0])
+    answers = {alone.score_samples(X).tobytes()}
+    for part in parts[1:]:
+        answers.add(alone.partial_fit(part).score_samples(X).tobytes())
+    model, found, done = quiet(3, "witten_bell", parts[0]), [], threading.Event()
+
+    def ask():
+        while not done.is_set():
+            found.append(model.score_samples(X).tobytes())
+            state = model.start()
+            assert model.next_word(state).sum() == pytest.approx(1, abs=1e-4)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        readers = [threading.Thread(target=ask) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for part in parts[1:]:
+            model.partial_fit(part)
+            copy.deepcopy(model).score_samples(X)
+        done.set()
+        for reader in readers:
+            reader.join()
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+    assert set(found) <= answers
+    assert arrays(model) == arrays(alone)
+
+
+def test_a_corpus_of_rows_is_no_text():
+    corpus = Corpus(np.eye(3), [0, 1, 2])
+    with pytest.raises(TypeError, match="got Corpus"):
+        NgramModel(2).fit(corpus)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ class NgramCounts:
     starts: list[NDArray[np.int32]]
     suffix: list[NDArray[np.int32]]
     counts: list[NDArray[np.int64]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def order(self) -> int:

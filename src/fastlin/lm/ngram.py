@@ -45,6 +45,9 @@ class NgramState:
     vocabulary: tuple[str, ...] | None
     unk: str | None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # of one moment: others may add what is made when it is first asked for
+
     @functools.cached_property
     def known(self) -> tuple[Vocabulary, NgramCounts]:
         """The vocabulary, and its counts: those of rare and of other words are the unknown word's."""

@@ -51,7 +51,7 @@ class SentenceReader:
             yield from self._files(X, table, learn)
         elif isinstance(X, Reader):
             yield from self._documents(X, table, learn)
-        elif isinstance(X, Mapping | bytes) or not isinstance(X, Iterable):
+        elif isinstance(X, Mapping | bytes) or hasattr(X, "segments") or not isinstance(X, Iterable):
             raise TypeError(
                 f"sentences must be a list of strings or of lists of words, a path, an open file, or what "
                 f"fastlin.data.read returns, got {type(X).__name__}"
