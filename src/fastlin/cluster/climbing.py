@@ -170,7 +170,7 @@ class Climbing(ABC):
             advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
             found.append(f"EM did not converge: {advice}")
         for message in found:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     @abstractmethod
     def _described(self, components: set[int]) -> str:

@@ -210,7 +210,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                 f"{distinct} of n_clusters={options.n_clusters} clusters have rows: X may have too few rows, or too "
                 "few that differ",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

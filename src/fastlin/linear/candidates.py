@@ -226,7 +226,7 @@ class CandidateClassifier(MaxentClassifier):
                 f"The fit did not converge: max_iter={self.max_iter} epochs were not enough for tol={self.tol}. Raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

@@ -6,7 +6,7 @@ estimated once, log φ and log μ, stays what it is; what was not estimated in t
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from fastlin import run, validation
 from fastlin.engine import passes
 from fastlin.engine import rows as row_kernels
 from fastlin.engine.memory import zeros
+from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.validation import Rows, real_number
 
@@ -40,7 +41,7 @@ class Estimates:
     labels: Floats  # rows of each label
     prior: Prior
 
-    @cached_property
+    @made_once
     def log_prior(self) -> Floats:
         """log μ."""
         return log_prior(self.labels, self.prior)

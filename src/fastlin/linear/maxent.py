@@ -141,7 +141,7 @@ class MaxentClassifier(SparseClassifier):
         if prior.l1 == 0 and (prior.precision > 0).all():
             self.certificate_["duality_gap"] = duality_gap(problem, theta)
 
-    def _warn(self, stacklevel: int = 3) -> None:
+    def _warn(self) -> None:
         """Say that the fit did not converge, and what to do."""
         if self.converged_ or self._stopped:
             return
@@ -154,7 +154,7 @@ class MaxentClassifier(SparseClassifier):
             advice = f"rounding ended the progress of solver={self.solver!r} before tol={self.tol}: raise tol"
         if np.isinf(self.C) or self.penalty is None:
             advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
-        warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=stacklevel)
+        warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=4)
 
     def _reporter(self, install: Callable[[], None], evaluate: Callable[[], float] | None) -> Report | None:
         """What happens after each record of the history; None for nothing."""

@@ -222,7 +222,7 @@ class LinearSVC(SparseClassifier):
                 f"max_iter={self.max_iter} epochs left a relative duality gap of {gap:.1e}, above tol={self.tol:g}. "
                 "Raise max_iter or tol, lower C, or bring the rows to a common norm.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

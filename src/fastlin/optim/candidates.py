@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from fastlin.optim.parts import Parts
 from fastlin.optim.progress import Progress
 from fastlin.optim.saved import State
 from fastlin.optim.state import OnlineState
+from fastlin.runtime.made_once import made_once
 from fastlin.validation import Rows
 
 
@@ -38,11 +38,11 @@ class Grouped:
     def __iter__(self) -> Iterator[tuple[Rows, Groups]]:
         return (self.piece(index) for index in range(len(self)))
 
-    @cached_property
+    @made_once
     def n_groups(self) -> int:
         return sum(groups.n_instances for _, groups in self)
 
-    @cached_property
+    @made_once
     def total_weight(self) -> float:
         """Σ w."""
         return sum(groups.total_weight for _, groups in self)

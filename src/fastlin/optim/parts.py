@@ -8,7 +8,6 @@ time.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import Held, Scratch
 from fastlin.optim.design import Design, by_frequency, tally
 from fastlin.optim.inferences import Inference, Labels
+from fastlin.runtime.made_once import made_once
 from fastlin.validation import Rows
 
 Segments = Callable[[], Iterable[tuple[Rows, Inference]]]
@@ -174,27 +174,27 @@ class Parts:
     def n_rows(self) -> int:
         return sum(self.sizes)
 
-    @cached_property
+    @made_once
     def of_labels(self) -> bool:
         """Whether rows have labels of their own, and do not compete in groups."""
         return all(isinstance(part.inference, Labels) for part in self)
 
-    @cached_property
+    @made_once
     def n_instances(self) -> int:
         """Rows, or groups of rows."""
         return sum(part.inference.n_instances for part in self)
 
-    @cached_property
+    @made_once
     def total_weight(self) -> float:
         """Σ w."""
         return sum(part.inference.total_weight for part in self)
 
-    @cached_property
+    @made_once
     def largest(self) -> float:
         """max |x|."""
         return max(part.design.largest for part in self)
 
-    @cached_property
+    @made_once
     def weights(self) -> tuple[float, float]:
         """The least and the largest w, and 1."""
         all_of = [part.inference.weights for part in self]

@@ -140,10 +140,15 @@ class Averaged:
 
     def settled(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
         """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds; made once. The lock is held."""
-        made = self._settled
-        if made is None or made[0].shape[0] != n_features:
+        made = self.kept(n_features)
+        if made is None:
             made = self._settled = self._current(n_features)
         return made
+
+    def kept(self, n_features: int) -> tuple[Any, Floats, Floats | None] | None:
+        """The same, if they were made for so many features since the last step; no lock is needed."""
+        made = self._settled
+        return made if made is not None and made[0].shape[0] == n_features else None
 
     def change(self, step: Callable[[], Any]) -> Any:
         """What a step returns that changes the weights while nobody looks at them."""
@@ -236,21 +241,21 @@ class Lesson(NamedTuple):
     starts: NDArray[np.int64]
     codes: NDArray[np.int32]
     largest: float  # no value is beyond ±
+    n_features: int  # among which all are
+    n_labels: int
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def prove(self, n_features: int, n_labels: int) -> None:
-        """Whether all features and labels are among so many; each array was counted for itself."""
+        """Whether features and labels are among so many, and all arrays, each counted for itself, belong together."""
         n, nnz = len(self.codes), int(self.indptr[-1])
         if not (
             len(self.indptr) == n + 1 and self.starts[0] == 0 and self.starts[-1] == n and len(self.indices) >= nnz
         ):
             raise ValueError(f"{len(self.indptr) - 1} tokens and {n} labels do not fit the sequences")
-        if n and not 0 <= self.codes.min() <= self.codes.max() < n_labels:
-            raise ValueError(f"labels that are not among the {n_labels}")
-        if nnz and not 0 <= self.indices[:nnz].min() <= self.indices[:nnz].max() < n_features:
-            raise ValueError(f"features that are not among the {n_features}")
+        if self.n_features > n_features or self.n_labels > n_labels:
+            raise ValueError(f"the weights are of {n_features} features and {n_labels} labels, the tokens of more")
 
     def teach(
         self, state: Averaged, machine: structured.Machine, choose: Callable[[], NDArray[np.int64]],

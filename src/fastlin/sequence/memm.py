@@ -194,7 +194,7 @@ class MEMM(SequenceModel):
         for told in TOLD:
             setattr(model, told, getattr(learner, told))
         self._become(model)
-        learner._warn(stacklevel=4)
+        learner._warn()
         return self
 
     def _check_parameters(self) -> None:

@@ -249,7 +249,7 @@ class StructuredPerceptron(SequenceModel):
             model._install(state, validation.as_generator(self.random_state))
         else:
             assert model._state is not None, "what goes on has a state"
-            lesson = _lesson(tokens, codes)
+            lesson = _lesson(tokens, codes, len(known))
             state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
@@ -284,11 +284,12 @@ class StructuredPerceptron(SequenceModel):
         """Weights that know nothing yet, and what they are to learn."""
         K, V = len(self.classes_), tokens.rows.n_columns
         if self.weights == "dense":
-            return Averaged.dense(V, K, int(self.order), bool(self.average)), _lesson(tokens, codes)
+            return Averaged.dense(V, K, int(self.order), bool(self.average)), _lesson(tokens, codes, K)
         cutoff = int(self.cutoff)
         design, layout = lay_out(tokens, codes, K, True, np.full(V, cutoff, np.int64))
         links = Links.observed(codes, tokens.starts, K, int(self.order), cutoff)
-        lesson = Lesson(design.indptr, design.indices, design.values, tokens.starts, codes, design.largest)
+        arrays = design.indptr, design.indices, design.values, tokens.starts, codes
+        lesson = Lesson(*arrays, design.largest, design.n_features, K)
         return Averaged.observed(layout, links, design.features, bool(self.average)), lesson
 
     def _check_goes_on(self) -> None:
@@ -355,7 +356,11 @@ class StructuredPerceptron(SequenceModel):
 
     def _snapshot(self) -> Self:
         view = super()._snapshot()
-        if view is self or view.__dict__.get("_state") is None:
+        state: Averaged | None = view.__dict__.get("_state")
+        if view is self or state is None:
+            return view
+        if (kept := state.kept(view.n_features_in_)) is not None:
+            view._made = kept
             return view
         return self._view_of_state(lambda view: view._settle())
 
@@ -427,10 +432,11 @@ class StructuredPerceptron(SequenceModel):
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
 
 
-def _lesson(tokens: Tokens, codes: NDArray[np.int32]) -> Lesson:
+def _lesson(tokens: Tokens, codes: NDArray[np.int32], n_labels: int) -> Lesson:
     """Tokens whose features are numbered by their columns."""
     rows = tokens.rows
-    return Lesson(rows.indptr, rows.indices, rows.values, tokens.starts, codes, rows.largest)
+    arrays = rows.indptr, rows.indices, rows.values, tokens.starts, codes
+    return Lesson(*arrays, rows.largest, rows.n_columns, n_labels)
 
 
 def _beyond(sequence: int) -> str:
