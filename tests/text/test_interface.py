@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -290,3 +291,31 @@ def test_the_functions_are_scikit_learns():
 def test_accents_and_tags_are_stripped_as_scikit_learn_does(document):
     for function in ("strip_accents_ascii", "strip_accents_unicode", "strip_tags"):
         assert getattr(text, function)(document) == getattr(feature_extraction.text, function)(document)
+
+
+@pytest.mark.parametrize("call", ["fit", "fit_transform", "partial_fit"])
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("CountVectorizer", {"stop_words": ["don't"]}),
+        ("TfidfVectorizer", {"stop_words": ["don't"]}),
+        ("CountVectorizer", {"analyzer": "char", "stop_words": ["x"]}),
+        ("TfidfVectorizer", {"dtype": np.int64}),
+        ("CountVectorizer", {"vocabulary": ["Good", "dog"]}),
+        ("HashingVectorizer", {"tokenizer": str.split}),
+    ],
+    ids=repr,
+)
+def test_warnings_point_to_the_line_of_the_caller(name, options, call):
+    with pytest.warns(UserWarning) as caught:
+        getattr(getattr(text, name)(**options), call)(["a good dog", "not bad"])
+    assert [warning.filename for warning in caught] == [__file__] * len(caught)
+
+
+def test_stop_words_are_warned_of_once_by_views_too():
+    vectorizer = text.HashingVectorizer(stop_words=["don't"])
+    with pytest.warns(UserWarning, match="stop_words may be inconsistent"):
+        vectorizer.transform(["a good dog"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vectorizer.transform(["a good dog"])

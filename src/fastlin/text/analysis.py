@@ -6,7 +6,6 @@ analyzer, and patterns it does not know, go the way of `build_analyzer`, a Pytho
 
 import functools
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_ascii, strip_accents_unicode
 
 from fastlin.engine import reader
+from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.documents import decoded
 from fastlin.text.negation import CLAUSE_ENDS, NEGATORS, PREFIX, mark_negation, marked_words
 from fastlin.validation import one_of, whole_number
@@ -294,7 +294,7 @@ class Analysis:
             unused["token_pattern"] = (True, "'analyzer' != 'word'")
         for name, (is_unused, reason) in unused.items():
             if is_unused:
-                warnings.warn(f"The parameter '{name}' will not be used since {reason}", UserWarning, stacklevel=4)
+                warn_user(f"The parameter '{name}' will not be used since {reason}")
 
     def _check_stop_words(self, stop_words: Any, preprocess: Any, tokenize: Any) -> None:
         """Warn, once for each list, of stop words that become others before they are compared."""
@@ -306,11 +306,9 @@ class Analysis:
             found = set()
         self._checked_stop_words = self.stop_words
         if found:
-            warnings.warn(
+            warn_user(
                 "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
-                f"tokens {sorted(found)!r} not in stop_words.",
-                UserWarning,
-                stacklevel=5,
+                f"tokens {sorted(found)!r} not in stop_words."
             )
 
     def _note_stop_words(self) -> None:

@@ -1,6 +1,5 @@
 """Counts of words and n-grams, in columns that a vocabulary learns."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from itertools import islice, pairwise
 from numbers import Integral
@@ -15,6 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from fastlin import validation
 from fastlin.core.estimator import Estimator, learns, reads
+from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.analysis import WORDS, checked_dtype, checked_flag
 from fastlin.text.documents import reject_string
 from fastlin.text.learned import Learned, checked_vocabulary, has_capitals
@@ -444,10 +444,8 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         """A vocabulary of the user's, once it is found to be one."""
         given = checked_vocabulary(vocabulary)
         if self.lowercase and has_capitals(given, PREFIX if self.negation else ""):
-            warnings.warn(
+            warn_user(
                 "Upper case characters found in vocabulary while 'lowercase' is True. "
-                "These entries will not be matched with any documents",
-                UserWarning,
-                stacklevel=4,
+                "These entries will not be matched with any documents"
             )
         return Learned.of(self._new_terms(), given)

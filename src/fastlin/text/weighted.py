@@ -1,6 +1,5 @@
 """Words and n-grams, counted and weighed by how rare they are."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from fastlin.core.estimator import learns, reads
+from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.analysis import WORDS
 from fastlin.text.count import CountVectorizer
 from fastlin.text.matrices import assemble, csr
@@ -206,11 +206,7 @@ class TfidfVectorizer(CountVectorizer):
         super()._check_parameters()
         self._weighting()._check_parameters()
         if self.dtype not in FLOATS:
-            warnings.warn(
-                f"Only float 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn_user(f"Only float 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.")
 
     def _learn(self, raw_documents: Any, grow: bool, keep: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
         chunks, columns, n_columns = super()._learn(raw_documents, grow, keep)
