@@ -49,10 +49,53 @@ def models():
 
 
 def write(folder):
+    """The files that cases begin with."""
+    for name, other_data in SIBLINGS.items():
+        write_siblings(folder / name, other_data)
     for name, (model, _) in models().items():
         fastlin.save(model, folder / f"{name}.fastlin")
         if name in ("pa", "logistic", "k-means", "pipeline of texts"):
             fastlin.save(model, folder / f"{name}, int8.fastlin", dtype="int8", prune=1e-3)
+
+
+def larger(value):
+    """Data of more columns, more labels and other words than those of a case."""
+    if isinstance(value, np.ndarray):
+        return np.hstack([value, value]) if value.ndim == 2 else np.where(value == -1, -1, np.arange(len(value)) % 9)
+    if isinstance(value, list) and isinstance(value[0], str):
+        return [f"{text} {place % 5}th" if " " in text else f"{text}{place % 3}" for place, text in enumerate(value)]
+    if isinstance(value, list) and isinstance(value[0], dict):
+        return [one | {"more": f"x{place % 9}"} for place, one in enumerate(value)]
+    if isinstance(value, list) and isinstance(value[0], list):
+        return [[f"{item}{n % 4}" if isinstance(item, str) else item for item in one] for n, one in enumerate(value)]
+    return value
+
+
+def smaller(value):
+    """Data of fewer columns, labels and words."""
+    if isinstance(value, np.ndarray):
+        return value[:, :5] if value.ndim == 2 else np.where(value == -1, -1, np.arange(len(value)) % 2)
+    if isinstance(value, list) and isinstance(value[0], str):
+        return ["a dog" if " " in text else text for text in value]
+    if isinstance(value, list) and isinstance(value[0], dict):
+        return [{"length": 1.0}] * len(value)
+    if isinstance(value, list) and isinstance(value[0], list):
+        return [["same" if isinstance(item, str) else ["same"] for item in one] for one in value]
+    return value
+
+
+def write_siblings(folder, other_data):
+    """Files of the same models of other data: what one of them has learnt is put into the other."""
+    folder.mkdir()
+    for name, model, data in cases():
+        try:
+            fastlin.save(fitted(model, *map(other_data, data)), folder / f"{name}.fastlin")
+        except (ValueError, TypeError):  # parameters that name columns or labels of a case
+            continue
+
+
+SIBLINGS = {"larger": larger, "smaller": smaller}
+ENDINGS = tuple(f" of a {which} model" for which in SIBLINGS)
 
 
 # What is made wrong
@@ -129,8 +172,29 @@ def changed(value, path, new):
     return value
 
 
-def mutants(header, arrays):
+def crossed(header, arrays, sibling, which):
+    """(what was done, header, arrays) with each thing that was learnt taken from a model of other data."""
+    other, others = sibling
+    more = {f"other.{name}": array for name, array in others.items()}
+    for name, value in other["model"]["learnt"].items():
+        if header["model"]["learnt"].get(name) not in (None, value):
+            new = changed(header, ("model", "learnt", name), renamed(value, others))
+            yield f"{name} of a {which} model", new, arrays | more
+
+
+def renamed(value, arrays):
+    """JSON that names these arrays by their names beside those of another file."""
+    if isinstance(value, dict):
+        return {key: renamed(item, arrays) for key, item in value.items()}
+    if isinstance(value, list):
+        return [renamed(item, arrays) for item in value]
+    return f"other.{value}" if isinstance(value, str) and value in arrays else value
+
+
+def mutants(header, arrays, siblings):
     """(what was done, header, arrays) of everything that one file may say wrongly."""
+    for which, sibling in siblings.items():
+        yield from crossed(header, arrays, sibling, which)
     for name, array in arrays.items():
         for what, other in array_mutants(array):
             yield f"{name} {what}", header, arrays | {name: other}
@@ -218,6 +282,13 @@ def data_of(path, known):
     return known[path.stem.removesuffix(", int8").removesuffix(", sparse")]
 
 
+def mutants_of(path):
+    """The mutants of a file, with what it may have from its siblings."""
+    files = {which: path.parent / which / path.name for which in SIBLINGS}
+    siblings = {which: store.read_archive(file, "model", mmap=False) for which, file in files.items() if file.exists()}
+    return mutants(*store.read_archive(path, "model", mmap=False), siblings)
+
+
 def use_all(folder, numbers, told):
     """Use the mutants of these numbers; `told` gets a line before and after each, so that a crash leaves its number."""
     warnings.simplefilter("ignore")
@@ -227,8 +298,7 @@ def use_all(folder, numbers, told):
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, resource.RLIM_INFINITY))
     mutant = Path("mutant.fastlin")
     for path, wanted in numbers.items():
-        header, arrays = store.read_archive(folder / path, "model", mmap=False)
-        for number, (what, other, others) in enumerate(mutants(header, arrays)):
+        for number, (what, other, others) in enumerate(mutants_of(folder / path)):
             if number in wanted:
                 print(json.dumps([path, number, what]), file=told, flush=True)
                 signal.alarm(SECONDS)
@@ -259,11 +329,20 @@ def forge_model(path, header, arrays):
     forge(path, {"format": 1, "kind": "model", "arrays": table, "header": header}, contents)
 
 
+def crossed_of(folder):
+    """{file: numbers of mutants} of all that were crossed with a sibling: the first ones of each file."""
+    found = {}
+    for path in sorted(folder.glob("*.fastlin")):
+        first = itertools.takewhile(lambda mutant: mutant[0].endswith(ENDINGS), mutants_of(path))
+        found[path.name] = list(range(sum(1 for _ in first)))
+    return found
+
+
 def numbers_of(folder, share, seed=0):
     """{file: numbers of mutants}: a share of them, chosen by chance."""
     chance, found = random.Random(seed), {}
     for path in sorted(folder.glob("*.fastlin")):
-        n = sum(1 for _ in mutants(*store.read_archive(path, "model", mmap=False)))
+        n = sum(1 for _ in mutants_of(path))
         found[path.name] = sorted(chance.sample(range(n), math.ceil(n * share)))
     return found
 

@@ -36,6 +36,14 @@ def test_a_file_with_one_wrong_array_or_number_never_crashes(folder, tmp_path, p
     assert not found, "\n".join(f"{case} -> {came}" for case, came in found.items())
 
 
+def test_what_was_learnt_from_other_data_is_no_part_of_a_model(folder, tmp_path):
+    """Of more columns and labels: each part is whole by itself."""
+    numbers = tampering.crossed_of(folder)
+    assert sum(map(len, numbers.values())) > 100
+    found, _ = tampering.findings(folder, numbers, tmp_path)
+    assert not found, "\n".join(f"{case} -> {came}" for case, came in found.items())
+
+
 def test_every_file_is_used_as_it_is(folder, monkeypatch, tmp_path):
     """What the cases begin with loads, and most of its methods answer."""
     monkeypatch.chdir(tmp_path)
@@ -79,6 +87,10 @@ def test_what_the_cases_have_found(tmp_path):
         tampered("features", lambda _, arrays: arrays.update({"SelectFeatures.gains": np.zeros(9)}))
     with pytest.raises(store.ModelFileError, match="weights of terms"):
         tampered("sk tfidf", lambda learnt, _: learnt.update(_tfidf=other))
+    model = tampered("dicts", lambda learnt, _: learnt.update(vocabulary_={"dict": [["length", 0]]}))
+    for support, indices in (([0, 1], False), ([1], True), ([-1], True)):
+        with pytest.raises(ValueError, match="support must name columns from 0 to 0"):
+            model.restrict(support, indices)
     for few in (np.full(3, 1e-300), np.full(3, 1e-320)):
         model = tampered("mixture", lambda _, arrays, few=few: arrays.update({"MultinomialMixture.labels": few}))
         with pytest.raises(ValueError, match="words on average: give lengths"):

@@ -194,7 +194,9 @@ class DictVectorizer(Transformer):
         """
         check_is_fitted(self, "feature_names_")
         model = self._working_copy()
-        kept = np.asarray(support) if indices else np.flatnonzero(support)
+        kept, n = np.asarray(support) if indices else np.flatnonzero(support), len(self.feature_names_)
+        if ((kept < 0) | (kept >= n)).any():
+            raise ValueError(f"support must name columns from 0 to {n - 1}, got {support!r:.60}")
         model.vocabulary_ = {}
         for column in kept.tolist():
             model.vocabulary_[self.feature_names_[column]] = len(model.vocabulary_)
