@@ -281,7 +281,7 @@ class Corpus:
                 if first == last:
                     continue
                 here = chosen[first:last] - start
-                rows = validation.as_rows(rows.matrix()[here])
+                rows = rows.take(here).measured()
             builder.add(
                 rows,
                 (self.classes, codes[here]) if len(codes) else None,

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import validation
 from fastlin.data.segments import Segment, group_starts, segment_bounds
 from fastlin.validation import Rows
 
@@ -52,7 +51,7 @@ class InMemory:
             classes, codes = classes[present], places.astype(np.int32)
         weights = self._weights[chosen] if self.weighted else self._weights
         groups = self._groups[chosen] if self.grouped else self._groups
-        return InMemory(validation.as_rows(self.rows.matrix()[chosen]), classes, codes, weights, groups)
+        return InMemory(self.rows.take(chosen).measured(), classes, codes, weights, groups)
 
     def codes(self) -> NDArray[np.int32]:
         return self._codes

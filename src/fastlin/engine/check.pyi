@@ -23,3 +23,12 @@ def sort(
     sorted_indices: NDArray[np.int32],
     sorted_values: NDArray[np.float32] | NDArray[np.float64],
 ) -> bool: ...
+def take(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32] | NDArray[np.float64],
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    taken_indices: NDArray[np.int32],
+    taken_values: NDArray[np.float32] | NDArray[np.float64],
+) -> None: ...

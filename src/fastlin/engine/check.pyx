@@ -9,6 +9,7 @@ The loops have no branch in a non-zero, so that gcc vectorises them; where a row
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from fastlin.engine.allocation cimport allocate, allocate_zeros
 from fastlin.engine.csr cimport real
@@ -168,3 +169,17 @@ def sort(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] 
     free(full)
     free(places)
     return distinct
+
+
+def take(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, const int64_t[::1] rows,
+         const int64_t[::1] starts, int32_t[::1] taken_indices, real[::1] taken_values):
+    """Copy the entries of some rows, row rows[i] to where starts[i] says."""
+    cdef Py_ssize_t i
+    cdef int64_t first, n
+    with nogil:
+        for i in range(rows.shape[0]):
+            first = indptr[rows[i]]
+            n = indptr[rows[i] + 1] - first
+            if n:
+                memcpy(&taken_indices[starts[i]], &indices[first], n * sizeof(int32_t))
+                memcpy(&taken_values[starts[i]], &values[first], n * sizeof(real))

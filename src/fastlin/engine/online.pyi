@@ -44,3 +44,18 @@ def settle_all(
     generation: NDArray[np.int32],
     touched: NDArray[np.int64],
 ) -> None: ...
+def settled(
+    rule: NDArray[np.void],
+    clock: NDArray[np.void],
+    past: NDArray[np.void],
+    W: NDArray[Any],  # float32 or float64
+    total: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    debt: NDArray[np.float64],
+    generation: NDArray[np.int32],
+    touched: NDArray[np.int64],
+    features: NDArray[np.int64],
+    start: int,
+    spare: NDArray[np.float64],
+    out: NDArray[Any],  # of the type of W
+) -> None: ...

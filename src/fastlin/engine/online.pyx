@@ -13,6 +13,7 @@ leave the numbers; the caller goes on from the position it returns.
 
 from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from fastlin.engine.averaging cimport Lazy, settle, settle_row
 from fastlin.engine.batch cimport (
@@ -295,14 +296,14 @@ def learning_rate(const Rule[::1] rule, int64_t t):
     return rate(&rule[0], t)
 
 
-def settle_all(const Rule[::1] rule, const Clock[::1] clock, const Generation[::1] past, real[:, ::1] W,
+def settle_all(const Rule[::1] rule, Clock[::1] clock, const Generation[::1] past, real[:, ::1] W,
                double[:, ::1] total, double[:, ::1] squares, double[::1] debt, int32_t[::1] generation,
                int64_t[::1] touched):
     """Pay every debt of every feature: afterwards scale 1, generation 0 and no mass or debt describe the state.
 
-    The caller resets the clock; the steps of Adagrad go on counting.
+    The steps of Adagrad go on counting.
     """
-    cdef Py_ssize_t j, k, K = W.shape[1]
+    cdef Py_ssize_t j, K = W.shape[1]
     cdef Lazy lazy
     lazy.K = K
     lazy.total = &total[0, 0] if total.shape[0] else NULL
@@ -319,12 +320,70 @@ def settle_all(const Rule[::1] rule, const Clock[::1] clock, const Generation[::
             settle(&rule[0], &clock[0], &lazy, &W[0, 0], j)
             if lazy.touched != NULL:
                 continue
-            if lazy.total != NULL:
-                for k in range(K):
-                    total[j, k] += clock[0].mass * W[j, k]
+            finish_scaled(&clock[0], &lazy, &W[0, 0], j)
             if lazy.generation != NULL:
                 generation[j] = 0
-                for k in range(K):
-                    W[j, k] *= <real>clock[0].scale
             if lazy.debt != NULL:
                 debt[j] = 0
+        clock[0].norm *= clock[0].scale * clock[0].scale
+        clock[0].scale = 1
+        clock[0].mass = 0
+        clock[0].debt = 0
+        clock[0].generation = 0
+
+
+cdef inline void finish_scaled(const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
+    """Take what feature j owes to the present generation: its share of the average, and the scale."""
+    cdef Py_ssize_t k, K = lazy.K
+    if lazy.total != NULL:
+        for k in range(K):
+            lazy.total[j * K + k] += clock.mass * W[j * K + k]
+    if lazy.generation != NULL:
+        for k in range(K):
+            W[j * K + k] *= <real>clock.scale
+
+
+def settled(const Rule[::1] rule, const Clock[::1] clock, const Generation[::1] past, const real[:, ::1] W,
+            const double[:, ::1] total, double[:, ::1] squares, const double[::1] debt, const int32_t[::1] generation,
+            const int64_t[::1] touched, const int64_t[::1] features, Py_ssize_t start, double[::1] spare,
+            real[:, ::1] out):
+    """out[i] = the weights of feature features[i], or without such a list of start + i, with all debts paid.
+
+    Where there is an average, it stands in their place. The state stays as it is; `spare` has room for K numbers.
+    """
+    cdef Py_ssize_t i, j, k, K = W.shape[1], n = out.shape[0]
+    cdef bint listed = features.shape[0] > 0, averages = clock[0].averaged > 0 and total.shape[0] > 0
+    cdef double owed = 0
+    cdef int32_t born = 0
+    cdef int64_t rested = 0
+    cdef Lazy lazy
+    if n == 0:
+        return
+    lazy.K = K
+    lazy.total = &spare[0] if total.shape[0] else NULL
+    lazy.z = NULL
+    lazy.root = NULL
+    lazy.pending = NULL
+    lazy.debt = &owed if debt.shape[0] else NULL
+    lazy.generation = &born if generation.shape[0] else NULL
+    lazy.touched = &rested if touched.shape[0] else NULL
+    lazy.past = &past[0]
+    with nogil:
+        for i in range(n):
+            j = features[i] if listed else start + i
+            lazy.squares = &squares[j, 0] if squares.shape[0] else NULL
+            memcpy(&out[i, 0], &W[j, 0], K * sizeof(real))
+            if lazy.total != NULL:
+                memcpy(&spare[0], &total[j, 0], K * sizeof(double))
+            if lazy.debt != NULL:
+                owed = debt[j]
+            if lazy.generation != NULL:
+                born = generation[j]
+            if lazy.touched != NULL:
+                rested = touched[j]
+            settle(&rule[0], &clock[0], &lazy, &out[i, 0], 0)
+            if lazy.touched == NULL:
+                finish_scaled(&clock[0], &lazy, &out[i, 0], 0)
+            if averages:
+                for k in range(K):
+                    out[i, k] = <real>(spare[k] / clock[0].averaged)

@@ -1,7 +1,7 @@
 """The steps: how far an instance moves the weights. Schedules, PA, MIRA, Adagrad, FTRL.
 
 `Rule` is what a user chose ("adaptive" lowers its eta0); `Clock` is the scalar state of a run; `Generation` is what a
-scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.state`.
+scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.rules`.
 """
 
 from libc.math cimport copysign, fabs, pow, sqrt

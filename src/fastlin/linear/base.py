@@ -275,7 +275,7 @@ def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int |
 
 def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
     """For weights that are a CSR in scikit-learn's shape."""
-    columns = coef.T.tocsr()
+    columns = validation.as_sparse(coef, "coef_").T.tocsr()
 
     def forward(rows: Rows, infer: Infer) -> None:
         for start, stop in run.blocks(rows, len(intercept)):

@@ -25,7 +25,8 @@ from fastlin.optim.inferences import Groups
 from fastlin.optim.layouts import Dense
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
-from fastlin.optim.state import GRADIENT, PASSIVE_AGGRESSIVE, OnlineState, rule_of
+from fastlin.optim.rules import GRADIENT, PASSIVE_AGGRESSIVE, rule_of
+from fastlin.optim.state import OnlineState
 from fastlin.store import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
 

@@ -1,5 +1,6 @@
 """What a model file holds of each learner."""
 
+import copy
 from itertools import starmap
 from typing import Any
 
@@ -13,7 +14,8 @@ from fastlin.linear.alphabets import Alphabet, CategoryCounts
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import columns
 from fastlin.linear.online import SparseWeights
-from fastlin.optim.state import CLOCK, GENERATION, RULE
+from fastlin.optim.rules import CLOCK, GENERATION, RULE
+from fastlin.optim.state import OnlineState
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only
 from fastlin.store.parameters import (
@@ -78,7 +80,7 @@ def _intercept(state: State, width: int) -> Any:
 
 
 def _packed(coef: Any, packing: Packing) -> State:
-    return packing.pack(coef if sp.issparse(coef) else np.asarray(coef).T)
+    return packing.pack(validation.as_sparse(coef, "coef_") if sp.issparse(coef) else np.asarray(coef).T)
 
 
 # Online learners
@@ -86,12 +88,18 @@ def _packed(coef: Any, packing: Packing) -> State:
 
 def _take_online(model: Any, packing: Packing) -> State:
     model._check_fitted()
+    with model._moment() as present:
+        return _taken_online(present, packing)
+
+
+def _taken_online(model: Any, packing: Packing) -> State:
+    """Arrays that learning beside the writing of the file leaves as they are."""
     coef, served = model.coef_, model._sparse
-    rule, clock = (model._state.rule, model._state.clock) if served is None else (served.rule, served.clock)
+    rule, clock = (served or model._state).rule.copy(), (served or model._state).clock.copy()
     state = take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
     state |= {"classes": model.classes_, "rule": rule, "clock": clock}
     if not packing.serving:
-        state["random"] = model._generator
+        state["random"] = copy.deepcopy(model._generator)
         state["learning"] = model._state.export(copy=False) if served is None else served.learning
     return state
 
@@ -105,6 +113,7 @@ def _give_online(model: Any, state: State, reading: Reading) -> None:
     rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
     if state.get("learning") is not None:
         learning = {name: _record(array, RECORDS.get(name)) for name, array in state["learning"].items()}
+        OnlineState.check_shapes(learning, coef.shape, coef.dtype)
     state.pop("learning", None)
     generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
     if not isinstance(generator, np.random.Generator):

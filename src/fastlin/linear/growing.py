@@ -1,12 +1,15 @@
 """Streams whose matrices widen: a vocabulary that grows has new features after the known ones."""
 
 from abc import ABC
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import _get_feature_names
 
-from fastlin.linear.base import Infer, Readable, Scorer, SparseClassifier, dense_scorer
+from fastlin import run
+from fastlin.linear.base import Infer, Readable, Scorer, SparseClassifier
 from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
 
@@ -37,23 +40,60 @@ class GrowingClassifier(SparseClassifier, ABC):
             self.feature_names_in_ = names
 
 
-def known_only(scorer: Scorer, n_features: int) -> Scorer:
+def known_columns(rows: Rows, n_features: int) -> Rows:
     """Of wider rows, the features that are known."""
+    return rows.first(n_features) if rows.n_columns > n_features else rows
 
-    def forward(rows: Rows, infer: Infer) -> None:
-        scorer.forward(rows.first(n_features) if rows.n_columns > n_features else rows, infer)
 
-    return Scorer(scorer.width, forward)
+def known_only(scorer: Scorer, n_features: int) -> Scorer:
+    """Score wider rows by the features that are known."""
+    return Scorer(scorer.width, lambda rows, infer: scorer.forward(known_columns(rows, n_features), infer))
 
 
 def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
-    """For weights whose columns may be more than the labels, and in another order."""
-    scorer, order = dense_scorer(state.columns(), state.lanes(), n_jobs), state.order
-    if len(order) < scorer.width or len(state.rank()):
-        every = scorer
+    """For weights that are learnt meanwhile, each call with those of one moment.
 
-        def forward(rows: Rows, infer: Infer) -> None:
-            every.forward(rows, lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop))
+    A learner waits while a few rows are scored; for more of them, the weights are borrowed. Where weights have to be
+    settled before, that is done for the features of a few rows alone.
+    """
 
-        scorer = Scorer(len(order), forward)
-    return known_only(scorer, len(state.weights))
+    def forward(rows: Rows, infer: Infer) -> None:
+        rows, few = known_columns(rows, len(state.weights)), rows.nnz <= len(state.weights)
+        with state.lock.reading():
+            weights, bias = state.present(), state.lanes()
+            if weights is not None and few:
+                run.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
+                return
+            if few and state.lookup_pays(rows.nnz):
+                rows, weights = _looked_up(rows, state)
+            else:
+                weights = state.columns()
+        run.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
+
+    return Scorer(len(state.order), forward)
+
+
+def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
+    """For weights of this moment, however often they are asked."""
+    with state.lock.reading():
+        weights, bias = state.columns(), state.lanes()
+
+    def forward(rows: Rows, infer: Infer) -> None:
+        run.forward(known_columns(rows, len(weights)), weights, bias, _in_order(state, infer), n_jobs)
+
+    return Scorer(len(state.order), forward)
+
+
+def _in_order(state: OnlineState, infer: Infer) -> Infer:
+    """`infer` for columns that may be more than the labels, and in another order."""
+    order = state.order
+    if len(order) == state.weights.shape[1] and not len(state.rank()):
+        return infer
+    return lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop)
+
+
+def _looked_up(rows: Rows, state: OnlineState) -> tuple[Rows, NDArray[Any]]:
+    """The rows with the features that they have alone, and the weights of these."""
+    features, places = np.unique(rows.indices[: rows.nnz], return_inverse=True)
+    weights = state.of_features(features.astype(np.int64))
+    return replace(rows, indices=places.astype(np.int32), n_columns=len(weights)), weights

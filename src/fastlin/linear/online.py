@@ -1,8 +1,11 @@
 """The body that every online learner shares: validate, encode labels, run epochs, set attributes."""
 
+import contextlib
 import copy
 import warnings
+import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,8 +14,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import store, validation
+from fastlin.core.estimator import learns, reads
 from fastlin.data import Corpus
 from fastlin.linear.base import (
+    Infer,
     Readable,
     Scorer,
     Whole,
@@ -23,14 +28,14 @@ from fastlin.linear.base import (
     sparse_scorer,
     width_of,
 )
-from fastlin.linear.growing import GrowingClassifier, grown_scorer, known_only
+from fastlin.linear.growing import GrowingClassifier, grown_scorer, known_only, lasting_scorer
 from fastlin.linear.labels import columns, places, shares, sources, union
 from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.linear.reporting import reporter
 from fastlin.optim.course import Course, Keeper
 from fastlin.optim.epochs import Stopping, count_only, train
 from fastlin.optim.state import OnlineState
-from fastlin.validation import Rows
+from fastlin.validation import Rows, as_sparse
 
 
 class SparseWeights(NamedTuple):
@@ -77,6 +82,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
 
     # Learning
 
+    @learns
     def fit(
         self,
         X: Any,
@@ -119,7 +125,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        model = copy.copy(self)
+        model = self._working_copy()
         (rows, codes), classes = model._checked(X, y, sample_weight, validation.as_dtype(self.dtype), reset=True)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
@@ -146,16 +152,19 @@ class OnlineClassifier(GrowingClassifier, ABC):
         check_rate(options.rule, 0, data.counted())
 
         model._install(state, classes, generator)
-        history, converged = train(
-            state,
-            data,
-            options.stopping,
-            evaluate=None if held is None else lambda: model._accuracy(*held),
-            score_decides=self.early_stopping,
-            report=reporter(model, lambda: model),
-            n_jobs=self.n_jobs,
-            keeper=keeper,
-        )
+        with state.lock.writing() if self.callback is not None else contextlib.nullcontext() as turn:
+            history, converged = train(
+                state,
+                data,
+                options.stopping,
+                evaluate=None if held is None else lambda: model._accuracy(*held),
+                score_decides=self.early_stopping,
+                report=reporter(model, lambda: model),
+                n_jobs=self.n_jobs,
+                keeper=keeper,
+                turn=turn,
+            )
+            state.settle()
         self._become(model._record(history, converged))
         if not converged:
             warnings.warn(
@@ -166,6 +175,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
             )
         return self
 
+    @learns
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn one epoch of these rows on top of what is known.
 
@@ -186,9 +196,11 @@ class OnlineClassifier(GrowingClassifier, ABC):
             refused before the first.
         """
         self._wake()
-        model, first = copy.copy(self), not hasattr(self, "classes_")
-        if not first and self._sparse is not None:
-            raise ValueError("call densify() before partial_fit: the weights are in sparse form")
+        model, first = self._working_copy(), not hasattr(self, "classes_")
+        if not first:
+            self._check_learnt()
+            if self._sparse is not None:
+                raise ValueError("call densify() before partial_fit: the weights are in sparse form")
         dtype = validation.as_dtype(self.dtype)
         dtype = dtype if first else self._state.weights.dtype
         (rows, codes), seen = model._checked(X, y, sample_weight, dtype, reset=first)
@@ -205,66 +217,90 @@ class OnlineClassifier(GrowingClassifier, ABC):
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
         data = options.source(rows, codes, weights, None, places(known, seen), generator, Course())
-        check_rate(options.rule, 0 if first else self.t_ - 1, data.counted())
+        check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), data.counted())
 
         if first:
             state = OnlineState(options.rule, width_of(rows), columns(len(known)), dtype)
-        else:
-            state = self._state.with_features(width_of(rows))
-            if len(known) != len(self.classes_):
-                state = state.with_columns(*sources(self.classes_, known))
-            state.adopt(options.rule)
-        model._install(state, known, generator)
-        try:
-            if len(known) > 1:
-                report = reporter(model, lambda: model)
-                history, _ = train(state, data, Stopping(1, None, 1), report=report, n_jobs=self.n_jobs)
-            else:
-                history = [count_only(state, data)]
-        except BaseException as error:
-            if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
-                self._become(model._record([], converged=False))
-            raise
-        return self._become(model._record(history, converged=True))
+            model._install(state, known, generator)
+        with model._state.lock.writing() as turn:
+            if not first:
+                state = self._grow(model, width_of(rows), known)
+                state.adopt(options.rule)
+            try:
+                if len(known) > 1:
+                    report, once = reporter(model, lambda: model), Stopping(1, None, 1)
+                    history, _ = train(state, data, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True)
+                else:
+                    history = [count_only(state, data)]
+            except BaseException as error:
+                if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
+                    self._become(model._record([], converged=False))
+                raise
+            return self._become(model._record(history, converged=True))
+
+    def _grow(self, model: Self, n_features: int, classes: NDArray[Any]) -> OnlineState:
+        """Make room for features and labels, which others see from now on; who still reads the old state keeps it."""
+        state = self._state.with_features(n_features)
+        if len(classes) != len(self.classes_):
+            state = state.with_columns(*sources(self.classes_, classes))
+        if state is not self._state:
+            model._install(state, classes, self._generator)
+            old = weakref.ref(self._state)
+            self._become(model)
+            held = old()
+            if held is not None:
+                state.detach(held)
+        return state
 
     # What was learnt
 
     @property
+    @reads
     def coef_(self) -> Any:
         """Weights in scikit-learn's shape: (1, n_features) for two labels, else (n_labels, n_features)."""
-        self._check_fitted()
+        self._check_learnt()
         return self._state.coef().T if self._sparse is None else self._sparse.coef
 
     @coef_.setter
+    @learns
     def coef_(self, value: Any) -> None:
-        self._check_fitted()
+        self._check_learnt()
         state = self.densify()._state
-        state.restart(initial_coef(value, state.coef()), self.intercept_)
+        with state.lock.writing():
+            state.restart(initial_coef(value, state), state.intercept())
 
     @property
+    @reads
     def intercept_(self) -> NDArray[np.float64]:
         """One number a row of `coef_`."""
-        self._check_fitted()
+        self._check_learnt()
         return self._state.intercept() if self._sparse is None else self._sparse.intercept
 
     @intercept_.setter
+    @learns
     def intercept_(self, value: Any) -> None:
-        self._check_fitted()
+        self._check_learnt()
         state = self.densify()._state
-        state.restart(state.coef().T, initial_intercept(value, state.coef()))
+        with state.lock.writing():
+            state.restart(state.coef().T, initial_intercept(value, state))
 
     @property
+    @reads
     def t_(self) -> int:
         """Instances counted so far, and one."""
         self._check_fitted()
-        clock = self._state.clock if self._sparse is None else self._sparse.clock
-        return int(clock["t"][0]) + 1
+        if self._sparse is not None:
+            return int(self._sparse.clock["t"][0]) + 1
+        with self._state.lock.reading():
+            return int(self._state.clock["t"][0]) + 1
 
+    @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
         scores = self._scores(self._checked_rows(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @learns
     def prune(self, threshold: float) -> int:
         """Set all weights of `coef_` that are smaller to 0, and forget what was summed up for them.
 
@@ -280,34 +316,45 @@ class OnlineClassifier(GrowingClassifier, ABC):
         int
             How many weights there were.
         """
-        self._check_fitted()
+        self._check_learnt()
         if self._sparse is not None:
             raise ValueError("call densify() before prune: the weights are in sparse form")
-        return self._state.prune(validation.real_number("threshold", threshold, at_least=0))
+        threshold = validation.real_number("threshold", threshold, at_least=0)
+        with self._state.lock.writing():
+            return self._state.prune(threshold)
 
+    @learns
     def sparsify(self) -> Self:
         """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on."""
-        self._check_fitted()
+        self._check_learnt()
         self._wake()
-        if self._sparse is None:
-            state = self._state
-            self._sparse = SparseWeights(sp.csr_array(self.coef_), self.intercept_, state.clock.copy(), state.rule)
-            del self._state
-        return self
+        if self._sparse is not None:
+            return self
+        model, state = self._working_copy(), self._state
+        model._sparse = SparseWeights(
+            sp.csr_array(state.coef().T), state.intercept(), state.clock.copy(), state.rule.copy()
+        )
+        del model._state
+        return self._become(model)
 
+    @learns
     def densify(self) -> Self:
         """Turn `coef_` back into an array. An average and Adagrad's sums start anew."""
-        self._check_fitted()
-        if self._sparse is not None:
-            coef, intercept, clock, rule, learning = self._sparse
-            if learning is not None:
-                self._state = OnlineState.restore(learning)
-            else:
-                self._state = OnlineState(rule, coef.shape[1], coef.shape[0], coef.dtype)
-                self._state.clock["t"], self._state.clock["steps"] = clock["t"], clock["steps"]
-                self._state.restart(coef.toarray() if sp.issparse(coef) else coef, intercept)
-            self._sparse = None
-        return self
+        self._check_learnt()
+        if self._sparse is None:
+            return self
+        model, (coef, intercept, clock, rule, learning) = self._working_copy(), self._sparse
+        if learning is not None:
+            model._state = OnlineState.restore(learning)
+            found = len(model._state.order), len(model._state.weights)
+            if found != coef.shape:
+                raise ValueError(f"the learning state has weights of the shape {found}, coef_ has {coef.shape}")
+        else:
+            model._state = OnlineState(rule, coef.shape[1], coef.shape[0], coef.dtype)
+            model._state.clock["t"], model._state.clock["steps"] = clock["t"], clock["steps"]
+            model._state.restart(as_sparse(coef, "coef_").toarray() if sp.issparse(coef) else coef, intercept)
+        model._sparse = None
+        return self._become(model)
 
     def _wake(self) -> None:
         """Weights that lie in a file become weights that learn."""
@@ -318,18 +365,42 @@ class OnlineClassifier(GrowingClassifier, ABC):
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
         self._check_fitted()
-        self._wake()
-        if self._sparse is not None:
-            raise ValueError("call densify() before get_state: the weights are in sparse form")
-        return self._state.export() | store.export_labels(self.classes_) | store.export_generator(self._generator)
+        with self._moment() as model:
+            model._wake()
+            if model._sparse is not None:
+                raise ValueError("call densify() before get_state: the weights are in sparse form")
+            labels = store.export_labels(model.classes_)
+            return model._state.export() | labels | store.export_generator(model._generator)
 
+    @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
         state = OnlineState.restore(arrays)
         classes = store.restore_labels(arrays)
         if len(state.order) != columns(len(classes)):
             raise ValueError(f"state has {len(state.order)} columns, which does not fit {len(classes)} labels")
-        return self._install(state, classes, store.restore_generator(arrays))._record([], converged=True)
+        model = self._working_copy()._install(state, classes, store.restore_generator(arrays))
+        return self._become(model._record([], converged=True))
+
+    @contextlib.contextmanager
+    def _moment(self) -> Iterator[Self]:
+        """A view whose labels, weights and generator nobody changes while the `with` lasts."""
+        while True:
+            state = self.__dict__.get("_state")
+            with contextlib.nullcontext() if state is None else state.lock.reading():
+                model = self._snapshot()
+                present = model.__dict__.get("_state")
+                if present is state or (present is not None and state is not None and present.lock is state.lock):
+                    yield model
+                    return
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._moment() as model:
+            known: dict[str, Any] = super(OnlineClassifier, model).__getstate__()
+            for name in ("_state", "_generator"):
+                if name in known:
+                    known[name] = copy.copy(known[name]) if name == "_state" else copy.deepcopy(known[name])
+        return known
 
     # Parts
 
@@ -375,8 +446,8 @@ class OnlineClassifier(GrowingClassifier, ABC):
                 raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")
             coef, intercept = self.coef_, self.intercept_ if intercept is None else intercept
         state.start_from(
-            None if coef is None else initial_coef(coef, state.weights),
-            None if intercept is None else initial_intercept(intercept, state.weights),
+            None if coef is None else initial_coef(coef, state),
+            None if intercept is None else initial_intercept(intercept, state),
         )
         return state
 
@@ -390,8 +461,30 @@ class OnlineClassifier(GrowingClassifier, ABC):
         self.objective_ = history[-1]["objective"] if history else np.nan
         return self
 
+    def _check_learnt(self) -> None:
+        """Refuse labels, or a number of features, that do not fit the weights: users may set them."""
+        self._check_fitted()
+        served = self._sparse
+        width, n_features = (len(self._state.order), len(self._state.weights)) if served is None else served.coef.shape
+        classes = self.classes_
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or columns(len(classes)) != width:
+            raise ValueError(f"classes_ must be an array of the labels that {width} column(s) of weights belong to")
+        if self.n_features_in_ != n_features:
+            raise ValueError(
+                f"n_features_in_ is {self.n_features_in_!r}, but there are weights of {n_features} features"
+            )
+
+    def _checked_rows(self, X: Any) -> Readable:
+        self._check_learnt()
+        return super()._checked_rows(X)
+
     def _wanted(self) -> dict[str, Any]:
-        return {"dtype": self.coef_.dtype}
+        return {"dtype": (self._state.weights if self._sparse is None else self._sparse.coef).dtype}
+
+    def _forward(self, rows: Readable, scorer: Scorer, infer: Infer) -> None:
+        if self._sparse is None and isinstance(rows, Corpus):  # all of its segments meet the same weights
+            scorer = lasting_scorer(self._state, self.n_jobs)
+        super()._forward(rows, scorer, infer)
 
     def _scorer(self) -> Scorer:
         if self._sparse is None:

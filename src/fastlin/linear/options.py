@@ -12,7 +12,8 @@ from fastlin.engine import online
 from fastlin.linear.base import Readable
 from fastlin.optim.course import Course
 from fastlin.optim.epochs import Data, Source, Stopping
-from fastlin.optim.state import FTRL, GRADIENT, PEGASOS, rule_of
+from fastlin.optim.rules import FTRL, GRADIENT, PEGASOS, rule_of
+from fastlin.optim.state import OnlineState
 from fastlin.optim.streams import Stream
 from fastlin.validation import LIMITS, real_number, whole_number
 
@@ -79,26 +80,27 @@ def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
         )
 
 
-def initial_coef(coef: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Weights that a user gives, in the shape of `coef_`, for the engine's `weights` [V, K]."""
-    n_features, n_columns = weights.shape
+def initial_coef(coef: Any, state: OnlineState) -> NDArray[np.float64]:
+    """Weights that a user gives, in the shape of `coef_`, for a state."""
+    shape = len(state.order), len(state.weights)
     coef = validation.as_finite(coef, "coef_init", ndim=np.ndim(coef))
-    if coef.shape != (n_columns, n_features) and not (n_columns == 1 and coef.shape == (n_features,)):
-        raise ValueError(f"coef_init must have shape {(n_columns, n_features)}, got {coef.shape}")
-    return _in_range(coef.reshape(n_columns, n_features), weights, "coef_init")
+    if coef.shape != shape and not (shape[0] == 1 and coef.shape == shape[1:]):
+        raise ValueError(f"coef_init must have shape {shape}, got {coef.shape}")
+    return _in_range(coef.reshape(shape), state, "coef_init")
 
 
-def initial_intercept(intercept: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
+def initial_intercept(intercept: Any, state: OnlineState) -> NDArray[np.float64]:
     """Intercepts that a user gives, in the shape of `intercept_`."""
-    n_columns = weights.shape[1]
+    shape = (len(state.order),)
     intercept = validation.as_vector(np.atleast_1d(intercept), "intercept_init")
-    if intercept.shape != (n_columns,):
-        raise ValueError(f"intercept_init must have shape {(n_columns,)}, got {intercept.shape}")
-    return _in_range(intercept, weights, "intercept_init")
+    if intercept.shape != shape:
+        raise ValueError(f"intercept_init must have shape {shape}, got {intercept.shape}")
+    return _in_range(intercept, state, "intercept_init")
 
 
-def _in_range(values: NDArray[np.float64], weights: NDArray[Any], name: str) -> NDArray[np.float64]:
-    largest, limit = np.abs(values).max(initial=0), LIMITS[weights.dtype]
+def _in_range(values: NDArray[np.float64], state: OnlineState, name: str) -> NDArray[np.float64]:
+    dtype = state.weights.dtype
+    largest, limit = np.abs(values).max(initial=0), LIMITS[dtype]
     if largest > limit:
-        raise ValueError(f"{name} holds ±{largest:g}, larger than {limit:g}, the limit of {weights.dtype} weights")
+        raise ValueError(f"{name} holds ±{largest:g}, larger than {limit:g}, the limit of {dtype} weights")
     return values

@@ -88,6 +88,7 @@ class Choices:
     dtype: np.dtype[Any]
     shuffle: bool
     generator: np.random.Generator
+    in_memory: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return self.grouped.n_groups

@@ -1,5 +1,6 @@
 """The driver of online learners: epochs, orders, stopping, progress; the kernel does a bounded piece of an epoch."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from fastlin.data.scratch import Held, Scratch
 from fastlin.engine import online
 from fastlin.optim.course import Course, Keeper
 from fastlin.optim.state import OnlineState
+from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import Rows
 
 FULL, OVERFLOW = 2, 1
@@ -35,6 +37,8 @@ class Stopping:
 
 class Source(Protocol):
     """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/streams.py`)."""
+
+    in_memory: ClassVar[bool]
 
     @property
     def generator(self) -> np.random.Generator:
@@ -68,6 +72,7 @@ class Data:
     generator: np.random.Generator
     start: int = field(default=0, kw_only=True)  # the number of the first row
     unit: ClassVar[str] = "row"
+    in_memory: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return len(self.members)
@@ -129,12 +134,15 @@ def train(
     report: Callable[[dict[str, Any]], Any] | None = None,
     n_jobs: int | None = None,
     keeper: Keeper | None = None,
+    turn: Turn | None = None,
+    in_pieces: bool = False,
 ) -> tuple[list[dict[str, Any]], bool]:
     """Run epochs until a criterion holds; returns (history, converged).
 
     `evaluate` scores the model, higher is better; with `score_decides` the score and not the loss says when to stop.
     `report` sees the record of each epoch and may end the run by returning something true. A `keeper` makes
-    checkpoints.
+    checkpoints. `turn` is the caller's at the state's lock, if others may read the state: they are let in while
+    `report` and `evaluate` are at work and, with `in_pieces`, between two pieces of an epoch.
     """
     residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
     course, started = Course() if keeper is None else keeper.course, time.perf_counter()
@@ -149,7 +157,7 @@ def train(
     course.pause = pause
     try:
         while course.epoch <= stopping.max_iter:
-            _one_epoch(state, data, residuals, course)
+            _one_epoch(state, data, residuals, course, turn if in_pieces else None, n_jobs)
             seen = max(1, int(state.clock["t"][0]) - course.learnt)
             record: dict[str, Any] = {
                 "epoch": course.epoch,
@@ -159,16 +167,21 @@ def train(
                 "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / seen,
             }
             gain = -record["loss"]
-            if evaluate or report:
+            if (evaluate or report) and not in_pieces:
                 _flush(state, data, residuals, n_jobs)
             if evaluate:
-                record["validation_score"] = evaluate()
+                state.settle()
+                with _released(turn):
+                    record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain
             record["seconds"] = before + time.perf_counter() - started
             history.append(record)
             course.epoch += 1
-            if report and report(record):
-                return history, True
+            if report:
+                with _released(turn):
+                    ends = report(record)
+                if ends:
+                    return history, True
             if tolerance is not None:
                 course.stale = course.stale + 1 if gain < course.best + tolerance else 0
                 course.best = max(course.best, gain)
@@ -180,29 +193,74 @@ def train(
             pause()
         return history, tolerance is None
     finally:
-        _flush(state, data, residuals, n_jobs)
+        if not in_pieces:
+            _flush(state, data, residuals, n_jobs)
 
 
-def _one_epoch(state: OnlineState, data: Source, residuals: list[Held], course: Course) -> None:
-    """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes."""
+def _released(turn: Turn | None) -> contextlib.AbstractContextManager[None]:
+    return contextlib.nullcontext() if turn is None else turn.released()
+
+
+def _one_epoch(
+    state: OnlineState, data: Source, residuals: list[Held], course: Course, turn: Turn | None, n_jobs: int | None
+) -> None:
+    """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes.
+
+    With a `turn` others are let in again and again, and what they see of an average is always whole.
+    """
 
     def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
-        position, advance = 0, part.kernel(state, order, residual)
-        state.changed()
-        while position < len(order):
-            position, status = advance(position)
-            if status == FULL:
-                state.more_room()
-            elif status == OVERFLOW:
-                raise Overflow(
-                    f"the step of {part.unit} {part.start + order[position]} would overflow the weights: scale the "
-                    "features, or lower the learning rate"
-                )
+        position, flushed, advance = 0, 0, part.kernel(state, order, residual)
+        try:
+            while position < len(order):
+                with state.changing():
+                    position, status = advance(position)
+                if status == FULL:
+                    state.more_room()
+                elif status == OVERFLOW:
+                    raise Overflow(
+                        f"the step of {part.unit} {part.start + order[position]} would overflow the weights: scale "
+                        "the features, or lower the learning rate"
+                    )
+                elif turn is not None and position < len(order):
+                    _flush_rows(state, part, order[flushed:position], residual, n_jobs)
+                    flushed = position
+                    turn.pause()
+        finally:
+            if turn is not None:
+                _flush_rows(state, part, order[flushed:], residual, n_jobs)
+
+    def visit_in_turn(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
+        with state.lock.writing():
+            visit(part, order, residual)
 
     if not len(course.segments):  # else the epoch goes on
         state.clock["loss"], state.clock["updates"], state.clock["mistakes"] = 0, 0, 0
         course.learnt = int(state.clock["t"][0])
-    data.visit(residuals, visit)
+    if turn is None or data.in_memory:
+        data.visit(residuals, visit)
+    else:  # others may have it while a segment is read
+        with turn.released():
+            data.visit(residuals, visit_in_turn)
+
+
+def _flush_rows(
+    state: OnlineState, part: Data, order: NDArray[np.int64], residual: NDArray[np.float64], n_jobs: int | None
+) -> None:
+    """Take the residuals of some rows into the average's total."""
+    if not len(state.total) or not len(order):
+        return
+    chosen = np.unique(order)  # sampling may draw a row twice
+    rows, own = part.rows, residual
+    if len(chosen) < len(rows):
+        rows, own = rows.take(chosen), residual[chosen]
+
+    def finish() -> None:
+        run.backward(rows, own, state.total, n_jobs)
+        residual[chosen] = 0
+
+    with state.changing():
+        run.uninterrupted(finish)
 
 
 def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int | None) -> None:
@@ -215,9 +273,9 @@ def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int 
             with held.map() as residual:
                 run.backward(part.rows, residual, state.total, n_jobs)
                 residual[:] = 0
-        state.changed()
 
-    run.uninterrupted(finish)
+    with state.changing():
+        run.uninterrupted(finish)
 
 
 def count_only(state: OnlineState, data: Source) -> dict[str, Any]:
@@ -225,9 +283,9 @@ def count_only(state: OnlineState, data: Source) -> dict[str, Any]:
     n = data.counted()
     size, clock, start = int(state.rule["batch_size"][0]), state.clock, int(state.rule["average_from"][0])
     ends = clock["t"][0] + np.minimum(np.arange(size, n + size, size), n)
-    clock["t"] += n
-    clock["steps"] += len(ends)
-    clock["averaged"] += np.count_nonzero(ends >= start) if start else 0
-    state.changed()
+    with state.changing():
+        clock["t"] += n
+        clock["steps"] += len(ends)
+        clock["averaged"] += np.count_nonzero(ends >= start) if start else 0
     record = {"loss": 0.0, "objective": 0.0, "updates": 0, "progressive_accuracy": 1.0}
     return {"epoch": 1, **record, "seconds": 0.0}

@@ -1,69 +1,18 @@
 """The state of an online run: weights, clock, the debts of lazy updates. Arrays only: labels live elsewhere."""
 
-import threading
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import online
 from fastlin.engine.memory import zeros
+from fastlin.optim.loans import Loans
+from fastlin.optim.rules import ADAGRAD, CLOCK, FTRL, FTRL_RATE, GENERATION, REACH, RULE
+from fastlin.optim.sharing import ARRAYS, SharedArrays
+from fastlin.runtime.shared_lock import SharedLock
 from fastlin.validation import LIMITS, as_finite
 
-# The structs of engine/steps.pxd, field by field.
-RULE = np.dtype(
-    [(name, np.int64) for name in ("loss", "step", "schedule", "fit_intercept", "project", "batch_size")]
-    + [("average_from", np.int64)]
-    + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "cancellation", "reach")]
-)
-CLOCK = np.dtype(
-    [(name, np.int64) for name in ("t", "steps", "averaged", "generation", "updates", "mistakes")]
-    + [(name, np.float64) for name in ("loss", "scale", "mass", "debt", "norm", "reach")]
-)
-GENERATION = np.dtype([(name, np.float64) for name in ("scale", "mass", "debt")])
-
-GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD, FTRL = range(6)
-CONSTANT, OPTIMAL, INVSCALING, INVERSE, PEGASOS = range(5)
-SCHEDULES = {
-    "constant": CONSTANT,
-    "adaptive": CONSTANT,
-    "adagrad": CONSTANT,
-    "ftrl": CONSTANT,
-    "optimal": OPTIMAL,
-    "invscaling": INVSCALING,
-    "inverse": INVERSE,
-    "pegasos": PEGASOS,
-}
-
-# Schedules like 1/t stay below for ever, as the ratio grows with log t; a constant rate starts a generation every
-# 5/(ηλ) steps.
-CANCELLATION = 32.0
-REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
-FTRL_REACH, FTRL_RATE = 1e120, 1e-50  # the largest weight and the least η₀: θ√Σg²/η₀ stays a number
-
-# Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
-_ARRAYS: dict[str, tuple[str, Any]] = {
-    "weights": ("VK", None),
-    "total": ("VK", np.float64),
-    "squares": ("VK", np.float64),
-    "z": ("VK", np.float64),
-    "root": ("VK", np.float64),
-    "pending": ("VK", np.float64),
-    "debt": ("V", np.float64),
-    "generation": ("V", np.int32),
-    "touched": ("V", np.int64),
-}
-_EXPORTED = ("rule", "clock", "past", "order", "bias", *(name for name in _ARRAYS if name != "pending"))
-
-
-def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
-    """A Rule with these fields; the others are 0, or what every run of weights of this type has."""
-    rule = np.zeros(1, RULE)
-    reach = min(REACH[dtype], FTRL_REACH) if fields.get("step") == FTRL else REACH[dtype]
-    common = {"batch_size": 1, "cancellation": CANCELLATION, "reach": reach}
-    for field, value in (common | fields).items():
-        rule[field] = value
-    return rule
+_EXPORTED = ("rule", "clock", "past", "order", "bias", *(name for name in ARRAYS if name != "pending"))
 
 
 def _bias(numbers: NDArray[np.float64], room: int) -> NDArray[np.float64]:
@@ -75,26 +24,17 @@ def _bias(numbers: NDArray[np.float64], room: int) -> NDArray[np.float64]:
     return bias
 
 
-class OnlineState:
+class OnlineState(SharedArrays):
     """Everything one online run knows, in arrays that the kernel changes in place.
 
     Arrays that the rule does not need have length 0. The weights of label k are column order[k]: labels take columns as
     they come, and there may be room for more, in columns of zeros whose intercept is −∞.
     """
 
-    weights: NDArray[Any]  # [V, K]
-    total: NDArray[np.float64]  # [V, K], of the average
-    squares: NDArray[np.float64]  # [V, K], Adagrad's Σg²
-    z: NDArray[np.float64]  # [V, K], FTRL's
-    root: NDArray[np.float64]  # [V, K], FTRL's √Σg²
-    pending: NDArray[np.float64]  # [V, K], the gradient of a mini-batch; all 0 between calls
-    debt: NDArray[np.float64]  # [V], L1
-    generation: NDArray[np.int32]  # [V], of the scale
-    touched: NDArray[np.int64]  # [V], the last step of a feature under Adagrad, or FTRL
-
     def __init__(
         self, rule: NDArray[Any], n_features: int, n_columns: int, dtype: np.dtype[Any], room: int | None = None
     ) -> None:
+        super().__init__()
         room = n_columns if room is None else room
         self.clock = np.zeros(1, CLOCK)
         self.clock["scale"] = 1.0
@@ -102,18 +42,18 @@ class OnlineState:
         self.order = np.arange(n_columns)
         self.bias = _bias(np.zeros((5, n_columns)), room)
         self.weights = zeros((n_features, room), dtype)
-        for name, (shape, kind) in _ARRAYS.items():
+        for name, (shape, kind) in ARRAYS.items():
             if name != "weights":
                 setattr(self, name, np.zeros((0,) * len(shape), kind))
         self.rule = rule
-        self._lock = threading.Lock()
-        self._coef: NDArray[Any] | None = None
         self._longer: dict[str, NDArray[Any]] = {}  # with rows for features to come
         self._allocate()
 
     def adopt(self, rule: NDArray[Any]) -> None:
         """Go on under another rule; debts made under the old one are paid by it."""
-        if rule != self.rule:
+        if rule == self.rule:
+            return
+        with self.changing():
             self.settle()
             if rule["average_from"] != self.rule["average_from"]:
                 self.clock["averaged"], self.bias[2] = 0, 0
@@ -141,14 +81,14 @@ class OnlineState:
         }
         for name, wanted in needed.items():
             if wanted and not len(getattr(self, name)):
-                shape, kind = _ARRAYS[name]
+                shape, kind = ARRAYS[name]
                 setattr(self, name, zeros(self.weights.shape[: len(shape)], kind))
                 if name == "touched" and self.clock["steps"][0]:
                     self.touched[:] = self.clock["steps"]
                 if name in ("squares", "z", "root"):
                     self.bias[{"squares": 1, "z": 3, "root": 4}[name]] = 0
             elif not wanted:
-                setattr(self, name, np.zeros((0,) * len(_ARRAYS[name][0]), _ARRAYS[name][1]))
+                setattr(self, name, np.zeros((0,) * len(ARRAYS[name][0]), ARRAYS[name][1]))
 
     def start_from(self, coef: NDArray[Any] | None, intercept: NDArray[Any] | None) -> None:
         """Begin at given weights (columns first, as coef_)."""
@@ -178,55 +118,6 @@ class OnlineState:
         if self.rule["project"]:
             self.clock["norm"] = np.sum(np.square(self.weights, dtype=np.float64))
 
-    def restart(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
-        """Go on from other weights; an average starts anew."""
-        self.settle()
-        self.clock["averaged"], self.bias[2], self.total[:] = 0, 0, 0
-        self.start_from(coef, intercept)
-        self.changed()
-
-    def settle(self) -> None:
-        """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
-        with self._lock:
-            self._settle()
-
-    def _settle(self) -> None:
-        clock = self.clock
-        scaled = clock["generation"] > 0 or clock["scale"] != 1 or clock["mass"] > 0 or clock["debt"] > 0
-        if scaled or (self.touched < clock["steps"]).any():
-            lazy = self.debt, self.generation, self.touched
-            online.settle_all(self.rule, clock, self.past, self.weights, self.total, self.squares, *lazy)
-            clock["norm"] *= clock["scale"] ** 2
-            clock["scale"], clock["mass"], clock["debt"], clock["generation"] = 1, 0, 0, 0
-
-    def columns(self) -> NDArray[Any]:
-        """The weights of every column: the average, where there is one; else the settled weights themselves."""
-        with self._lock:
-            if self._coef is None:
-                self._settle()
-                n = int(self.clock["averaged"][0])
-                self._coef = (self.total / n).astype(self.weights.dtype, copy=False) if n else self.weights
-            return self._coef
-
-    def coef(self) -> NDArray[Any]:
-        """The weights as [V, K], one column a label: a view where they lie so."""
-        columns = self.columns()
-        return columns[:, self.order] if len(self.rank()) else columns[:, : len(self.order)]
-
-    def lanes(self) -> NDArray[np.float64]:
-        """The intercept of every column."""
-        averaged, room = int(self.clock["averaged"][0]), self.weights.shape[1]
-        return self.bias[2, :room] / averaged if averaged else self.bias[0, :room].copy()
-
-    def intercept(self) -> NDArray[np.float64]:
-        return self.lanes()[self.order]
-
-    def rank(self) -> NDArray[np.int32]:
-        """Which label each column has; of length 0 where label k has column k."""
-        if (self.order == np.arange(len(self.order))).all():
-            return np.empty(0, np.int32)
-        return np.argsort(self.order).astype(np.int32)
-
     @property
     def _intercepts(self) -> NDArray[np.float64]:
         return self.bias[:, : len(self.order)]
@@ -235,16 +126,13 @@ class OnlineState:
         """Forget all of the weights that are smaller: they are 0 as if they had never moved; how many there were."""
         coef = self.columns()
         small = (np.abs(coef) < threshold) & (coef != 0)
-        for name, (shape, _) in _ARRAYS.items():
-            if shape == "VK" and len(getattr(self, name)):
-                getattr(self, name)[small] = 0
-        self._measure_norm()
-        self.changed()
+        del coef
+        with self.changing():
+            for name, (shape, _) in ARRAYS.items():
+                if shape == "VK" and len(getattr(self, name)):
+                    getattr(self, name)[small] = 0
+            self._measure_norm()
         return int(np.count_nonzero(small))
-
-    def changed(self) -> None:
-        """Say that the kernel has run: what was computed from the weights is out of date."""
-        self._coef = None
 
     def more_room(self) -> None:
         """Room for twice as many generations."""
@@ -253,15 +141,16 @@ class OnlineState:
     def with_columns(self, sources: NDArray[np.int64], factors: NDArray[np.float64]) -> "OnlineState":
         """A state whose label k has factors[k] times the weights of label sources[k] here; −1: none.
 
-        Σg² are copied, not scaled. Of this state and the new one only one may go on.
+        Σg² are copied, not scaled. Of this state and the new one, which share a lock, only one may go on.
         """
         if len(self.order) > 1:
             return self._with_labels(sources)
         self.settle()
         other = OnlineState(self.rule, len(self.weights), len(sources), self.weights.dtype)
+        other.lock = self.lock
         other.clock, other.past = self.clock.copy(), self.past.copy()
         known = sources >= 0
-        for name, (shape, _) in _ARRAYS.items():
+        for name, (shape, _) in ARRAYS.items():
             if shape == "VK" and len(getattr(self, name)):
                 scale = known if name in ("squares", "root") else factors
                 np.multiply(getattr(self, name), scale, out=getattr(other, name), casting="same_kind")
@@ -280,12 +169,13 @@ class OnlineState:
         other.order[sources < 0] = np.arange(len(self.order), n)
         if n > room:
             room = n + n // 4
-            for name, (shape, _) in _ARRAYS.items():
+            for name, (shape, _) in ARRAYS.items():
                 array = getattr(self, name)
                 if shape == "VK" and len(array):
                     wider = zeros((len(array), room), array.dtype)
                     wider[:, : array.shape[1]] = array
                     setattr(other, name, wider)
+                    other._loans.forget(name)
         other.bias = _bias(np.hstack([self._intercepts, np.zeros((5, n - len(self.order)))]), room)
         return other
 
@@ -297,7 +187,7 @@ class OnlineState:
         if n_features <= len(self.weights):
             return self
         other = self._shared()
-        for name in _ARRAYS:
+        for name in ARRAYS:
             array = getattr(self, name)
             if not len(array):
                 continue
@@ -309,28 +199,62 @@ class OnlineState:
             ):
                 longer = zeros((max(n_features, 2 * len(array)), *array.shape[1:]), array.dtype)
                 longer[: len(array)] = array
+                other._loans.forget(name)
             other._longer[name] = longer
             setattr(other, name, longer[:n_features])
         return other
 
     def _shared(self) -> "OnlineState":
-        """Another state of the same arrays."""
+        """Another state of the same large arrays, under the same lock."""
         other = OnlineState.__new__(OnlineState)
         other.__dict__.update(self.__dict__)
-        other._lock, other._coef, other._longer = threading.Lock(), None, dict(self._longer)
+        for name in ("rule", "clock", "past", "bias"):
+            setattr(other, name, getattr(self, name).copy())
+        other._loans, other._longer = self._loans.copy(), dict(self._longer)
+        other._settled, other._indebted, other._shown, other._spare, other._looked_up = None, None, False, [], 0
+        return other
+
+    def _replace(self, name: str) -> None:
+        super()._replace(name)
+        self._longer.pop(name, None)
+
+    def __copy__(self) -> "OnlineState":
+        with self.lock.reading():
+            other = self._shared()
+            other._loans, other._longer, other.lock = Loans(), {}, SharedLock()
+            other.detach(self)
         return other
 
     def export(self, copy: bool = True) -> dict[str, NDArray[Any]]:
-        """The named arrays that bring this state back, bit for bit."""
-        arrays = {name: self._intercepts if name == "bias" else getattr(self, name) for name in _EXPORTED}
-        return {name: array.copy() for name, array in arrays.items()} if copy else arrays
+        """The named arrays that bring this state back, bit for bit; large ones may be lent instead of copied."""
+        with self.lock.reading():
+            arrays = {name: self._intercepts if name == "bias" else getattr(self, name) for name in _EXPORTED}
+            return {
+                name: array.copy() if copy or name not in ARRAYS else self._loans.lend(name, array)
+                for name, array in arrays.items()
+            }
+
+    @staticmethod
+    def check_shapes(arrays: dict[str, NDArray[Any]], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Prove, without looking at more than their number, that arrays are of weights of this shape, labels first."""
+        n_labels, n_features = shape
+        _check_complete(arrays)
+        weights, order = arrays["weights"], arrays["order"]
+        if order.shape != (n_labels,) or weights.ndim != 2 or weights.dtype != dtype:
+            raise ValueError("the learning state is not that of these labels and weights")
+        room = weights.shape[1]
+        fits = len(weights) == n_features and (room >= n_labels > 1 or room == n_labels == 1)
+        fits &= arrays["bias"].shape == (5, n_labels)
+        for name, (axes, _) in ARRAYS.items():
+            possible = {(n_features, room)[: len(axes)], (0,) * len(axes)}
+            fits &= name not in arrays or arrays[name].shape in possible
+        if not fits:
+            raise ValueError("the learning state is not that of these labels and weights")
 
     @classmethod
     def restore(cls, arrays: dict[str, NDArray[Any]]) -> "OnlineState":
         """The state that `export` described, after proving that the kernels may trust it."""
-        missing = [name for name in _EXPORTED if name not in arrays]
-        if missing:
-            raise ValueError(f"the state lacks {', '.join(missing)}")
+        _check_complete(arrays)
         for name, kind in (("rule", RULE), ("clock", CLOCK), ("past", GENERATION)):
             array = np.asarray(arrays[name])
             if array.dtype != kind or array.ndim != 1 or (name != "past" and len(array) != 1):
@@ -352,7 +276,7 @@ class OnlineState:
         state = cls(np.array(arrays["rule"]), weights.shape[0], len(order), weights.dtype, weights.shape[1])
         state.order = order.copy()
         state.clock, state.past = np.array(arrays["clock"]), np.array(arrays["past"])
-        for name in ("bias", *(name for name in _EXPORTED if name in _ARRAYS)):
+        for name in ("bias", *(name for name in _EXPORTED if name in ARRAYS)):
             held = state._intercepts if name == "bias" else getattr(state, name)
             given = np.asarray(arrays[name])
             if given.shape != held.shape or given.dtype != held.dtype:
@@ -382,7 +306,13 @@ class OnlineState:
         return state
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
-        return self.export()
+        return self.export(copy=False)
 
     def __setstate__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.__dict__.update(OnlineState.restore(arrays).__dict__)
+
+
+def _check_complete(arrays: dict[str, NDArray[Any]]) -> None:
+    missing = [name for name in _EXPORTED if name not in arrays]
+    if missing:
+        raise ValueError(f"the state lacks {', '.join(missing)}")

@@ -5,7 +5,7 @@ The epochs are those of the online learners (optim/epochs.py), with λ = 1/(Cn) 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import OfRows, Part, Parts
 from fastlin.optim.problem import Problem
 from fastlin.optim.progress import Progress
+from fastlin.optim.rules import ADAGRAD, GRADIENT, SCHEDULES, rule_of
 from fastlin.optim.saved import Saved, write
-from fastlin.optim.state import ADAGRAD, GRADIENT, SCHEDULES, OnlineState, rule_of
+from fastlin.optim.state import OnlineState
 from fastlin.validation import Rows
 
 BURN_IN = 0.5  # the share of max_iter epochs that the average leaves out
@@ -63,6 +64,7 @@ class OfParts:
 
     whole: Parts
     generator: np.random.Generator
+    in_memory: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return self.whole.n_instances

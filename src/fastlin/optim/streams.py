@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class Stream:
     dtype: np.dtype[Any]  # of the weights
     batch_size: int
     course: Course = field(default_factory=Course)  # goes on from there
+    in_memory: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return len(self.corpus) if self.members is None else len(self.members)

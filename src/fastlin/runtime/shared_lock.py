@@ -8,11 +8,13 @@ A fork waits for those who write to a state in place, so that the child's copy i
 free in the child, where these threads do not exist.
 """
 
+import contextlib
 import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Self
 
 _locks: "weakref.WeakSet[SharedLock]" = weakref.WeakSet()
 _registry = threading.RLock()  # guards _locks
@@ -39,9 +41,13 @@ class SharedLock:
         """Hold it beside other readers, for as long as a `with` lasts."""
         return _Reading(self)
 
-    def writing(self) -> "_Writing":
+    def writing(self) -> "Turn":
         """Hold it alone, for as long as a `with` lasts."""
-        return _Writing(self)
+        return Turn(self)
+
+    def is_written_here(self) -> bool:
+        """Whether this thread holds it alone."""
+        return self._writer == threading.get_ident()
 
     def _start_reading(self, me: int) -> None:
         with self._changed:
@@ -119,17 +125,36 @@ class _Reading:
         self._lock._stop_reading(threading.get_ident())
 
 
-class _Writing:
+class Turn:
+    """A writer's turn, which it may interrupt."""
+
     __slots__ = ("_lock",)
 
     def __init__(self, lock: SharedLock) -> None:
         self._lock = lock
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._lock._start_writing(threading.get_ident())
+        return self
 
     def __exit__(self, *_: object) -> None:
+        if self._lock.is_written_here():  # else it was interrupted while it was released
+            self._lock._stop_writing()
+
+    @contextlib.contextmanager
+    def released(self) -> Iterator[None]:
+        """Let others have it, for as long as a `with` within the other lasts."""
         self._lock._stop_writing()
+        try:
+            yield
+        finally:
+            self._lock._start_writing(threading.get_ident())
+
+    def pause(self) -> None:
+        """Let those have it who wait for it now."""
+        if self._lock._queue:
+            with self.released():
+                pass
 
 
 _held: list[SharedLock] = []  # by the thread that forks

@@ -27,7 +27,7 @@ from fastlin.validation.parameters import (
     whole_number,
 )
 from fastlin.validation.partly import as_partly_labels, places_of_labels, refuse_missing
-from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, check_values
+from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, as_sparse, check_values
 from fastlin.validation.texts import as_texts
 from fastlin.validation.tuples import Position, as_tuples
 
@@ -52,6 +52,7 @@ __all__ = [
     "as_positive",
     "as_real",
     "as_rows",
+    "as_sparse",
     "as_texts",
     "as_tuples",
     "as_vector",

@@ -52,16 +52,10 @@ class Rows:
 
     def take(self, rows: NDArray[np.int64]) -> "Rows":
         """A copy of some of the rows."""
-        if self.nnz <= SCIPYS:
-            return self._like(self.matrix()[rows])
-        sizes = np.diff(self.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(self.indptr[rows + 1] - self.indptr[rows], out=indptr[1:])
         indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], self.values.dtype)
-        for start, stop in _stretches(indptr):
-            own = slice(int(indptr[start]), int(indptr[stop]))
-            first = self.indptr[:-1][rows[start:stop]] - indptr[start:stop] + own.start
-            places = np.repeat(first, sizes[start:stop]) + np.arange(own.stop - own.start)
-            indices[own], values[own] = self.indices[places], self.values[places]
+        check.take(self.indptr, self.indices, self.values, rows, indptr, indices, values)
         return replace(self, indptr=indptr, indices=indices, values=values)
 
     def first(self, n_columns: int) -> "Rows":
@@ -106,6 +100,11 @@ class Rows:
     def _like(self, matrix: Any) -> "Rows":
         indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
         return replace(self, indptr=indptr, indices=indices, values=matrix.data)
+
+    def measured(self) -> "Rows":
+        """The same rows, what is known of their values seen anew."""
+        *_, negative, zeros, largest = check.prove(self.indptr, self.indices, self.values, self.n_columns)
+        return replace(self, negative=negative, zeros=zeros, largest=largest)
 
     def astype(self, dtype: np.dtype[Any]) -> "Rows":
         """The same rows with values of another type; the index arrays are shared."""
@@ -165,6 +164,13 @@ def as_rows(
     if n_columns > WIDEST:
         raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
     return check_values(_prove(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
+
+
+def as_sparse(weights: Any, name: str) -> sp.csr_array:
+    """Sparse weights in any format as a CSR, proved, for scipy and kernels go where indices lead."""
+    if 0 in weights.shape:
+        return sp.csr_array(weights.shape)
+    return as_rows(weights, dtype=np.dtype(np.float64), name=name).matrix()
 
 
 def check_values(

@@ -1,0 +1,223 @@
+"""Arrays that one thread changes in place while others read them.
+
+Learning happens under the lock, and says so before (`changing`). Reading changes nothing, not by a rounding: where
+debts are pending it takes a copy in which they are paid (`columns`, `of_features`). Who looks at an array for long, or
+keeps it, borrows it: the next learner leaves it to him, and goes on with a copy.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import online
+from fastlin.engine.memory import zeros
+from fastlin.optim.loans import Loans
+from fastlin.runtime.shared_lock import SharedLock
+
+# Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
+ARRAYS: dict[str, tuple[str, Any]] = {
+    "weights": ("VK", None),
+    "total": ("VK", np.float64),
+    "squares": ("VK", np.float64),
+    "z": ("VK", np.float64),
+    "root": ("VK", np.float64),
+    "pending": ("VK", np.float64),
+    "debt": ("V", np.float64),
+    "generation": ("V", np.int32),
+    "touched": ("V", np.int64),
+}
+SETTLED = 1 << 22  # weights whose debts are paid at once: a few milliseconds
+LOOKUP = 20_000  # weights settled in the time that it takes to look some features up
+
+
+class SharedArrays:
+    """The arrays of an online run, which learners change and readers borrow."""
+
+    rule: NDArray[Any]
+    clock: NDArray[Any]
+    past: NDArray[Any]
+    order: NDArray[np.int64]  # the column of each label
+    bias: NDArray[np.float64]
+    weights: NDArray[Any]  # [V, K]
+    total: NDArray[np.float64]  # [V, K], of the average
+    squares: NDArray[np.float64]  # [V, K], Adagrad's Σg²
+    z: NDArray[np.float64]  # [V, K], FTRL's
+    root: NDArray[np.float64]  # [V, K], FTRL's √Σg²
+    pending: NDArray[np.float64]  # [V, K], the gradient of a mini-batch; all 0 between calls
+    debt: NDArray[np.float64]  # [V], L1
+    generation: NDArray[np.int32]  # [V], of the scale
+    touched: NDArray[np.int64]  # [V], the last step of a feature under Adagrad, or FTRL
+
+    def __init__(self) -> None:
+        self.lock = SharedLock()
+        self._loans = Loans()
+        self._changes = 0  # that are under way
+        self._indebted: bool | None = None  # whether some weights are not what they stand for; None: not known
+        self._settled: NDArray[Any] | None = None  # the weights to predict with, where they are not the weights
+        self._shown = False  # to somebody who may write into them
+        self._spare: list[NDArray[Any]] = []  # room for another such copy
+        self._looked_up = 0  # weights that were settled for few features since the last change
+
+    # Changing
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change the arrays: what is lent is left to those who hold it, what was computed is out of date.
+
+        A signal handler that reads meanwhile, in the middle of its thread's own change, gets copies.
+        """
+        self._changes += 1
+        try:
+            if self._shown:
+                self._heed_changes()
+            for name in self._loans.lent():
+                if name != "settled":
+                    self._replace(name)
+            if self._settled is not None and not self._loans.is_lent("settled"):
+                self._spare = [self._settled]
+            self._loans.clear()
+            self._settled, self._indebted, self._looked_up = None, None, 0
+            yield
+        finally:
+            self._changes -= 1
+
+    def _replace(self, name: str) -> None:
+        """Put a copy of an array in its place."""
+        array = getattr(self, name)
+        own = zeros(array.shape, array.dtype)
+        own[...] = array
+        setattr(self, name, own)
+        self._loans.forget(name)
+
+    def detach(self, other: "SharedArrays") -> None:
+        """Leave the arrays that are shared with another to it."""
+        for name in ARRAYS:
+            if len(getattr(self, name)) and np.may_share_memory(getattr(self, name), getattr(other, name)):
+                self._replace(name)
+
+    def _heed_changes(self) -> None:
+        """Take over what was written into the copy of the weights that `coef` handed out."""
+        shown, self._shown = self._settled, False
+        if shown is None:
+            return
+        room = np.empty((min(len(shown), _lines(shown)), shown.shape[1]), shown.dtype)
+        for start in range(0, len(shown), len(room)):
+            block = room[: len(shown) - start]
+            self._pay(block, start=start)
+            if not np.array_equal(block, shown[start : start + len(block)], equal_nan=True):
+                self.restart(shown[:, : len(self.order)].T, self.intercept())
+                return
+
+    def restart(self, coef: NDArray[Any], intercept: NDArray[Any]) -> None:
+        """Go on from other weights; an average starts anew."""
+        with self.changing():
+            self.settle()
+            self.clock["averaged"], self.bias[2], self.total[:] = 0, 0, 0
+            self.start_from(coef, intercept)
+
+    def start_from(self, coef: NDArray[Any] | None, intercept: NDArray[Any] | None) -> None:
+        """Begin at given weights (columns first, as coef_)."""
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
+        if self._owes():
+            with self.changing():
+                lazy = self.debt, self.generation, self.touched
+                online.settle_all(self.rule, self.clock, self.past, self.weights, self.total, self.squares, *lazy)
+
+    # Reading
+
+    def _owes(self) -> bool:
+        """Whether some weights are not what they stand for."""
+        clock = self.clock[0]
+        scaled = clock["generation"] > 0 or clock["scale"] != 1 or clock["mass"] > 0 or clock["debt"] > 0
+        return bool(scaled or (self.touched < clock["steps"]).any())
+
+    def _pay(self, out: NDArray[Any], features: NDArray[np.int64] | None = None, start: int = 0) -> None:
+        """The weights to predict with of some features, or of those from `start` on."""
+        features = np.empty(0, np.int64) if features is None else features
+        online.settled(
+            self.rule, self.clock, self.past, self.weights, self.total, self.squares, self.debt, self.generation,
+            self.touched, features, start, np.empty(self.weights.shape[1]), out,
+        )  # fmt: skip
+
+    def present(self) -> NDArray[Any] | None:
+        """The weights of every column to predict with, while the lock is held; None where a copy has to be made.
+
+        They are the average, where there is one.
+        """
+        if self._changes:
+            return None
+        if self._indebted is None:
+            self._indebted = bool(self.clock["averaged"][0] > 0) or self._owes()
+        return self._settled if self._indebted else self.weights
+
+    def columns(self) -> NDArray[Any]:
+        """The weights of every column to predict with, lent."""
+        with self.lock.reading():
+            weights = self.present()
+            if weights is None:
+                weights = self._settled_copy()
+                if self._changes:
+                    return weights
+                self._settled = weights
+            return self._loans.lend("settled" if self._indebted else "weights", weights)
+
+    def _settled_copy(self) -> NDArray[Any]:
+        """The weights of every column to predict with."""
+        shape, dtype = self.weights.shape, self.weights.dtype
+        try:
+            copy = self._spare.pop()
+        except IndexError:
+            copy = zeros(shape, dtype)
+        if (copy.shape, copy.dtype) != (shape, dtype):
+            copy = zeros(shape, dtype)
+        step = _lines(copy)
+        for start in range(0, len(copy), step):
+            self._pay(copy[start : start + step], start=start)
+        return copy
+
+    def lookup_pays(self, n_features: int) -> bool:
+        """Whether to settle so many features alone; all are cheaper for who reads again and again."""
+        return self._looked_up + LOOKUP + n_features * self.weights.shape[1] < self.weights.size
+
+    def of_features(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        """The weights of some features to predict with, [n, K]."""
+        out = np.zeros((max(1, len(features)), self.weights.shape[1]), self.weights.dtype)
+        self._pay(out[: len(features)], features)
+        self._looked_up += LOOKUP + out.size
+        return out
+
+    def coef(self) -> NDArray[Any]:
+        """The weights as [V, K], one column a label: a view where they lie so, into which may be written."""
+        with self.lock.reading():
+            columns = self.columns()
+            if len(self.rank()):
+                return columns[:, self.order]
+            self._shown = self._shown or self._settled is not None
+            return columns[:, : len(self.order)]
+
+    def lanes(self) -> NDArray[np.float64]:
+        """The intercept of every column."""
+        averaged, room = int(self.clock["averaged"][0]), self.weights.shape[1]
+        return self.bias[2, :room] / averaged if averaged else self.bias[0, :room].copy()
+
+    def intercept(self) -> NDArray[np.float64]:
+        """The intercept of every label."""
+        with self.lock.reading():
+            return self.lanes()[self.order]
+
+    def rank(self) -> NDArray[np.int32]:
+        """Which label each column has; of length 0 where label k has column k."""
+        if (self.order == np.arange(len(self.order))).all():
+            return np.empty(0, np.int32)
+        return np.argsort(self.order).astype(np.int32)
+
+
+def _lines(weights: NDArray[Any]) -> int:
+    """How many features are settled at once."""
+    return max(1, SETTLED // weights.shape[1])
