@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.core.estimator import Estimator
 from fastlin.text.tfidf import TfidfTransformer
 
 
@@ -42,6 +43,7 @@ class Weights:
 
     def __init__(self, model: Any) -> None:
         learner = learner_of(model)
+        learner = learner._snapshot() if isinstance(learner, Estimator) else learner  # of one moment
         coef, self.logarithms = _held(learner)
         self.clusters = coef is not None and not hasattr(learner, "classes_")
         if coef is None or (self.clusters and not hasattr(learner, "predict")):
@@ -88,7 +90,7 @@ def _proved(coef: Any) -> Any:
     """The weights, which may have been set: scipy indexes sparse ones without looking."""
     array = np.hstack(coef) if isinstance(coef, list) else coef
     if sp.issparse(array):
-        return validation.as_rows(array, name="coef_").matrix()
+        return validation.as_sparse(array, "coef_")
     array = np.asarray(array)
     if array.ndim != 2:
         raise ValueError(f"weights must be a matrix of labels by features, got shape {array.shape}")

@@ -1,6 +1,5 @@
 """What a model file holds of each learner."""
 
-import copy
 from itertools import starmap
 from typing import Any
 
@@ -87,21 +86,17 @@ def _packed(coef: Any, packing: Packing) -> State:
 
 
 def _take_online(model: Any, packing: Packing) -> State:
-    model._check_fitted()
-    with model._moment() as present:
-        return _taken_online(present, packing)
-
-
-def _taken_online(model: Any, packing: Packing) -> State:
-    """Arrays that learning beside the writing of the file leaves as they are."""
-    coef, served = model.coef_, model._sparse
-    rule, clock = (served or model._state).rule.copy(), (served or model._state).clock.copy()
-    state = take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
-    state |= {"classes": model.classes_, "rule": rule, "clock": clock}
+    model._check_learnt()
+    served: Any = model._sparse
+    state: Any = model._state if served is None else served
+    coef = state.by_label().T if served is None else served.coef
+    rule, clock = state.rule.copy(), state.clock.copy()
+    taken = take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
+    taken |= {"classes": model.classes_, "rule": rule, "clock": clock}
     if not packing.serving:
-        state["random"] = copy.deepcopy(model._generator)
-        state["learning"] = model._state.export(copy=False) if served is None else served.learning
-    return state
+        taken["random"] = model._generator
+        taken["learning"] = state.export(copy=False) if served is None else served.learning
+    return taken
 
 
 def _give_online(model: Any, state: State, reading: Reading) -> None:

@@ -5,7 +5,6 @@ import copy
 import warnings
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -282,7 +281,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
         self._check_learnt()
         state = self.densify()._state
         with state.lock.writing():
-            state.restart(state.coef().T, initial_intercept(value, state))
+            state.restart(state.by_label().T, initial_intercept(value, state))
 
     @property
     @reads
@@ -332,7 +331,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
             return self
         model, state = self._working_copy(), self._state
         model._sparse = SparseWeights(
-            sp.csr_array(state.coef().T), state.intercept(), state.clock.copy(), state.rule.copy()
+            sp.csr_array(state.by_label().T), state.intercept(), state.clock.copy(), state.rule.copy()
         )
         del model._state
         return self._become(model)
@@ -365,12 +364,12 @@ class OnlineClassifier(GrowingClassifier, ABC):
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
         self._check_fitted()
-        with self._moment() as model:
-            model._wake()
-            if model._sparse is not None:
-                raise ValueError("call densify() before get_state: the weights are in sparse form")
-            labels = store.export_labels(model.classes_)
-            return model._state.export() | labels | store.export_generator(model._generator)
+        model = self._lasting()
+        model._wake()
+        if model._sparse is not None:
+            raise ValueError("call densify() before get_state: the weights are in sparse form")
+        labels = store.export_labels(model.classes_)
+        return model._state.export() | labels | store.export_generator(model._generator)
 
     @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
@@ -382,24 +381,22 @@ class OnlineClassifier(GrowingClassifier, ABC):
         model = self._working_copy()._install(state, classes, store.restore_generator(arrays))
         return self._become(model._record([], converged=True))
 
-    @contextlib.contextmanager
-    def _moment(self) -> Iterator[Self]:
-        """A view whose labels, weights and generator nobody changes while the `with` lasts."""
+    def _lasting(self) -> Self:
         while True:
-            state = self.__dict__.get("_state")
+            state = vars(self).get("_state")
             with contextlib.nullcontext() if state is None else state.lock.reading():
                 model = self._snapshot()
-                present = model.__dict__.get("_state")
-                if present is state or (present is not None and state is not None and present.lock is state.lock):
-                    yield model
-                    return
+                present = vars(model).get("_state")
+                if present is not None and state is not None and present.lock is state.lock:
+                    model._state, model._generator = present.borrowed(), copy.deepcopy(model._generator)
+                elif present is not state:  # another was put in its place meanwhile
+                    continue
+                return model
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._moment() as model:
-            known: dict[str, Any] = super(OnlineClassifier, model).__getstate__()
-            for name in ("_state", "_generator"):
-                if name in known:
-                    known[name] = copy.copy(known[name]) if name == "_state" else copy.deepcopy(known[name])
+        known: dict[str, Any] = super().__getstate__()
+        if "_state" in known:
+            known["_state"] = copy.copy(known["_state"])
         return known
 
     # Parts

@@ -22,8 +22,8 @@ class Perceptron(OnlineClassifier):
         Which norms of θ the objective has; L1 excludes `average`.
     alpha : float
         λ, the strength of the penalty.
-    l1_ratio : float
-        With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio).
+    l1_ratio : float or None
+        With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio). None with other penalties only.
     fit_intercept : bool
         Learn b, the weight of a feature that is always 1.
     max_iter : int
@@ -101,7 +101,7 @@ class Perceptron(OnlineClassifier):
         *,
         penalty: str | None = None,
         alpha: float = 1e-4,
-        l1_ratio: float = 0.15,
+        l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,

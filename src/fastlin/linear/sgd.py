@@ -21,9 +21,11 @@ def penalties(penalty: Any, alpha: Any, l1_ratio: Any) -> dict[str, float]:
     """λ, λ₁ and λ₂ from scikit-learn's parameters."""
     one_of("penalty", penalty, ("l2", "l1", "elasticnet", None))
     alpha = real_number("alpha", alpha, at_least=0, at_most=1e100)
-    share = {"l1": 1.0, "l2": 0.0, "elasticnet": real_number("l1_ratio", l1_ratio, at_least=0, at_most=1)}.get(
-        penalty, 0.0
-    )
+    if l1_ratio is not None:
+        real_number("l1_ratio", l1_ratio, at_least=0, at_most=1)
+    elif penalty == "elasticnet":
+        raise ValueError("penalty='elasticnet' needs l1_ratio, a number from 0 to 1; got None")
+    share = l1_ratio if penalty == "elasticnet" else float(penalty == "l1")
     return {"alpha": alpha, "l1": alpha * share, "l2": alpha * (1 - share) if penalty is not None else 0.0}
 
 
@@ -47,8 +49,8 @@ class SGDClassifier(OnlineClassifier):
         Which norms of θ the objective has; L1 excludes `average`, but with "ftrl".
     alpha : float
         λ, the strength of the penalty.
-    l1_ratio : float
-        With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio).
+    l1_ratio : float or None
+        With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio). None with other penalties only.
     fit_intercept : bool
         Learn b, the weight of a feature that is always 1.
     max_iter : int
@@ -139,7 +141,7 @@ class SGDClassifier(OnlineClassifier):
         *,
         penalty: str | None = "l2",
         alpha: float = 1e-4,
-        l1_ratio: float = 0.15,
+        l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,

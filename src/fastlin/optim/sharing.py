@@ -192,14 +192,18 @@ class SharedArrays:
         self._looked_up += LOOKUP + out.size
         return out
 
-    def coef(self) -> NDArray[Any]:
-        """The weights as [V, K], one column a label: a view where they lie so, into which may be written."""
+    def by_label(self) -> NDArray[Any]:
+        """The weights to predict with as [V, K], one column a label, lent: a view where they lie so."""
         with self.lock.reading():
             columns = self.columns()
-            if len(self.rank()):
-                return columns[:, self.order]
-            self._shown = self._shown or self._settled is not None
-            return columns[:, : len(self.order)]
+            return columns[:, self.order] if len(self.rank()) else columns[:, : len(self.order)]
+
+    def coef(self) -> NDArray[Any]:
+        """The same for somebody who may write into them: what he writes is learnt on from."""
+        with self.lock.reading():
+            weights = self.by_label()
+            self._shown = self._shown or (self._settled is not None and not len(self.rank()))
+            return weights
 
     def lanes(self) -> NDArray[np.float64]:
         """The intercept of every column."""

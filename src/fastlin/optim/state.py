@@ -218,6 +218,15 @@ class OnlineState(SharedArrays):
         super()._replace(name)
         self._longer.pop(name, None)
 
+    def borrowed(self) -> "OnlineState":
+        """A state to read only, of arrays that are lent: whoever goes on with this one leaves them to it."""
+        with self.lock.reading():
+            other = self._shared()
+            other._loans, other._longer, other.lock = Loans(), {}, SharedLock()
+            for name in ARRAYS:
+                setattr(other, name, self._loans.lend(name, getattr(self, name)))
+        return other
+
     def __copy__(self) -> "OnlineState":
         with self.lock.reading():
             other = self._shared()

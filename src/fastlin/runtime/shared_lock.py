@@ -45,6 +45,9 @@ class SharedLock:
         """Hold it alone, for as long as a `with` lasts."""
         return Turn(self)
 
+    def __reduce__(self) -> tuple[type["SharedLock"], tuple[bool]]:
+        return SharedLock, (self.guards_arrays,)  # a copy of what it guards has a lock of its own
+
     def is_written_here(self) -> bool:
         """Whether this thread holds it alone."""
         return self._writer == threading.get_ident()
