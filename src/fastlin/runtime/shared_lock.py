@@ -11,6 +11,7 @@ free in the child, where these threads do not exist.
 import contextlib
 import os
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from typing import Self
 
 _locks: "weakref.WeakSet[SharedLock]" = weakref.WeakSet()
 _registry = threading.RLock()  # guards _locks
+PATIENCE = 0.01  # seconds that a fork waits for a lock's own critical section before it lets all go on
 
 
 class SharedLock:
@@ -95,10 +97,16 @@ class SharedLock:
                 self._writer = None
                 self._changed.notify_all()
 
-    def _before_fork(self) -> None:
-        if self.guards_arrays:
-            self._start_reading(threading.get_ident())
-        self._changed.acquire()
+    def _stop_for_fork(self, me: int, reading: bool) -> bool:
+        """Stand still for a fork by this thread, which reads it already or has met it just now; whether it can be."""
+        if not self._changed.acquire(timeout=PATIENCE):
+            return False
+        if self.guards_arrays and not reading:
+            if self._writer not in (None, me):
+                self._changed.release()
+                return False
+            self._readers[me] = self._readers.get(me, 0) + 1
+        return True
 
     def _after_fork(self) -> None:
         self._changed.release()
@@ -161,25 +169,53 @@ class Turn:
 
 
 _held: list[SharedLock] = []  # by the thread that forks
+_forking = threading.RLock()  # held by it
 
 
 def _before_fork() -> None:
-    _registry.acquire()
-    for lock in list(_locks):
-        lock._before_fork()
+    _forking.acquire()
+    while not _hold_all():
+        time.sleep(PATIENCE / 10)
+
+
+def _hold_all() -> bool:
+    """Wait for all who write to arrays, and then stop every lock; False where another has to go on first."""
+    me = threading.get_ident()
+    with _registry:
+        read = [lock for lock in _locks if lock.guards_arrays]
+    for lock in read:  # which a writer may end for that needs other locks, or a new one
+        lock._start_reading(me)
+    known = {id(lock) for lock in read}
+    stopped = registered = _registry.acquire(timeout=PATIENCE)
+    for lock in list(_locks) if registered else []:
+        if not lock._stop_for_fork(me, id(lock) in known):
+            stopped = False
+            break
+        known.discard(id(lock))
         _held.append(lock)
+    if not stopped:
+        while _held:
+            _held.pop()._after_fork()
+        if registered:
+            _registry.release()
+        for lock in read:
+            if id(lock) in known:
+                lock._stop_reading(me)
+    return stopped
 
 
 def _after_fork() -> None:
     while _held:
         _held.pop()._after_fork()
     _registry.release()
+    _forking.release()
 
 
 def _after_fork_in_child() -> None:
     while _held:
         _held.pop()._after_fork_in_child()
     _registry.release()
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):
