@@ -45,6 +45,7 @@ class Loans:
         self._loans.pop(name, None)
 
     def copy(self) -> "Loans":
+        """What is lent, for a state that shares the arrays; nobody may lend meanwhile."""
         other = Loans()
         other._loans = {name: WeakSet(loans) for name, loans in self._loans.items()}
         return other

@@ -164,6 +164,7 @@ class OnlineState(SharedArrays):
     def _with_labels(self, sources: NDArray[np.int64]) -> "OnlineState":
         """New labels take the next columns; where there is none, room is made for a quarter more than needed."""
         other, n, room = self._shared(), len(sources), self.weights.shape[1]
+        other._loans = self._loans.copy()
         other.order = np.empty(n, np.int64)
         other.order[sources >= 0] = self.order[sources[sources >= 0]]
         other.order[sources < 0] = np.arange(len(self.order), n)
@@ -187,6 +188,7 @@ class OnlineState(SharedArrays):
         if n_features <= len(self.weights):
             return self
         other = self._shared()
+        other._loans = self._loans.copy()
         for name in ARRAYS:
             array = getattr(self, name)
             if not len(array):
@@ -210,7 +212,7 @@ class OnlineState(SharedArrays):
         other.__dict__.update(self.__dict__)
         for name in ("rule", "clock", "past", "bias"):
             setattr(other, name, getattr(self, name).copy())
-        other._loans, other._longer = self._loans.copy(), dict(self._longer)
+        other._loans, other._longer = Loans(), dict(self._longer)
         other._settled, other._indebted, other._shown, other._spare, other._looked_up = None, None, False, [], 0
         return other
 
@@ -222,7 +224,7 @@ class OnlineState(SharedArrays):
         """A state to read only, of arrays that are lent: whoever goes on with this one leaves them to it."""
         with self.lock.reading():
             other = self._shared()
-            other._loans, other._longer, other.lock = Loans(), {}, SharedLock()
+            other._longer, other.lock = {}, SharedLock()
             for name in ARRAYS:
                 setattr(other, name, self._loans.lend(name, getattr(self, name)))
         return other
@@ -230,7 +232,7 @@ class OnlineState(SharedArrays):
     def __copy__(self) -> "OnlineState":
         with self.lock.reading():
             other = self._shared()
-            other._loans, other._longer, other.lock = Loans(), {}, SharedLock()
+            other._longer, other.lock = {}, SharedLock()
             other.detach(self)
         return other
 

@@ -8,6 +8,7 @@ A fork waits for those who write to a state in place, so that the child's copy i
 free in the child, where these threads do not exist.
 """
 
+import concurrent.futures.thread  # noqa: F401 - so that a fork takes its lock after those here: learners need it to end
 import contextlib
 import os
 import threading
@@ -70,20 +71,30 @@ class SharedLock:
 
     def _start_writing(self, me: int) -> None:
         with self._changed:
-            if self._writer != me:
-                if self._queue or not self._is_free(me):
+            if self._writer == me:
+                self._depth += 1
+                return
+            if self._queue:
+                self._wait_until(me, lambda: self._is_free(me))
+            while self._writer != me:
+                if not self._is_free(me):
                     self._wait_until(me, lambda: self._is_free(me))
-                self._writer = me
-            self._depth += 1
+                self._writer, self._depth = me, 1  # no signal comes between the two
+                if self._readers.keys() - {me}:  # let in by a signal handler that waited, just before
+                    self._writer, self._depth = None, 0
 
     def _is_free(self, me: int) -> bool:
         """Whether no other thread holds it."""
         return self._writer is None and not self._readers.keys() - {me}
 
     def _wait_until(self, me: int, possible: Callable[[], bool]) -> None:
-        """Wait for one's turn; what interrupts a waiting thread has that thread's place in the queue."""
+        """Wait for one's turn; what interrupts a waiting thread has that thread's place in the queue.
+
+        Whoever is first is woken before: what waits may be a signal handler, in the middle of its thread's leaving.
+        """
         self._queue.append(me)
         try:
+            self._changed.notify_all()
             while self._queue[0] != me or not possible():
                 self._changed.wait()
         finally:
