@@ -13,7 +13,7 @@ from reference_candidates import Online, blocks, loss_of, made, probabilities, s
 from strategies import sparse_matrices
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
-EXACT = {"tol": 1e-9, "max_iter": 10_000}
+EXACT = {"tol": 1e-15, "max_iter": 10_000}
 WEIGHTS = (None, "some are zero")
 
 
@@ -154,7 +154,7 @@ def test_every_solver_reaches_the_optimum(solver, weights):
     X, y, sizes = made()
     X, w = abs(X), weights_of(weights, len(y))
     best = CandidateClassifier(**EXACT).fit(X, y, sizes, sample_weight=w)
-    model = CandidateClassifier(solver=solver, tol=1e-7, max_iter=100_000).fit(X, y, sizes, sample_weight=w)
+    model = CandidateClassifier(solver=solver, tol=1e-13, max_iter=100_000).fit(X, y, sizes, sample_weight=w)
     assert model.converged_
     np.testing.assert_allclose(model.objective_, best.objective_, rtol=1e-9)
     np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-4)

@@ -48,8 +48,8 @@ def test_counts_add_up(stored):
 @pytest.mark.parametrize("method", ["information_gain", "chi2", "count"])
 def test_the_best_features_and_their_model(method, stored):
     X, y, weights = data()
-    one = SelectFeatures(8, method=method, tol=1e-10).fit(X, y, weights)
-    several = SelectFeatures(8, method=method, tol=1e-10).fit(stored, X_val=X, y_val=y)
+    one = SelectFeatures(8, method=method, tol=1e-16).fit(X, y, weights)
+    several = SelectFeatures(8, method=method, tol=1e-16).fit(stored, X_val=X, y_val=y)
     np.testing.assert_array_equal(several.order_, one.order_)
     np.testing.assert_allclose(several.gains_, one.gains_)
     np.testing.assert_allclose(several.estimator_.coef_, one.estimator_.coef_, atol=1e-8)

@@ -5,7 +5,8 @@
     curvature  C = w p ∘ (u − pᵀu),  u = X v            Hessian · v = Xᵀ C
 
 Two labels share a column with s = s₁ − s₀: log(1 + e^{−s}), R = w (p₁ − y), C = w p₁p₀ u.
-What a curvature needs of the probabilities is kept in float32, in `shares`: p, or p₁p₀ for one column. That is
+What a curvature needs of the probabilities is kept in float32, in `shares`: p, or p₁p₀ for one column; of the right
+label p − 1 where that is the smaller, so that rows which are nearly certain keep all digits of their curvature. That is
 enough for the inner iterations of Newton's method; values and gradients are float64 throughout.
 """
 
@@ -33,7 +34,8 @@ def softmax(const double[:, ::1] scores, const int32_t[::1] labels, const double
             loss += w * log_loss(&scores[i, 0], K, labels[i], 1.0, &residual[i, 0])
             for k in range(K):
                 shares[i, k] = <float>residual[i, k]
-            shares[i, labels[i]] = <float>(residual[i, labels[i]] + 1)
+            if residual[i, labels[i]] < -0.5:
+                shares[i, labels[i]] += 1
             if w != 1:
                 for k in range(K):
                     residual[i, k] *= w
@@ -42,17 +44,24 @@ def softmax(const double[:, ::1] scores, const int32_t[::1] labels, const double
 
 def softmax_curvature(const double[:, ::1] u, const float[:, ::1] shares, const double[::1] weights,
                       real[:, ::1] curvature):
-    cdef Py_ssize_t i, k, K = u.shape[1]
-    cdef double mean, w = 1
+    """w p (u − Σ p u); as differences from the u of the likeliest label where its share is p − 1."""
+    cdef Py_ssize_t i, k, own, K = u.shape[1]
+    cdef double mean, origin, w = 1
     with nogil:
         for i in range(u.shape[0]):
+            own = -1
+            for k in range(K):
+                own = k if shares[i, k] < 0 else own
+            origin = 0 if own < 0 else u[i, own]
             mean = 0
             for k in range(K):
-                mean += shares[i, k] * u[i, k]
+                mean += shares[i, k] * (u[i, k] - origin)
             if weights.shape[0]:
                 w = weights[i]
             for k in range(K):
-                curvature[i, k] = <real>(w * shares[i, k] * (u[i, k] - mean))
+                curvature[i, k] = <real>(w * shares[i, k] * (u[i, k] - origin - mean))
+            if own >= 0:
+                curvature[i, own] = <real>(-w * (1 + shares[i, own]) * mean)
 
 
 def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const double[::1] weights,
@@ -111,6 +120,8 @@ def groups(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t
                 residual[i, 0] /= total
                 shares[i, 0] = <float>residual[i, 0]
             residual[first + gold[g], 0] -= 1
+            if residual[first + gold[g], 0] > -0.5:
+                shares[first + gold[g], 0] = <float>residual[first + gold[g], 0]
             loss += w * (logarithm(total) + (top - scores[first + gold[g], 0]))
             if w != 1:
                 for i in range(first, first + n):
@@ -120,17 +131,24 @@ def groups(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t
 
 def groups_curvature(const double[:, ::1] u, const int64_t[::1] starts, const float[:, ::1] shares,
                      const double[::1] weights, real[:, ::1] curvature):
+    """The same within each group."""
     cdef Py_ssize_t g
-    cdef int64_t i, first, last
-    cdef double mean, w = 1
+    cdef int64_t i, own, first, last
+    cdef double mean, origin, w = 1
     with nogil:
         for g in range(starts.shape[0] - 1):
             first = starts[g] - starts[0]
             last = starts[g + 1] - starts[0]
+            own = -1
+            for i in range(first, last):
+                own = i if shares[i, 0] < 0 else own
+            origin = 0 if own < 0 else u[own, 0]
             mean = 0
             for i in range(first, last):
-                mean += shares[i, 0] * u[i, 0]
+                mean += shares[i, 0] * (u[i, 0] - origin)
             if weights.shape[0]:
                 w = weights[g]
             for i in range(first, last):
-                curvature[i, 0] = <real>(w * shares[i, 0] * (u[i, 0] - mean))
+                curvature[i, 0] = <real>(w * shares[i, 0] * (u[i, 0] - origin - mean))
+            if own >= 0:
+                curvature[own, 0] = <real>(-w * (1 + shares[own, 0]) * mean)

@@ -71,7 +71,8 @@ class CandidateClassifier(MaxentClassifier):
     prior_mean : float or array of shape (n_features,) or (1, n_features), optional
         For "log_loss", m, where the prior pulls the weights to.
     tol : float or None
-        "log_loss" stops when max |∂ objective| ≤ tol · Σ w, "hinge" when the duality gap is; "perceptron" and "pa" when
+        "log_loss" stops when the duality gap ≤ tol · objective, without a prior on every weight when
+        max |∂ objective| ≤ tol · Σ w; "hinge" when the duality gap ≤ tol · Σ w; "perceptron" and "pa" when
         the mean loss of an epoch has not fallen by `tol` for 5 epochs, with None after `max_iter` of them.
     random_state : int, RandomState, Generator or None
         The seed of the orders of the instances.
@@ -105,8 +106,8 @@ class CandidateClassifier(MaxentClassifier):
         What was minimised, at the end; for "perceptron" and "pa" the last epoch's Σ w ℓ, each loss before its step.
     certificate_ : dict
         "log_loss": objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected|
-        count; entropy, Σ w H(p); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the
-        objective is from its minimum. "hinge": objective and duality_gap. The others have none: {}.
+        count; entropy, Σ w H(p); and, with a prior on every weight, duality_gap, a bound of how far the objective is
+        from its minimum. "hinge": objective and duality_gap. The others have none: {}.
     history_ : list of dict
         One record an iteration: seconds, objective and, by loss: iteration, gradient_norm, passes over the data so far;
         iteration, duality_gap (where it was measured); epoch, loss, updates.

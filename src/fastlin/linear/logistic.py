@@ -44,7 +44,8 @@ class LogisticRegression(MaxentClassifier):
     prior_mean : float or array of shape (n_features,) or that of `coef_`, optional
         m, where the prior pulls the weights to: for instance another model's `coef_`.
     tol : float
-        Stop when max |∂ objective| ≤ tol · Σ w.
+        Stop when the duality gap ≤ tol · objective: a proof that the objective is so near its minimum. Without a prior
+        on every weight there is none: stop when max |∂ objective| ≤ tol · Σ w.
     fit_intercept : bool
         Learn b, unpenalised.
     intercept_scaling, dual : float, bool
@@ -55,9 +56,10 @@ class LogisticRegression(MaxentClassifier):
         The seed of the orders in which "auto", "sgd" and "adagrad" visit the rows; None is 0: the optimum does not
         depend on it.
     solver : str
-        "auto" (dual coordinate ascent, then Newton's method), "newton" (truncated, with Hessian products), "lbfgs",
-        "cg" (Polak–Ribière), "gd" (steepest descent), "gis" and "iis" (generalised and improved iterative scaling),
-        "sgd" (averaged) and "adagrad", which approach the optimum; scikit-learn's names are understood.
+        "auto" (dual coordinate ascent, Newton's method, L-BFGS, each where the one before gains no more), "newton"
+        (truncated, with Hessian products), "lbfgs", "cg" (Polak–Ribière), "gd" (steepest descent), "gis" and "iis"
+        (generalised and improved iterative scaling), "sgd" (averaged) and "adagrad", which approach the optimum;
+        scikit-learn's names are understood.
     max_iter : int
         Iterations at most; epochs for "sgd", "adagrad" and the first part of "auto".
     verbose : int
@@ -88,13 +90,13 @@ class LogisticRegression(MaxentClassifier):
         What was minimised, at the end.
     certificate_ : dict
         objective; gradient_norm, the largest |∂ objective|; moment_gap, the largest |observed − expected| count;
-        entropy, Σ w H(p(·|x)); and, with a Gaussian prior on every weight, duality_gap, a bound of how far the
-        objective is from its minimum.
+        entropy, Σ w H(p(·|x)); and, with a prior on every weight, duality_gap, a bound of how far the objective is
+        from its minimum.
     history_ : list of dict
         One record an iteration (at "auto": a look at the gradient): iteration, seconds, objective, gradient_norm,
-        passes over the data so far; validation_score where there is validation data.
+        passes over the data so far; duality_gap where one is known; validation_score where there is validation data.
     converged_ : bool
-        Whether `tol` was reached.
+        Whether `tol` was reached; a warning says how far the fit is from it otherwise, and what helps.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.engine import memory, vectors
+from fastlin.engine import memory
 from fastlin.linear.base import SparseClassifier, checkpoint_of
 from fastlin.linear.reporting import Report, tell
 from fastlin.optim import orthant
+from fastlin.optim.certificate import Certificate, has_dual
 from fastlin.optim.layouts import Layout
-from fastlin.optim.parts import Part, Parts
+from fastlin.optim.parts import Parts
 from fastlin.optim.problem import Prior, Problem
 from fastlin.optim.progress import Progress
 from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
@@ -117,7 +118,9 @@ class MaxentClassifier(SparseClassifier):
         self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any, checkpoint: Checkpoint | None
     ) -> None:
         """Run the solver on θ, and record what it reached."""
-        progress = Progress(self.tol, self.max_iter, problem.parts.total_weight, report, checkpoint)
+        certificate = Certificate(problem, self.tol) if has_dual(problem) else None
+        total = problem.parts.total_weight
+        progress = Progress(self.tol, self.max_iter, total, report, checkpoint, certificate)
         seed = 0 if self.random_state is None else self.random_state
         SOLVERS[solver](problem, theta, progress, validation.as_generator(seed))
         self._record(problem, theta, progress)
@@ -138,20 +141,30 @@ class MaxentClassifier(SparseClassifier):
             "moment_gap": problem.pieces.largest(counts),
             "entropy": loss - problem.pieces.dot(theta, counts),
         }
-        if prior.l1 == 0 and (prior.precision > 0).all():
-            self.certificate_["duality_gap"] = duality_gap(problem, theta)
+        if progress.certificate is None:
+            return
+        if progress.converged:  # to add rounding alone, but with the best of stochastic epochs
+            gap = max(0.0, progress.gap + self.objective_ - progress.history[-1]["objective"])
+        else:
+            gap = progress.certificate.measure(self.objective_, theta, gradient)
+            self.converged_ = gap <= self.tol * self.objective_
+        self.certificate_["duality_gap"] = gap
 
     def _warn(self) -> None:
-        """Say that the fit did not converge, and what to do."""
+        """Say that the fit did not converge, how far from the optimum it may be, and what helps."""
         if self.converged_ or self._stopped:
             return
-        if self.n_iter_ >= self.max_iter:
-            advice = f"max_iter={self.max_iter} iterations of solver={self.solver!r} were not enough for tol={self.tol}"
-            other = "lbfgs" if self._strengths()[0] > 0 else "auto"  # which with an L1 term may need many iterations
-            advice += ". Raise max_iter or tol, " + (f"use solver={other!r}, " if self.solver != other else "")
-            advice += "or scale the features"
+        left, scaled = self.certificate_.get("duality_gap"), "or scale the features"
+        if left is None:
+            state = f"the largest gradient is {self.certificate_['gradient_norm']:.1e}, too much for tol={self.tol}"
         else:
-            advice = f"rounding ended the progress of solver={self.solver!r} before tol={self.tol}: raise tol"
+            state = f"the relative duality gap is {left / max(self.objective_, 1e-300):.1e}, above tol={self.tol}"
+        if self.n_iter_ >= self.max_iter:
+            other = "use solver='auto', " if self.solver != "auto" else ""
+            advice = f"max_iter={self.max_iter} iterations of solver={self.solver!r} were not enough: {state}"
+            advice += f". Raise max_iter or tol, {other}{scaled}"
+        else:
+            advice = f"rounding ended the progress of solver={self.solver!r}: {state}. Raise tol, {scaled}"
         if np.isinf(self.C) or self.penalty is None:
             advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
         warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=4)
@@ -169,45 +182,6 @@ class MaxentClassifier(SparseClassifier):
             return self.callback is not None and self.callback(self, record)
 
         return report
-
-
-def duality_gap(problem: Problem, theta: NDArray[np.float64]) -> float:
-    """Σ w KL(a ‖ p) + ½ Σ σ² (∂f at a)²: f(θ) less the dual at a, which is at most the minimum of f.
-
-    a is p itself, or, with intercepts, which want Σ w (a − e_y) = 0, the mixture of p with one distribution for all
-    rows that gives every label the mass it has.
-    """
-    gradient = np.empty(problem.size)
-    if problem.parts.of_labels and problem.size > problem.n_weights:
-        gap, _ = problem.gather(theta, gradient, _mixture(problem, theta))
-    else:
-        problem.value(theta, gradient)
-        gap = 0.0
-
-    def of_columns(low: int, high: int) -> float:
-        """Σ σ² (∂f)² of some features' weights."""
-        span, step = problem.layout.span(low, high), problem.layout.step
-        slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
-        return vectors.pull(slopes, np.empty(0), variance, step, slopes)[1]
-
-    return gap + 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
-
-
-def _mixture(problem: Problem, theta: NDArray[np.float64]) -> Callable[[Part, NDArray[np.float64]], float]:
-    """What writes w (a − e_y) of a part for the a above, and returns its Σ w KL(a ‖ p)."""
-    parts = problem.parts
-    logs = parts.room(max(2, problem.width))
-    total, held = np.zeros((2, max(2, problem.width)))
-    for part in parts:
-        scores = np.empty((part.design.n_rows, problem.width))
-        problem.score(part, theta, scores)
-        part.map(logs)[:] = part.labels.logarithms(scores)
-        expected, observed = part.labels.masses(part.map(logs))
-        total += expected
-        held += observed
-    kept = min(1.0, float((held / total).min()))
-    rest = (held - kept * total) / parts.total_weight
-    return lambda part, residual: part.labels.mix(part.map(logs), kept, rest, residual)
 
 
 def spread_out(

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import ascent, memory, vectors
+from fastlin.optim.certificate import prior_gap
+from fastlin.optim.inferences import divergence
 from fastlin.optim.layouts import Dense
 from fastlin.optim.parts import OfRows, Part, Stretch
 from fastlin.optim.problem import Problem
@@ -29,7 +31,7 @@ LONGEST = 3  # epochs of rest
 STRETCHES = (
     64  # of rows visited together, of several parts: 20 Newsgroups takes 80 epochs in 4, 40 in 16, 24 in 64 or one
 )
-FINE = 1e-3  # times tol: the share of f that the gaps met must come down to before the first look
+FINE = 0.5  # times tol: the share of f that the gaps met must come down to before the first look
 NOTHING = 1e-13  # of f: a gap lost in rounding
 
 
@@ -156,6 +158,33 @@ class Dual:
         for name in ("state", "gaps", "rest", "patience"):
             saved.rows(f"dual_{name}", getattr(self, name), finite=name != "gaps")
 
+    def gap(self, theta: Vector) -> float:
+        """The duality gap of the weights that follow from a, with one distribution for all rows mixed in.
+
+        The mixture meets the constraint that an intercept puts on a.
+        """
+        problem, gradient = self.problem, np.empty(self.problem.size)
+        kept, rest = self._mixture() if problem.size > problem.n_weights else (1.0, 0.0)
+
+        def fill(part: Part, residual: Vector) -> float:
+            scores = np.empty((part.design.n_rows, problem.width))
+            problem.score(part, theta, scores)
+            a = kept * _of_all_labels(part.map(self.state)) + rest
+            part.labels.distances(a[:, -problem.width :], residual)
+            return divergence(a, part.labels.logarithms(scores), part.labels.mass())
+
+        distance, _ = problem.gather(theta, gradient, fill)
+        return distance + prior_gap(problem, gradient)
+
+    def _mixture(self) -> tuple[float, Any]:
+        total, held = np.zeros((2, max(2, self.problem.width)))
+        for part in self.problem.parts:
+            labels, mass = part.labels, part.labels.mass()
+            total += (mass * _of_all_labels(part.map(self.state))).sum(axis=0)
+            held += np.bincount(labels.codes, mass[:, 0], minlength=len(held))
+        kept = min(1.0, float((held / np.maximum(total, LEAST)).min()))
+        return kept, (held - kept * total) / self.problem.parts.total_weight
+
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
         np.multiply(self.W, self.deviation[:, np.newaxis], out=theta[:n].reshape(self.W.shape))
@@ -176,15 +205,21 @@ def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:
     return state[:, state.shape[1] // 2 :]
 
 
+def _of_all_labels(state: NDArray[np.float64]) -> NDArray[np.float64]:
+    """a, [n, K], of two labels too."""
+    a = _shares(state)
+    return np.concatenate([1 - a, a], axis=1) if a.shape[1] == 1 else a
+
+
 def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.random.Generator) -> None:
     """Move θ towards the optimum; `progress` tells whether it got there."""
     dual, saved = Dual(problem, theta), progress.resume("ascent")
     gradient, trial = np.empty(problem.size), theta.copy()
     gaps: list[float] = []
-    fine = FINE * progress.enough / problem.parts.total_weight
+    fine = FINE * progress.tol
     if saved is None:
         value = problem.value(theta, gradient)
-        if progress.record(value, vectors.largest(gradient), passes=problem.passes, epochs=0):
+        if progress.record(value, vectors.largest(gradient), theta, gradient, passes=problem.passes, epochs=0):
             return
         target = fine * value
     else:
@@ -212,14 +247,16 @@ def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.
         if gaps[-1] > fine * reached and not last:  # f is smaller than thought
             target = fine * reached
             continue
+        gap = dual.gap(trial)
+        if progress.certificate is not None:
+            progress.certificate.note(reached, gap)
         if reached < value:
             theta[:], value = trial, reached
-            if progress.record(value, norm, passes=problem.passes, epochs=len(gaps)):
+            if progress.record(value, norm, theta, gradient, passes=problem.passes, epochs=len(gaps)):
                 return
         if last:
             return
-        # the norm of the gradient goes with the root of the gap
-        target = gaps[-1] * min(0.25, 0.5 * (progress.enough / norm) ** 2)
+        target = gaps[-1] * min(0.25, 0.5 * progress.tol * reached / gap)
 
 
 def _epochs_left(gaps: list[float], target: float) -> float:

@@ -47,7 +47,7 @@ def _descend(problem: Problem, theta: NDArray[np.float64], progress: Progress, c
         return point.state() | {"metric": metric, "direction": direction, "before": before, "size": float(size)}
 
     progress.keep(solver, problem, state)
-    while not progress.record(point.value, point.gradient_norm, passes=problem.passes):
+    while not progress.record(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
         progress.offer()
         progress.iterations += 1
         downhill = point.gradient / -metric

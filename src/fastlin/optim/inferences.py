@@ -59,7 +59,7 @@ class Labels:
         """w p (1 − p), the diagonal of the curvature of each row."""
         variances = shares.astype(np.float64)
         if self.width > 1:
-            variances *= 1 - variances
+            _spread(variances)
         return variances * self.weights[:, np.newaxis] if len(self.weights) else variances
 
     def probabilities(self, residual: Block) -> NDArray[np.float64]:
@@ -99,21 +99,24 @@ class Labels:
         if len(self.weights):
             residual *= self.weights[:, np.newaxis]
 
-    def masses(self, logs: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Σ w p and Σ w e_y, from log p."""
-        mass = self.mass()
-        wp = mass * np.exp(logs)
-        held = np.bincount(self.codes, mass[:, 0], minlength=wp.shape[1]).astype(np.float64, copy=False)
-        return wp.sum(axis=0), held
+    def shifted(self, logs: Scores, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+        """softmax(log p + shift), [n, K]."""
+        odds = logs + shift
+        odds -= odds.max(axis=1, keepdims=True)
+        np.exp(odds, out=odds)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
 
-    def mix(self, logs: Scores, kept: float, rest: NDArray[np.float64], residual: Block) -> float:
-        """w (a − e_y) of a = kept · p + rest; returns Σ w KL(a ‖ p)."""
-        mass = self.mass()
-        wp = mass * np.exp(logs)
-        wa = kept * wp + mass * rest
-        self.distances((wa / mass)[:, -self.width :], residual)
-        divergence = wa * (np.log(wa / mass, where=wa > 0, out=logs.copy()) - logs) - wa + wp
-        return float(np.maximum(divergence, 0).sum())
+    def mix(
+        self, logs: Scores, shift: NDArray[np.float64], kept: float, rest: NDArray[np.float64], share: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """w a of a = share · (kept · softmax(log p + shift) + rest) + (1 − share) · e_y, and Σ w KL(a ‖ p)."""
+        mass, rows = self.mass(), np.arange(len(self.codes))
+        a = kept * (self.shifted(logs, shift) if shift.any() else np.exp(logs)) + rest
+        if share < 1:
+            a *= share
+            a[rows, self.codes] += 1 - share
+        return mass * a, divergence(a, logs, mass)
 
     def logarithms(self, scores: Scores) -> NDArray[np.float64]:
         """log p of every label, two where they share a column; the scores may be overwritten."""
@@ -183,13 +186,46 @@ class Groups:
         own[self.starts[:-1] + self.gold, 0] = self.weights if len(self.weights) else 1.0
         return own
 
+    def logarithms(self, scores: Scores) -> NDArray[np.float64]:
+        """log p of every row; the scores may be overwritten."""
+        sizes = np.diff(self.starts)
+        scores[:, 0] -= np.repeat(np.maximum.reduceat(scores[:, 0], self.starts[:-1]), sizes)
+        scores[:, 0] -= np.repeat(np.log(np.add.reduceat(np.exp(scores[:, 0]), self.starts[:-1])), sizes)
+        return scores
+
+    def mix(
+        self,
+        logs: Scores,
+        shift: NDArray[np.float64],  # noqa: ARG002 - there are no intercepts
+        kept: float,
+        rest: NDArray[np.float64],
+        share: float,
+    ) -> tuple[NDArray[np.float64], float]:
+        """w a of a = share · (kept · p + rest) + (1 − share) · e_y, and Σ w KL(a ‖ p)."""
+        a = share * (kept * np.exp(logs) + rest)
+        a[self.starts[:-1] + self.gold] += 1 - share
+        mass = np.repeat(self.weights if len(self.weights) else np.ones(len(self.gold)), np.diff(self.starts))
+        return mass[:, np.newaxis] * a, divergence(a, logs, mass[:, np.newaxis])
+
     def variances(self, shares: Block) -> NDArray[np.float64]:
         """w p (1 − p)."""
-        p = shares.astype(np.float64)
-        variances = p * (1.0 - p)
+        variances = _spread(shares.astype(np.float64))
         if len(self.weights):
             variances *= np.repeat(self.weights, np.diff(self.starts))[:, np.newaxis]
         return variances
+
+
+def _spread(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """p (1 − p), in place, from p or p − 1."""
+    distance = np.abs(shares)
+    np.multiply(distance, 1 - distance, out=shares)
+    return shares
+
+
+def divergence(a: NDArray[np.float64], logs: Scores, mass: NDArray[np.float64]) -> float:
+    """Σ w KL(a ‖ p), of terms a log(a/p) − a + p ≥ 0."""
+    terms = a * (np.log(a, where=a > 0, out=logs.copy()) - logs) - a + np.exp(logs)
+    return float((mass * np.maximum(terms, 0)).sum())
 
 
 # Losses, residuals and curvatures of the blocks of rows that `cuts` makes.

@@ -123,7 +123,7 @@ def minimise(
         pairs.restore(saved)
     progress.keep("lbfgs", problem, lambda: point.state() | pairs.state())
     before, slopes = np.empty(problem.size), np.empty(problem.size)
-    while not progress.record(point.value, point.gradient_norm, passes=problem.passes):
+    while not progress.record(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
         progress.offer()
         progress.iterations += 1
         problem.pieces.copy(theta, before)

@@ -103,16 +103,20 @@ class Problem:
         return sum(self.leave(part, theta, self._residual(part)) for part in self.parts)
 
     def gather(
-        self, theta: Vector, gradient: Vector, fill: Callable[[Part, NDArray[np.float64]], float]
+        self,
+        theta: Vector,
+        gradient: Vector,
+        fill: Callable[[Part, NDArray[np.float64]], float],
+        residuals: Vector | None = None,
     ) -> tuple[float, float]:
-        """The gradient from the residuals that `fill` writes for each part.
+        """The gradient from the residuals that `fill` writes for each part, into `residuals` if they are given.
 
         Returns what that has returned, added up, and the prior's part of f at θ.
         """
         loss = penalty = 0.0
         gradient[self.n_weights :] = 0
         for part in self.parts:
-            residual = self._residual(part)
+            residual = (self.residual if residuals is None else residuals)[: part.design.n_rows]
             loss += fill(part, residual)
             penalty += self._gather(part, theta, residual, gradient)
         self.passes += 1
@@ -174,6 +178,20 @@ class Problem:
             self._add_diagonal(part, diagonal)
         self.passes += 1
         return diagonal
+
+    def largest_values(self) -> NDArray[np.float64]:
+        """max |x| of the column that each weight belongs to, 1 of an intercept."""
+        largest = np.ones(self.size)
+        of_columns = np.zeros(self.parts.n_features)
+        for part in self.parts:
+            starts = part.design.column_indptr
+            filled = np.flatnonzero(np.diff(starts) > 0)
+            if len(filled):
+                found = np.maximum.reduceat(np.abs(part.design.column_values[: starts[-1]]), starts[:-1][filled])
+                of_columns[filled] = np.maximum(of_columns[filled], found)
+        starts, _ = self.layout.pairs()
+        largest[: self.n_weights] = np.repeat(of_columns, np.diff(starts))
+        return largest
 
     def counts(self, theta: Vector, gradient: Vector) -> NDArray[np.float64]:
         """Expected less observed counts, Xᵀ R: the gradient of `value` without the prior's part."""

@@ -219,7 +219,7 @@ def _sweep(
         saved.copy("theta", theta)
     value = problem.value(theta, gradient)
     progress.keep(solver, problem, lambda: {"theta": theta})
-    while not progress.record(value, vectors.largest(gradient), passes=problem.passes):
+    while not progress.record(value, vectors.largest(gradient), theta, gradient, passes=problem.passes):
         progress.offer()
         progress.iterations += 1
         scaler.look(theta, gradient)

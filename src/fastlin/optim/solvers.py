@@ -13,11 +13,14 @@ Solver = Callable[[Problem, NDArray[np.float64], Progress, np.random.Generator],
 
 
 def automatic(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
-    """Dual ascent where the dual exists and is fast, else Newton's method, which also finishes what is left."""
-    if ascent.applies(problem) and not progress.stood_at("newton"):
+    """Dual ascent where the dual exists and is fast, else Newton's method; L-BFGS where that finds nothing to gain."""
+    if ascent.applies(problem) and not (progress.stood_at("newton") or progress.stood_at("lbfgs")):
         ascent.maximise(problem, theta, progress, generator)
-    if not progress.finished:
+    if progress.may_go_on and not progress.stood_at("lbfgs"):
         newton.minimise(problem, theta, progress, generator)
+    if progress.may_go_on:
+        progress.go_on()
+        lbfgs.minimise(problem, theta, progress, generator)
 
 
 SOLVERS: dict[str, Solver] = {

@@ -140,7 +140,7 @@ def _run(
     saved, best = progress.resume(solver), theta.copy()
     if saved is None:
         least = problem.value(theta, gradient)
-        if progress.record(least, vectors.largest(gradient), passes=problem.passes):
+        if progress.record(least, vectors.largest(gradient), theta, gradient, passes=problem.passes):
             return
     else:
         least = saved.number("lowest")
@@ -167,9 +167,8 @@ def _run(
         if value < least:
             least = value
             best[:] = theta
-        return progress.record(value, vectors.largest(gradient), passes=problem.passes)
+        return progress.record(value, vectors.largest(gradient), theta, gradient, passes=problem.passes)
 
     data, stopping = _source(parts, generator), Stopping(progress.max_iter, None, 1)
     train(state, data, stopping, report=report, n_jobs=1, keeper=keeper)  # in one thread: the rows are not sorted
-    if not progress.converged:
-        theta[:] = best
+    theta[:] = best

@@ -55,7 +55,8 @@ class SelectFeatures(Selector):
     patience : int or None
         End when the accuracy on X_val has not risen for so many rounds, and keep the features of the best round.
     solver, tol, max_iter
-        How the model is fitted, as in `LogisticRegression`; "auto" is Newton's method between the rounds.
+        How the model is fitted, as in `LogisticRegression`; between the rounds "auto" is Newton's method, and max |∂
+        objective| ≤ tol · Σ w ends a fit.
     random_state : int, RandomState, Generator or None
         For solvers that visit rows in random order.
     n_jobs : int or None

@@ -1,0 +1,208 @@
+"""The duality gap of a log-linear model: a proof of how far an objective is at most above its minimum.
+
+With a distribution a_i of the labels (or candidates) of each row, g = Xᵀ w(a − e_y), and the prior
+h(θ) = Σ λ₁|θ| + ½λ₂(θ − m)², every a with Σ_i w(a − e_y) = 0 (which an intercept without a prior wants) gives
+
+    f(θ) − min f ≤ Σ w KL(a ‖ p) + Σ_j [h(θ_j) + h*(−g_j) + g_j θ_j],    p the model's own at θ,
+
+all of whose terms are at least zero (Fenchel & Young; no difference of large numbers is taken). Where λ₁ = 0 the
+second sum is ½ Σ σ²(∂f)², with ∂f taken at a. Where λ₂ = 0 the dual wants |g| ≤ λ₁, and a is scaled towards e_y for it.
+
+Without an intercept a is p. With one, a is the model's with its intercept at the optimum, the other weights as they
+are; what that leaves of the constraint is made exact by mixing in one distribution for all rows.
+"""
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine import vectors
+from fastlin.optim.inferences import Labels
+from fastlin.optim.parts import Part
+from fastlin.optim.problem import Problem
+
+Vector = NDArray[np.float64]
+MAX_INTERCEPT_STEPS = 20
+MAX_NEWTON_SHIFT = 2.0  # further away the Hessian says little
+MAX_NEWTON_LABELS = 64  # for the intercepts' Hessian, [K, K]
+LOG_ODDS = 30.0  # what a unit of mass costs at most, about, where it is mixed in
+LEAST_MASS = 1e-300
+NEGLIGIBLE = 0.01  # share of the wanted gap that mixing may cost
+
+
+class Certificate:
+    """The duality gaps of a fit, and its best dual value: `at` less `least`, an objective less its gap."""
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        self.problem, self.tol = problem, tol
+        self.at, self.least = 0.0, inf
+        self.tried = inf  # what was hoped for when a gap was last measured
+
+    def state(self) -> list[float]:
+        return [float(self.at), float(self.least), float(self.tried)]
+
+    def restore(self, saved: list[float]) -> None:
+        """Become what `state` said."""
+        self.at, self.least, self.tried = saved
+
+    def gap(self, objective: float, theta: Vector, gradient: Vector) -> float:
+        """The objective less the best dual value; a new one is looked for if the gradient gives hope."""
+        wanted = self.tol * objective
+        if self.known(objective) > wanted:
+            hoped = self._hope(objective, theta, gradient)
+            if hoped <= min(wanted, 0.5 * self.tried):
+                self.tried = hoped
+                return self.measure(objective, theta, gradient)
+        return self.known(objective)
+
+    def measure(self, objective: float, theta: Vector, gradient: Vector) -> float:
+        """The objective less the better of the best dual value and that at θ."""
+        return self.note(objective, duality_gap(self.problem, theta, gradient, self.tol * objective))
+
+    def note(self, objective: float, gap: float) -> float:
+        """Take in a gap that was measured; returns the least that is known."""
+        if gap < self.known(objective):
+            self.at, self.least = objective, gap
+        return self.known(objective)
+
+    def known(self, objective: float) -> float:
+        """The objective less the best dual value, to the last digit where it is below the objective's rounding."""
+        gap = self.least + (objective - self.at)
+        return gap if gap > 0 else self.least
+
+    def _hope(self, objective: float, theta: Vector, gradient: Vector) -> float:
+        """An estimate of the gap from vectors as long as the model alone.
+
+        KL(a' ‖ p) grows from 0 to the row's loss while the share falls from 1 to 0: about with its square.
+        """
+        problem = self.problem
+        n, l1 = problem.n_weights, problem.prior.l1
+        of_intercepts = float(np.square(gradient[n:]).sum()) / problem.parts.total_weight
+        if l1 == 0:
+            return of_intercepts + prior_gap(problem, gradient)
+        counts = problem.counts(theta, gradient)[:n]
+        return of_intercepts + min(
+            _penalty_gap(problem, theta, counts, share) + (1 - share) ** 2 * objective
+            for share in _shares(problem, counts)
+        )
+
+
+def has_dual(problem: Problem) -> bool:
+    """Whether there is a prior on every weight: without one the dual bounds nothing."""
+    return problem.prior.l1 > 0 or bool((problem.prior.precision > 0).all())
+
+
+def duality_gap(problem: Problem, theta: Vector, gradient: Vector, wanted: float) -> float:
+    """f(θ), λ₁‖θ‖₁ included, less the dual at the a above.
+
+    `gradient` is that of the smooth part of f at θ; the intercepts are taken near enough to their optimum for a gap of
+    `wanted`.
+    """
+    free = problem.size > problem.n_weights
+    if problem.prior.l1 == 0 and not free:
+        return prior_gap(problem, gradient)
+    a, divergence = DualPoint(problem, theta, wanted), 0.0
+    if free:
+        gradient = np.empty(problem.size)
+        divergence, _ = problem.gather(theta, gradient, a.fill, np.empty_like(problem.residual))
+    if problem.prior.l1 == 0:
+        return divergence + prior_gap(problem, gradient)
+    counts = problem.counts(theta, gradient)[: problem.n_weights]
+    return min(a.divergence(share) + _penalty_gap(problem, theta, counts, share) for share in _shares(problem, counts))
+
+
+def prior_gap(problem: Problem, gradient: Vector) -> float:
+    """½ Σ σ² (∂f)² over the weights."""
+
+    def of_columns(low: int, high: int) -> float:
+        span, step = problem.layout.span(low, high), problem.layout.step
+        slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
+        return vectors.pull(slopes, np.empty(0), variance, step, slopes)[1]
+
+    return 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
+
+
+def _shares(problem: Problem, counts: Vector) -> list[float]:
+    """How far a may be scaled towards e_y: until |g| ≤ λ₁, and with a Gaussian part not at all, which may be better."""
+    l1, largest = problem.prior.l1, float(np.abs(counts).max(initial=0.0))
+    least = min(1.0, l1 / largest) if largest > 0 else 1.0
+    return [least] if least == 1 or not problem.prior.precision.any() else [least, 1.0]
+
+
+def _penalty_gap(problem: Problem, theta: Vector, counts: Vector, share: float) -> float:
+    """Σ h(θ) + h*(−g) + g θ over the weights of an elastic net, for g = share · counts."""
+    l1, l2 = problem.prior.l1, float(problem.prior.precision.max(initial=0.0))
+
+    def of_piece(piece: slice) -> float:
+        weights, slopes = theta[: problem.n_weights][piece], share * counts[piece]
+        total = l1 * np.abs(weights) + slopes * weights
+        if l2 > 0:
+            total += 0.5 * l2 * weights**2 + np.maximum(np.abs(slopes) - l1, 0) ** 2 / (2 * l2)
+        return float(np.maximum(total, 0).sum())  # below zero by rounding alone
+
+    return sum(problem.pieces.each(of_piece))
+
+
+class DualPoint:
+    """The a of each row: of label k a_ik = kept · softmax(s_i + shift)_k + rest_k."""
+
+    def __init__(self, problem: Problem, theta: Vector, wanted: float) -> None:
+        self.problem, self.parts = problem, problem.parts
+        width = max(2, problem.width) if problem.parts.of_labels else 1
+        self.logs = problem.parts.room(width)
+        for part in problem.parts:
+            scores = np.empty((part.design.n_rows, problem.width))
+            problem.score(part, theta, scores)
+            part.map(self.logs)[:] = part.inference.logarithms(scores)
+        self.shift, self.kept, self.rest = np.zeros(width), 1.0, np.zeros(width)
+        if problem.size > problem.n_weights:
+            self._meet_the_constraint(wanted)
+
+    def fill(self, part: Part, residual: Vector) -> float:
+        """Write w(a − e_y) of a part; returns Σ w KL(a ‖ p)."""
+        logs = part.map(self.logs)
+        wa, divergence = part.labels.mix(logs, self.shift, self.kept, self.rest, 1.0)
+        part.labels.distances((wa / part.labels.mass())[:, -self.problem.width :], residual)
+        return divergence
+
+    def divergence(self, share: float) -> float:
+        """Σ w KL(a' ‖ p) of a' = share · a + (1 − share) · e_y."""
+        mixture = self.shift, self.kept, self.rest, share
+        return sum(part.inference.mix(part.map(self.logs), *mixture)[1] for part in self.parts)
+
+    def _meet_the_constraint(self, wanted: float) -> None:
+        """Newton's method on the shift of each label, or its scaling where there are many; then the mixture."""
+        enough, full = NEGLIGIBLE * wanted / LOG_ODDS, len(self.shift) <= MAX_NEWTON_LABELS
+        before, best = np.inf, self.shift
+        for _ in range(MAX_INTERCEPT_STEPS):
+            total, held, hessian = self._masses(full)
+            miss = float(np.abs(total - held).sum())
+            if miss < before:
+                before, best = miss, self.shift
+            if miss <= enough or not miss < 2 * before:
+                break
+            step = np.log(np.maximum(held, LEAST_MASS) / np.maximum(total, LEAST_MASS))
+            if full:
+                newton = np.linalg.lstsq(hessian[1:, 1:], (held - total)[1:], rcond=None)[0]
+                step = np.append(0.0, newton) if np.abs(newton).max() <= MAX_NEWTON_SHIFT else step
+            self.shift = self.shift + step
+        self.shift = best
+        total, held, _ = self._masses(False)
+        self.kept = min(1.0, float((held / np.maximum(total, LEAST_MASS)).min()))
+        self.rest = (held - self.kept * total) / self.parts.total_weight
+
+    def _masses(self, full: bool) -> tuple[Vector, Vector, Vector]:
+        """Σ w a, Σ w e_y, and ∂²/∂shift² if wanted."""
+        K = len(self.shift)
+        total, held, hessian = np.zeros(K), np.zeros(K), np.zeros((K, K))
+        for part in self.parts:
+            labels: Labels = part.labels
+            p, mass = labels.shifted(part.map(self.logs), self.shift), labels.mass()
+            wp = mass * p
+            total += wp.sum(axis=0)
+            held += np.bincount(labels.codes, mass[:, 0], minlength=K)
+            if full:
+                hessian -= p.T @ wp
+        hessian[np.diag_indices(K)] += total
+        return total, held, hessian
