@@ -1,9 +1,9 @@
 """How large may the corpus be, and how large is a model?
 
-A corpus is counted twice, by processes of their own: in memory, and within a limit (`--memory`), with counts that wait on
-disk: CPU seconds, peaks, which include the model, and whether the models are the same. Then the bytes that a 5-gram model
-of the Penn Treebank takes, an n-gram, in memory and in files as saved and quantised, beside KenLM's probing and trie
-structures where BUILD_BINARY names its program.
+A corpus is counted twice, by processes of their own: in memory, and within a limit (`--memory`), with counts that wait
+on disk: CPU seconds, peaks, which include the model, and whether the models are the same. Then the bytes that a 5-gram
+model of the Penn Treebank takes, an n-gram, in memory and in files as saved and quantised, beside KenLM's probing and
+trie structures where BUILD_BINARY names its program.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def corpus(path: Path, copies: int) -> None:
         for _ in range(copies):
             for name in TEXTS:
                 for file in sorted((data / name).rglob("*.gz")):
-                    for line in gzip.open(file):
+                    for line in gzip.decompress(file.read_bytes()).splitlines():
                         out.write(b" ".join(WORDS.findall(line.lower())) + b"\n")
 
 
