@@ -108,12 +108,14 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
     model = fitted(train, order)
     model.to_arpa(path)
     megabytes = path.stat().st_size / 1e6
+    words = " ".join(test).split()
+    contexts = [words[first : first + order - 1] for first in range(0, 75000, 75)]
     contenders: dict[str, Callable[[], object]] = {
         "fit": lambda: fitted(train, order),
         "out": lambda: model.to_arpa(path),
         "in": lambda: NgramModel.from_arpa(path, unk=OOV),
         "score": lambda: model.score_samples(test),
-        "next word × 1000": lambda: [model.next_word(["of", "the"]) for _ in range(1000)],
+        "next word × 1000": lambda: [model.next_word(context) for context in contexts],
     }
     try:
         import kenlm

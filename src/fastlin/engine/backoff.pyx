@@ -16,6 +16,7 @@ from libc.stdlib cimport free
 from cython cimport final
 
 from fastlin.engine.allocation cimport allocate, allocate_zeros
+from fastlin.engine.mathx cimport exponential
 
 cdef extern from "backoff.h" nogil:
     ctypedef struct Level "fastlin_level":
@@ -40,6 +41,7 @@ cdef extern from "backoff.h" nogil:
 
 cdef enum:
     CHUNK = 4096            # tokens that pass the levels together
+    TOGETHER = 256          # children whose exponentials are vectors
     PAYS = 4                # bigrams for each question: a table of them is made as soon as there are fewer
 
 SCRATCH = CHUNK             # nodes of scratch memory, besides one for each order
@@ -63,11 +65,13 @@ cdef class BackoffQueries:
     cdef int64_t n_words
     cdef int64_t asked          # tokens that were scored
     cdef Bigrams* bigrams       # made when so many were that it pays; NULL: not yet
+    cdef float* unigrams        # p of each
     cdef list kept
 
     def __cinit__(self, list starts, list words, list log_prob, list backoff):
         cdef const int32_t[::1] integers
         cdef const float[::1] numbers
+        cdef int64_t i
         cdef int k
         self.order = len(log_prob)
         if self.order < 1 or not len(starts) == len(words) == self.order or len(backoff) != self.order - 1:
@@ -95,9 +99,15 @@ cdef class BackoffQueries:
                     raise ValueError("words of other n-grams")
                 self.levels[k].words = &integers[0] if integers.shape[0] else NULL
         self.n_words = self.levels[0].n
+        self.unigrams = <float*>allocate(self.n_words, sizeof(float))
+        if self.unigrams == NULL:
+            raise MemoryError
+        for i in range(self.n_words):
+            self.unigrams[i] = <float>exponential(self.levels[0].log_prob[i])
 
     def __dealloc__(self):
         free_bigrams(self.bigrams)
+        free(self.unigrams)
         free(self.levels)
 
     cdef void count_asked(self, int64_t n) noexcept:
@@ -267,37 +277,63 @@ cdef class BackoffQueries:
         if not inside:
             raise ValueError("a word that the model does not have")
 
-    def next_word(self, state, float[::1] log_prob):
-        """log p of every word but the first, 0: unigrams, and over them the children of longer and longer histories."""
+    def next_word(self, state, bint logarithms, float[::1] answer):
+        """(log) p of every word but the first, 0: unigrams, and over them the children of longer and longer histories."""
         cdef tuple nodes = tuple(state)
         cdef Py_ssize_t k, m = len(nodes)
-        cdef int64_t i, history
-        cdef double more = 0
-        cdef float add
-        cdef const Level* level
-        if log_prob.shape[0] != self.n_words - 1 or m >= self.order:
+        cdef int64_t history
+        if answer.shape[0] != self.n_words - 1 or m >= self.order:
             raise ValueError("a state that the model does not have, or no room for every word")
         for k in range(m):
-            history = nodes[k]
-            if history >= self.levels[k].n:
+            if nodes[k] >= self.levels[k].n:
                 raise ValueError("a state that the model does not have")
-            if history >= 0:
-                more += self.levels[k].backoff[history]
-        level = self.levels
-        add = <float>more
-        with nogil:
-            for i in range(1, level.n):
-                log_prob[i - 1] = level.log_prob[i] + add
+        if m and self.n_words > 1:
+            self.put_unigrams(self.backoff_after(nodes, 0), logarithms, &answer[0])
+        elif self.n_words > 1:
+            self.put_unigrams(0, logarithms, &answer[0])
         for k in range(m):
             history = nodes[k]
-            if history < 0:
-                continue
-            more -= self.levels[k].backoff[history]
-            add = <float>more if k < m - 1 else 0
-            level = &self.levels[k + 1]
-            with nogil:
-                for i in range(level.starts[history], level.starts[history + 1]):
-                    log_prob[level.words[i] - 1] = level.log_prob[i] + add
+            if history >= 0:
+                self.put_children(&self.levels[k + 1], history, self.backoff_after(nodes, k + 1), logarithms,
+                                  &answer[0])
+
+    cdef double backoff_after(self, tuple nodes, Py_ssize_t first):
+        """The back-off of all histories from `first` on."""
+        cdef Py_ssize_t k
+        cdef double total = 0
+        for k in range(first, len(nodes)):
+            if nodes[k] >= 0:
+                total += self.levels[k].backoff[<int64_t>nodes[k]]
+        return total
+
+    cdef void put_unigrams(self, double backoff, bint logarithms, float* answer) noexcept nogil:
+        cdef const float* log_prob = self.levels[0].log_prob + 1
+        cdef const float* p = self.unigrams + 1
+        cdef int64_t i, n = self.n_words - 1
+        cdef float more = <float>backoff, share = <float>exponential(backoff)
+        if logarithms:
+            for i in range(n):
+                answer[i] = log_prob[i] + more
+        else:
+            for i in range(n):
+                answer[i] = p[i] * share
+
+    cdef void put_children(self, const Level* level, int64_t history, double backoff, bint logarithms,
+                           float* answer) noexcept nogil:
+        """Some at a time: their logarithms are vectors, their places are not."""
+        cdef float[TOGETHER] some
+        cdef int64_t i, size, first = level.starts[history], stop = level.starts[history + 1]
+        cdef float more = <float>backoff
+        while first < stop:
+            size = stop - first if stop - first < TOGETHER else TOGETHER
+            for i in range(size):
+                some[i] = level.log_prob[first + i] + more
+            if not logarithms:
+                for i in range(size):
+                    some[i] = <float>exponential(some[i])
+            for i in range(size):
+                answer[level.words[first + i] - 1] = some[i]
+            first += size
 
 
 def prove(const int32_t[::1] starts, const int32_t[::1] words, const int32_t[::1] suffix, Py_ssize_t n_histories,

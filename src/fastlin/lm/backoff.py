@@ -114,8 +114,14 @@ class BackoffModel:
     def next_word(self, state: StateNodes) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""
         log_prob = np.empty(self.n_words - 1, np.float32)
-        self.queries.next_word(state, log_prob)
+        self.queries.next_word(state, True, log_prob)
         return log_prob
+
+    def next_probabilities(self, state: StateNodes) -> NDArray[np.float32]:
+        """p of every word but begin."""
+        p = np.empty(self.n_words - 1, np.float32)
+        self.queries.next_word(state, False, p)
+        return p
 
     def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
         """The state after some words, at the beginning of a sentence or somewhere within one."""

@@ -401,6 +401,9 @@ class BackoffLanguageModel(LanguageModel):
                 if parts:
                     yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
+    def _next_word(self, model: WordModel, state: StateNodes) -> NDArray[np.float32]:
+        return model.next_probabilities(state) if isinstance(model, BackoffModel) else super()._next_word(model, state)
+
     @property
     @reads
     def n_grams_(self) -> list[int]:
