@@ -22,9 +22,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 import fastlin
+import golden_files
 from fastlin import store
-from golden_files import cases
-from store_models import fitted, forge
+from store_models import FEW, X, fitted, forge
 
 MEMORY = 1 << 30  # bytes that a child may take besides what it has after its imports: files and data are of kilobytes
 TOLD = "told.jsonl"  # what a child says of its cases, in the folder where it runs
@@ -37,6 +37,16 @@ WITHOUT_USE = {
     "fit", "fit_predict", "fit_transform", "set_params", "set_state", "set_output", "set_callbacks", "learn", "weigh",
     "check_parameters", "get_metadata_routing",
 }  # fmt: skip
+
+
+def cases():
+    """Those of golden files, and learners of so many labels that the states of fewer have no room for them."""
+    yield from golden_files.cases()
+    for learning_rate in ("constant", "adagrad", "ftrl"):
+        for average in (False, True):
+            options = {"learning_rate": learning_rate, "average": average, "eta0": 0.01, **FEW}
+            name = f"many labels, {learning_rate}{', averaged' * average}"
+            yield name, fastlin.SGDClassifier(**options), (X, np.arange(len(X)) % 70)
 
 
 def models():
@@ -84,6 +94,13 @@ def smaller(value):
     return value
 
 
+def relabelled(value):
+    """Data of other labels, and the same columns."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return np.where(value == -1, -1, np.arange(len(value)) % 3)
+    return value
+
+
 def write_siblings(folder, other_data):
     """Files of the same models of other data: what one of them has learnt is put into the other."""
     folder.mkdir()
@@ -94,7 +111,7 @@ def write_siblings(folder, other_data):
             continue
 
 
-SIBLINGS = {"larger": larger, "smaller": smaller}
+SIBLINGS = {"larger": larger, "smaller": smaller, "relabelled": relabelled}
 ENDINGS = tuple(f" of a {which} model" for which in SIBLINGS)
 
 

@@ -10,7 +10,6 @@ import pytest
 import fastlin
 import tampering
 from fastlin import store
-from golden_files import cases
 from store_models import fitted
 
 QUICK = 0.005  # of all cases; with --slow, all of them
@@ -47,7 +46,7 @@ def test_what_was_learnt_from_other_data_is_no_part_of_a_model(folder, tmp_path)
 def test_every_file_is_used_as_it_is(folder, monkeypatch, tmp_path):
     """What the cases begin with loads, and most of its methods answer."""
     monkeypatch.chdir(tmp_path)
-    known = {name: data for name, _, data in cases()}
+    known = {name: data for name, _, data in tampering.cases()}
     for path in folder.glob("*.fastlin"):
         header, arrays = store.read_archive(path, "model", mmap=False)
         tampering.forge_model(tmp_path / "same.fastlin", header, arrays)
@@ -67,7 +66,7 @@ def test_every_file_is_used_as_it_is(folder, monkeypatch, tmp_path):
 def test_what_the_cases_have_found(tmp_path):
     """Reports, sums and numbers of words that no fit leaves; each was an error of a wrong kind once."""
     path = tmp_path / "model.fastlin"
-    known = {name: (model, data) for name, model, data in cases()}
+    known = {name: (model, data) for name, model, data in tampering.cases()}
 
     def tampered(name, change):
         fastlin.save(fitted(known[name][0], *known[name][1]), path)

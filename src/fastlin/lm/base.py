@@ -359,7 +359,7 @@ class LanguageModel(Estimator):
         while len(words) < most:
             log_prob = model.next_word(state).astype(np.float64)
             highest = log_prob.max()
-            if highest == -np.inf:
+            if not np.isfinite(highest):  # NaN: weights that were set, or are those of a file
                 raise ValueError("no word has a probability after a context that was never seen")
             weights = np.cumsum(np.exp((log_prob - highest) / temperature))
             word = int(np.searchsorted(weights, generator.random() * weights[-1], side="right")) + 1
