@@ -47,9 +47,9 @@ CHECKED = [
     MultinomialNB(),
     MultinomialMixture(),
     CategoricalNB(),
-    LogisticRegression(tol=1e-10),  # fits to compare to seven digits
-    LogisticRegression(solver="lbfgs", l1_ratio=0.5),
-    LogisticRegression(tol=1e-10, weights="observed"),
+    LogisticRegression(tol=1e-16),  # fits to compare to seven digits
+    LogisticRegression(solver="lbfgs", l1_ratio=0.5, tol=1e-12),
+    LogisticRegression(tol=1e-16, weights="observed"),
     LinearSVC(),
     LinearSVC(loss="hinge", multi_class="crammer_singer"),
     SemiSupervisedNB(),
