@@ -278,7 +278,7 @@ cdef class BackoffQueries:
             raise ValueError("a word that the model does not have")
 
     def next_word(self, state, bint logarithms, float[::1] answer):
-        """(log) p of every word but the first, 0: unigrams, and over them the children of longer and longer histories."""
+        """(log) p of every word but 0: unigrams, and over them the children of longer and longer histories."""
         cdef tuple nodes = tuple(state)
         cdef Py_ssize_t k, m = len(nodes)
         cdef int64_t history
