@@ -63,7 +63,7 @@ DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 
 # No errno, no trapping: both keep gcc from vectorising, neither changes a result. -ffast-math would.
-FLAGS = ["-O2" if DEBUG else "-O3", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS = ["-O2" if DEBUG else "-O3", "-fno-math-errno", "-fno-trapping-math", *([] if DEBUG else ["-g0"])]
 LINK = []
 if SANITIZE:
     FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]

@@ -279,7 +279,11 @@ class Dribble:
         return self._file.read(min(size, 1))
 
 
-@pytest.mark.parametrize("data", [b"\xef\xbb\xbfa\nb\n", b"a\nb\n", gzip.compress(b"a\nb\n"), bz2.compress(b"a\nb\n")])
+@pytest.mark.parametrize(
+    "data",
+    [b"\xef\xbb\xbfa\nb\n", b"a\nb\n", gzip.compress(b"a\nb\n"), bz2.compress(b"a\nb\n")],
+    ids=["mark", "plain", "gzip", "bzip2"],
+)
 def test_what_a_file_begins_with_may_come_byte_by_byte(data):
     assert lines(Dribble(data)) == ["a", "b"]
 

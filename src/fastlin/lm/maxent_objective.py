@@ -135,6 +135,7 @@ class NgramObjective:
     """
 
     pairs = 8
+    has_curvature = True
 
     def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: run.Workers) -> None:
         self.orders, self.workers, self.mean = orders, workers, mean

@@ -173,6 +173,7 @@ class ClassObjective:
     """f of the class half: θ has weights of classes, of class bigrams and trigrams, of words, and of word bigrams."""
 
     pairs = 8
+    has_curvature = True
 
     def __init__(
         self, contexts: Contexts, features: list[ClassFeatures], variances: Sequence[float], K: int, workers: Workers
@@ -422,6 +423,7 @@ class JointObjective:
     """f of both halves: a sum, each with weights of its own."""
 
     pairs = 8
+    has_curvature = False  # of two halves that are not alike
 
     def __init__(self, halves: Sequence[ClassObjective | NgramObjective], workers: Workers) -> None:
         self.halves = halves

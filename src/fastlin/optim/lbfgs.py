@@ -17,7 +17,7 @@ from fastlin.engine import memory, vectors
 from fastlin.optim import orthant
 from fastlin.optim.line import start
 from fastlin.optim.pieces import Pieces
-from fastlin.optim.problem import Objective, Problem
+from fastlin.optim.problem import Objective
 from fastlin.optim.progress import Progress
 from fastlin.optim.saved import Saved, State
 
@@ -132,7 +132,7 @@ def minimise(
         if problem.prior.l1:
             orthant.align(problem, direction, point.steepest)
         first = 1.0
-        if not pairs.held and not isinstance(problem, Problem):  # trials are dear
+        if not pairs.held and not problem.has_curvature:  # trials are dear
             first /= np.sqrt(problem.pieces.dot(direction, direction))
         if point.move(direction, first, ACCURACY):
             pairs.add(theta, point.gradient, before, slopes)

@@ -41,6 +41,7 @@ class Objective(Protocol):
     n_weights: int
     passes: int
     pairs: int  # that L-BFGS remembers
+    has_curvature: bool  # whether `diagonal` is that of the Hessian, so that a first step of 1 is about right
 
     @property
     def inner_type(self) -> Any:
@@ -60,6 +61,7 @@ class Problem:
     """f, and the work of its passes."""
 
     pairs = 10
+    has_curvature = True
 
     def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:
         self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers

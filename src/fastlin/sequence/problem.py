@@ -100,6 +100,7 @@ def chain_of(two: Floats, three: Floats | None) -> Chain:
 class Problem:
     """f of a CRF."""
 
+    has_curvature = False
     pairs = 6  # ten take 24 evaluations, not 26, to 1e-4 of the optimum of CoNLL-2000, and a sixth more time for each
 
     def __init__(
