@@ -19,46 +19,7 @@ from setuptools.errors import CompileError
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
 ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
-KERNELS = (
-    "aggregate",
-    "arpa",
-    "ascent",
-    "backoff",
-    "beam",
-    "candidates",
-    "chain",
-    "check",
-    "class_softmax",
-    "columns",
-    "conjunctions",
-    "descent",
-    "documents",
-    "dual",
-    "exchange",
-    "expectation",
-    "gains",
-    "layout",
-    "likelihood",
-    "local",
-    "maxent_hierarchy",
-    "means",
-    "ngram_counts",
-    "ngram_words",
-    "online",
-    "pairs",
-    "passes",
-    "reader",
-    "rows",
-    "scaling",
-    "smoothing",
-    "structured",
-    "svmlight",
-    "tagger",
-    "templates",
-    "vectors",
-    "weighting",
-    "word_cache",
-)
+KERNELS = sorted(path.stem for path in ENGINE.glob("*.pyx") if f"engine/{path.stem}" not in ONCE)
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 

@@ -7,8 +7,8 @@ environment variable FASTLIN_ISA (baseline, x86-64-v3, x86-64-v4) forces one.
 
 import importlib
 import os
+import pkgutil
 from pathlib import Path
-from types import ModuleType
 
 from fastlin.engine import cpu
 
@@ -35,46 +35,6 @@ def _choose() -> str:
     return wanted
 
 
-def _load(module: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{ISA}.{module}")
-
-
 ISA = _choose()
-aggregate = _load("aggregate")
-arpa = _load("arpa")
-ascent = _load("ascent")
-backoff = _load("backoff")
-beam = _load("beam")
-candidates = _load("candidates")
-chain = _load("chain")
-check = _load("check")
-class_softmax = _load("class_softmax")
-columns = _load("columns")
-conjunctions = _load("conjunctions")
-descent = _load("descent")
-documents = _load("documents")
-dual = _load("dual")
-exchange = _load("exchange")
-expectation = _load("expectation")
-gains = _load("gains")
-layout = _load("layout")
-likelihood = _load("likelihood")
-local = _load("local")
-maxent_hierarchy = _load("maxent_hierarchy")
-means = _load("means")
-ngram_counts = _load("ngram_counts")
-ngram_words = _load("ngram_words")
-online = _load("online")
-pairs = _load("pairs")
-passes = _load("passes")
-reader = _load("reader")
-rows = _load("rows")
-scaling = _load("scaling")
-smoothing = _load("smoothing")
-structured = _load("structured")
-svmlight = _load("svmlight")
-tagger = _load("tagger")
-templates = _load("templates")
-vectors = _load("vectors")
-weighting = _load("weighting")
-word_cache = _load("word_cache")
+for _kernel in pkgutil.iter_modules([str(Path(__file__).parent / ISA)]):
+    globals()[_kernel.name] = importlib.import_module(f"{__name__}.{ISA}.{_kernel.name}")
