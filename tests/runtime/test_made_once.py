@@ -1,7 +1,11 @@
 """Attributes that are made when they are first asked for."""
 
 import threading
+from pathlib import Path
 
+import pytest
+
+import fastlin
 from fastlin.runtime.made_once import made_once
 
 
@@ -42,3 +46,12 @@ def test_threads_that_ask_at_once_keep_one():
         thread.join(10)
     assert len(seen) == 8
     assert all(value is slow.value for value in seen)
+
+
+PACKAGE = Path(fastlin.__file__).parent
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_module_makes_attributes_behind_a_lock_that_a_fork_may_copy(path):
+    """Python 3.11's `functools.cached_property` holds one while it makes; a child of that moment waits for ever."""
+    assert path.stem == "made_once" or "cached_property" not in path.read_text()

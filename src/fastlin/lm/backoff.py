@@ -4,7 +4,6 @@ Whatever is estimated as p(w|h) for known n-grams and a weight for each history 
 maximum-entropy model of n-gram features, a file in ARPA's format.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import backoff as engine
 from fastlin.lm.vocabulary import BEGIN, Vocabulary
+from fastlin.runtime.made_once import made_once
 
 StateNodes = tuple[int, ...]
 
@@ -61,7 +61,7 @@ class BackoffModel:
     def n_grams(self) -> list[int]:
         return [len(each) for each in self.log_prob]
 
-    @functools.cached_property
+    @made_once
     def queries(self) -> engine.BackoffQueries:
         return engine.BackoffQueries(self.starts, self.words, self.log_prob, self.backoff)
 

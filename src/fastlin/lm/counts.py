@@ -1,6 +1,5 @@
 """Counts of n-grams: of blocks of a corpus, in threads or on disk, and their sums."""
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin.data.scratch import Scratch
 from fastlin.engine import ngram_counts as engine
+from fastlin.runtime.made_once import made_once
 
 MOST = 2**31 - 2  # n-grams of an order
 
@@ -42,7 +42,7 @@ class NgramCounts:
         """Of every n-gram the number of its first n − 1 words; n counts from 0, bigrams are 1."""
         return np.repeat(np.arange(len(self.starts[n]) - 1, dtype=np.int32), np.diff(self.starts[n]))
 
-    @functools.cached_property
+    @made_once
     def n_begin(self) -> list[int]:
         """How many n-grams of each order begin a sentence: they are the first."""
         found = [1]

@@ -1,6 +1,5 @@
 """`NgramModel`: counts of n-grams, smoothed."""
 
-import functools
 import itertools
 import re
 import tempfile
@@ -23,6 +22,7 @@ from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, Vocabulary, look_up, marks
 from fastlin.run import Workers
+from fastlin.runtime.made_once import made_once
 from fastlin.validation.parameters import as_jobs, one_of, real_number, whole_number
 
 BLOCK = 1 << 24  # tokens that are counted together
@@ -48,12 +48,12 @@ class NgramState:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__.copy()  # of one moment: others may add what is made when it is first asked for
 
-    @functools.cached_property
+    @made_once
     def known(self) -> tuple[Vocabulary, NgramCounts]:
         """The vocabulary, and its counts: those of rare and of other words are the unknown word's."""
         return _known(self)
 
-    @functools.cached_property
+    @made_once
     def estimate(self) -> Estimate:
         return estimate(self.known[1], self.known[0], self.smoothing)
 

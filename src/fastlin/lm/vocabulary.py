@@ -1,6 +1,5 @@
 """The words of a language model and their numbers."""
 
-import functools
 import itertools
 import secrets
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.ngram_words import WordTable
+from fastlin.runtime.made_once import made_once
 from fastlin.text import raw
 
 BEGIN, END, UNKNOWN, MARKS = 0, 1, 2, 3
@@ -56,19 +56,19 @@ class Vocabulary:
         table.look_up(self.arena, self.offsets, True, np.empty(len(self), np.int32))
         return table
 
-    @functools.cached_property
+    @made_once
     def table(self) -> WordTable:
         """What words are looked up in; it learns none."""
         return self.new_table()
 
-    @functools.cached_property
+    @made_once
     def names(self) -> list[str]:
         """All words, by their numbers."""
         data, offsets = self.arena.tobytes(), self.offsets.tolist()
         pairs = itertools.pairwise(offsets)
         return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairs]
 
-    @functools.cached_property
+    @made_once
     def numbers(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.names)}
 
