@@ -11,14 +11,16 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from fastlin.runtime.shared_lock import SharedLock
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 E = TypeVar("E", bound="Estimator")
 
 _LOCK, _VIEW = "_learner_lock", "_is_view"
@@ -57,6 +59,23 @@ class Estimator(BaseEstimator):
         state.pop(_LOCK, None)
         state.pop(_VIEW, None)
         return state
+
+
+class StatefulEstimator(Estimator, Generic[S]):
+    """An estimator whose learnt state is one immutable object, `_state_of_fit`."""
+
+    _state_of_fit: S
+
+    @property
+    def _learnt(self) -> S:
+        """The learnt state; NotFittedError: there is none."""
+        try:
+            return self.__dict__["_state_of_fit"]
+        except KeyError:
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted; call fit first") from None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_state_of_fit" in self.__dict__
 
 
 def reads(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:

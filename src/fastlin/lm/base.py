@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.sentences import BATCH, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, MARKS, UNKNOWN, Vocabulary, marks
+from fastlin.lm.word_model import WordModel
 from fastlin.run import Workers
 from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
 
@@ -42,34 +43,6 @@ class _Events(NamedTuple):
     log_prob: NDArray[np.float64]
     ends: NDArray[np.bool_]
     unknown: NDArray[np.bool_]
-
-
-class WordModel(Protocol):
-    """What is asked of the probabilities that a language model has learnt. Words are numbers, as a vocabulary has them.
-
-    A state is what the model needs to know of the words so far, a tuple of numbers.
-    """
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-    @property
-    def order(self) -> int:
-        """One more than the words that a state depends on."""
-
-    def start(self) -> StateNodes:
-        """The state where a sentence begins."""
-
-    def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
-        """The state after some words, at the beginning of a sentence or somewhere within one."""
-
-    def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
-        """(ln p of a word after a state, the state after it)."""
-
-    def score(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """ln p of every token, and the length of the n-gram it was found in; 0 where a sentence begins."""
-
-    def next_word(self, state: StateNodes) -> NDArray[np.float32]:
-        """ln p of every word but begin, in the order of their numbers."""
 
 
 class LanguageModel(Estimator):

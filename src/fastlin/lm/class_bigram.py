@@ -6,16 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 
 from fastlin.cluster.climbing import Climb, Climbing, best_of
-from fastlin.core.estimator import learns, reads
+from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine import aggregate as kernels
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.counts import NgramCounts
-from fastlin.lm.ngram import NgramModel
+from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
 from fastlin.validation import as_generator, real_number, whole_number
@@ -73,7 +72,7 @@ class ClassBigramState:
     n_classes: int
 
 
-class ClassBigramModel(Climbing, LanguageModel):
+class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageModel):
     """Pereira's aggregate Markov model: p(w | v) = Σ_c p(c | v) p(w | c), by EM (Saul & Pereira 1997).
 
     A hidden class stands between a word and the next, so that bigrams that were never seen are told apart by what their
@@ -180,8 +179,7 @@ class ClassBigramModel(Climbing, LanguageModel):
         n_classes, alpha = whole_number("n_classes", self.n_classes, 1), real_number("alpha", self.alpha, at_least=0)
         self._check_climb()
         model = self._working_copy()
-        names = ("min_count", "vocabulary", "unk", "unit", "direction", "markup", "n_jobs")
-        state = NgramModel(order=2, **{name: getattr(self, name) for name in names})._counted(X, None)
+        state = counted_as(self, X, order=2)
         vocabulary, counts = state.known
         n_classes = min(n_classes, len(vocabulary))  # more say nothing more
         em = AggregateEM(counts, n_classes, alpha, self.unk is None)
@@ -209,21 +207,11 @@ class ClassBigramModel(Climbing, LanguageModel):
     # --- what was learnt ---------------------------------------------------------------------------------------------
 
     @property
-    def _learnt(self) -> ClassBigramState:
-        try:
-            return self.__dict__["_state_of_fit"]
-        except KeyError:
-            raise NotFittedError("this ClassBigramModel has not been fitted; call fit first") from None
-
-    @property
     def _word_model(self) -> AggregateModel:
         return self._learnt.model
 
     def _reader(self) -> SentenceReader:
         return self._learnt.reader
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state_of_fit" in self.__dict__
 
     @property
     @reads

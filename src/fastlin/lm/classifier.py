@@ -6,9 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
 
-from fastlin.core.estimator import Estimator, learns, reads
+from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine import rows as row_kernels
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.ngram import NgramModel
@@ -24,7 +23,7 @@ class BayesState:
     log_prior: NDArray[np.float64]
 
 
-class LanguageModelClassifier(ClassifierMixin, Estimator):
+class LanguageModelClassifier(ClassifierMixin, StatefulEstimator[BayesState]):
     """A classifier of texts by p(label) p(text | label), where each label has a language model of its own.
 
     With models of characters it tells languages apart; with unigrams of words it is multinomial naive Bayes.
@@ -91,16 +90,6 @@ class LanguageModelClassifier(ClassifierMixin, Estimator):
                 raise ValueError(f"class_prior must be {n_labels} numbers of at least 0 that sum to 1")
         with np.errstate(divide="ignore"):
             return np.log(prior)
-
-    @property
-    def _learnt(self) -> BayesState:
-        try:
-            return self.__dict__["_state_of_fit"]
-        except KeyError:
-            raise NotFittedError("this LanguageModelClassifier has not been fitted; call fit first") from None
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state_of_fit" in self.__dict__
 
     @property
     @reads

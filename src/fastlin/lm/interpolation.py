@@ -10,10 +10,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fastlin.core.estimator import learns, reads
-from fastlin.lm.base import LanguageModel, WordModel
+from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary, look_up, marks
+from fastlin.lm.word_model import WordModel
 from fastlin.validation import real_number, whole_number
 
 Floats = NDArray[np.float64]

@@ -7,19 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import store
-from fastlin.core.estimator import learns
+from fastlin.core.estimator import StatefulEstimator, learns
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import BackoffLanguageModel, WordModel
+from fastlin.lm.base import BackoffLanguageModel
 from fastlin.lm.maxent_fit import LARGEST_VARIANCE, LogLinearFit, MaxentFit
-from fastlin.lm.model_m import ModelMFit
-from fastlin.lm.ngram import HIGHEST, NgramModel
+from fastlin.lm.model_m_fit import ModelMFit
+from fastlin.lm.ngram import HIGHEST, counted_as
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import MARKS
 from fastlin.lm.word_classes import WordClasses
+from fastlin.lm.word_model import WordModel
 from fastlin.optim.progress import Progress
 from fastlin.run import Workers
 from fastlin.validation import as_callback, as_verbose, real_number, whole_number
@@ -36,7 +37,7 @@ class MaxentState:
     reader: SentenceReader
 
 
-class MaxentLM(BackoffLanguageModel):
+class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
     """A maximum-entropy n-gram model: p(w | h) = exp Σ_g θ_g / Z(h), over the n-grams g that end the text h w.
 
     Minimises Σ −log p(w | h) + Σ_g (θ_g − μ_g)²/2σ²_g, with a σ² for each order. Each n-gram seen in training is a
@@ -213,19 +214,15 @@ class MaxentLM(BackoffLanguageModel):
 
     def _begin(self, X: Any, variances: Floats, workers: Workers) -> LogLinearFit:
         """The objective of a text, and where the search for its optimum begins."""
-        names = ("min_count", "vocabulary", "unk", "unit", "direction", "markup", "n_jobs")
-        shared = {name: getattr(self, name) for name in names}
-        counts = NgramModel(self.order, cutoff=self.cutoff, **shared)
-        if self.classes is None:
-            return MaxentFit(counts._counted(X, None), variances, workers)
-        if self.order not in (2, 3) or self.cutoff != 1:
+        if self.classes is not None and (self.order not in (2, 3) or self.cutoff != 1):
             raise ValueError(f"classes need order=2 or 3 and cutoff=1, got {self.order!r} and {self.cutoff!r}")
-        state = counts._counted(X, None)
+        state = counted_as(self, X, self.order, self.cutoff)
+        if self.classes is None:
+            return MaxentFit(state, variances, workers)
         classes = self.classes
         if not isinstance(classes, WordClasses):
             classes = WordClasses(whole_number("classes", classes, MARKS + 1)).fit_counts(*state.known, state.reader)
-        names_of_words = state.known[0].names
-        numbers = [*range(MARKS), *(classes.class_of(word) for word in names_of_words[MARKS:])]
+        numbers = [*range(MARKS), *(classes.class_of(word) for word in state.known[0].names[MARKS:])]
         return ModelMFit(state, np.array(numbers, np.int32), variances, workers)
 
     def _install(self, fit: LogLinearFit) -> Self:
@@ -243,13 +240,6 @@ class MaxentLM(BackoffLanguageModel):
     # --- what was learnt ---------------------------------------------------------------------------------------------
 
     @property
-    def _learnt(self) -> MaxentState:
-        try:
-            return self.__dict__["_state_of_fit"]
-        except KeyError:
-            raise NotFittedError("this MaxentLM has not been fitted; call fit first") from None
-
-    @property
     def _word_model(self) -> WordModel:
         return self._learnt.model
 
@@ -262,6 +252,3 @@ class MaxentLM(BackoffLanguageModel):
 
     def _reader(self) -> SentenceReader:
         return self._learnt.reader
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state_of_fit" in self.__dict__

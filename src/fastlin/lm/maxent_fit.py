@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import WordModel
 from fastlin.lm.maxent_objective import NgramObjective, lay_out, weights_of
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
+from fastlin.lm.word_model import WordModel
 from fastlin.optim import lbfgs
 from fastlin.optim.progress import Progress
 from fastlin.run import Workers

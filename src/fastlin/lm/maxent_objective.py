@@ -6,6 +6,8 @@ Weights lie an order at a time, without that of the mark that begins a sentence,
 events are sums over histories and n-grams, Σ_h C(h) log Z(h) − Σ θ · observed: `engine/maxent_hierarchy.pyx`.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -128,29 +130,18 @@ def _log_sum(scores: Floats) -> Floats:
     return np.array([top + np.log(np.exp(scores - top).sum())])
 
 
-class NgramObjective:
-    """f of a maximum-entropy n-gram model.
-
-    `variances` are σ² of each order and `mean` μ of each weight; θ is one vector, `split` into the orders' weights.
-    """
+class PenalisedObjective(ABC):
+    """f of a log-linear model with a Gaussian prior, for `optim.lbfgs`; θ is one vector of several parts."""
 
     pairs = 8
     has_curvature = True
 
-    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: run.Workers) -> None:
-        self.orders, self.workers, self.mean = orders, workers, mean
-        sizes = [len(order.observed) for order in orders]
-        self.bounds = np.cumsum([0, sizes[0] - 1, *sizes[1:]]).tolist()
+    def __init__(self, sizes: Sequence[int], prior: Prior, workers: run.Workers) -> None:
+        self.bounds: list[int] = np.cumsum([0, *sizes]).tolist()
         self.size = self.n_weights = self.bounds[-1]
-        self.precisions = 1 / variances
-        self.prior = Prior(np.repeat(self.precisions, np.diff(self.bounds)), mean)
+        self.prior, self.workers = prior, workers
         self.pieces = Pieces(self.size, workers)
-        self.passes = 0
-        self._scores = [np.zeros(size) for size in sizes]
-        self._sums = [np.ones((order.n_histories, 2)) for order in orders]
-        self._a = [np.empty(order.n_histories) for order in orders]
-        self._expected = [np.zeros((size, 2)) for size in sizes]
-        self._value = np.inf
+        self.passes, self._value = 0, np.inf
 
     @property
     def inner_type(self) -> Any:
@@ -158,8 +149,38 @@ class NgramObjective:
         return np.float32
 
     def split(self, vector: Floats) -> list[Floats]:
-        """The part of each order."""
+        """The parts of a vector of as many numbers as weights."""
         return [vector[start:stop] for start, stop in pairwise(self.bounds)]
+
+    def distance(self, theta: Floats, steepest: Floats) -> float:  # noqa: ARG002 - other objectives scale by it
+        """½ Σ σ² g², which bounds f(θ) − min f, in parts of f(θ)."""
+        return float(0.5 * (steepest / self.prior.precision) @ steepest / self._value)
+
+    @abstractmethod
+    def value(self, theta: Floats, gradient: Floats) -> float:
+        """f(θ), and its gradient; ∞ where an e^s would be no normal number."""
+
+    @abstractmethod
+    def diagonal(self) -> Floats:
+        """The metric of L-BFGS: 1/σ² and the larger of observed and expected counts, at the θ of the last value."""
+
+
+class NgramObjective(PenalisedObjective):
+    """f of a maximum-entropy n-gram model.
+
+    `variances` are σ² of each order and `mean` μ of each weight; θ is one vector, `split` into the orders' weights.
+    """
+
+    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: run.Workers) -> None:
+        sizes = [len(order.observed) for order in orders]
+        n_weights = [sizes[0] - 1, *sizes[1:]]
+        self.precisions = 1 / variances
+        super().__init__(n_weights, Prior(np.repeat(self.precisions, n_weights), mean), workers)
+        self.orders, self.mean = orders, mean
+        self._scores = [np.zeros(size) for size in sizes]
+        self._sums = [np.ones((order.n_histories, 2)) for order in orders]
+        self._a = [np.empty(order.n_histories) for order in orders]
+        self._expected = [np.zeros((size, 2)) for size in sizes]
 
     def distance(self, theta: Floats, steepest: Floats) -> float:  # noqa: ARG002 - other objectives scale by it
         """½ Σ σ² g², which bounds f(θ) − min f, in parts of f(θ)."""

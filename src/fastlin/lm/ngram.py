@@ -9,9 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 
-from fastlin.core.estimator import learns, reads
+from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.data.scratch import Scratch
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel
@@ -31,6 +30,7 @@ BYTES_A_TOKEN, BYTES_AN_N_GRAM = 48, 24  # while they are counted
 HIGHEST = 64  # order
 SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGTkmgt]?)i?[Bb]?")
 UNITS, DIRECTIONS = ("word", "character"), ("forward", "backward")
+PARAMETERS_OF_TEXTS = ("min_count", "vocabulary", "unk", "unit", "direction", "markup", "n_jobs")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ImportedState:
     why: str  # no counts
 
 
-class NgramModel(BackoffLanguageModel):
+class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageModel):
     """An n-gram language model: p(w | the order − 1 words before), from smoothed counts.
 
     By default modified Kneser-Ney (Chen and Goodman 1999), interpolated:
@@ -277,21 +277,11 @@ class NgramModel(BackoffLanguageModel):
     # --- what was learnt ---------------------------------------------------------------------------------------------
 
     @property
-    def _learnt(self) -> "NgramState | ImportedState":
-        try:
-            return self.__dict__["_state_of_fit"]
-        except KeyError:
-            raise NotFittedError("this NgramModel has not been fitted; call fit first") from None
-
-    @property
     def _backoff_model(self) -> BackoffModel:
         return self._learnt.model
 
     def _reader(self) -> SentenceReader:
         return self._learnt.reader
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state_of_fit" in self.__dict__
 
     @property
     @reads
@@ -380,6 +370,12 @@ class NgramModel(BackoffLanguageModel):
         _, _, reader = found._checked()
         found._state_of_fit = ImportedState(model, reader, "it was read from an ARPA file")
         return found
+
+
+def counted_as(model: Any, X: Any, order: int, cutoff: int | Sequence[int] = 1) -> NgramState:
+    """The counts of a text for an estimator whose parameters of texts have the names of NgramModel's."""
+    parameters = {name: getattr(model, name) for name in PARAMETERS_OF_TEXTS if hasattr(model, name)}
+    return NgramModel(order, cutoff=cutoff, **parameters)._counted(X, None)
 
 
 def as_bytes(name: str, size: int | str) -> int:

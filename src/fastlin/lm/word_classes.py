@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
-from fastlin.core.estimator import Estimator, learns, reads
+from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine import exchange as kernels
 from fastlin.linear.reporting import reporter
 from fastlin.lm.counts import NgramCounts
-from fastlin.lm.ngram import NgramModel
+from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, Vocabulary
 from fastlin.validation import as_callback, as_verbose, real_number, whole_number
@@ -37,7 +37,7 @@ class ClassState:
     reader: SentenceReader
 
 
-class WordClasses(Estimator):
+class WordClasses(StatefulEstimator[ClassState]):
     """Hard classes of words in which class bigrams are most likely (Martin, Liermann & Ney 1998).
 
     Maximises Σ log p(c(w) | c(v)) p(w | c(w)) over the bigrams v w of a text. Words begin in classes by turns, the
@@ -124,9 +124,8 @@ class WordClasses(Estimator):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         del y
-        names = ("min_count", "vocabulary", "unk", "unit", "markup", "n_jobs")
         self._checked()
-        state = NgramModel(order=2, **{name: getattr(self, name) for name in names})._counted(X, None)
+        state = counted_as(self, X, order=2)
         return self.fit_counts(*state.known, state.reader)
 
     def _checked(self) -> tuple[int, int, float]:
@@ -187,16 +186,6 @@ class WordClasses(Estimator):
         return self
 
     # --- what was learnt ---------------------------------------------------------------------------------------------
-
-    @property
-    def _learnt(self) -> ClassState:
-        try:
-            return self.__dict__["_state_of_fit"]
-        except KeyError:
-            raise NotFittedError("this WordClasses has not been fitted; call fit first") from None
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_state_of_fit" in self.__dict__
 
     @property
     @reads
