@@ -17,8 +17,8 @@ import fastlin
 from cli_support import documents
 from fastlin import cli
 from fastlin.cli import COMMANDS, progress
-from fastlin.cli import options as cli_options
-from fastlin.cli.options import choice, number, share, size, span
+from fastlin.cli import commands as cli_commands
+from fastlin.cli.arguments import choice, number, share, size, span
 
 FASTLIN = [sys.executable, "-m", "fastlin"]
 
@@ -47,7 +47,7 @@ def test_help_names_every_command_and_its_options(shell):
         shown = shell.right(*words).out
         assert all(command in shown for command in COMMANDS)
         assert "Exit codes: 0 done, 1 a check failed, 2 " in shown
-    assert list(cli_options.COMMANDS) == list(COMMANDS)
+    assert list(cli_commands.COMMANDS) == list(COMMANDS)
     for command in COMMANDS:
         shown = shell.right(*command.split(), "--help").out
         assert shown.startswith(f"usage: fastlin {command}")

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from fastlin.cli import COMMANDS, main
-from fastlin.cli.options import LANGUAGE_MODELS, LEARNERS, TAGGERS, parser_of
+from fastlin.cli.commands import parser_of
+from fastlin.cli.lm_options import LANGUAGE_MODELS
+from fastlin.cli.options import LEARNERS
+from fastlin.cli.tag_options import TAGGERS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SIMPLE = re.compile(r"fastlin [^|<>;&$]*")  # a command that needs no shell

@@ -8,7 +8,7 @@ import pytest
 
 import fastlin
 from fastlin.cli import main
-from fastlin.cli.options import SMOOTHINGS
+from fastlin.cli.lm_options import SMOOTHINGS
 from fastlin.lm import Interpolation, MaxentLM, NgramModel
 from fastlin.lm.smoothing import SMOOTHINGS as KNOWN
 

@@ -107,7 +107,7 @@ def _run(name: str, command: str, rest: list[str]) -> int:
         kind = "option" if command.startswith("-") else "command"
         hint = did_you_mean(command, [*COMMANDS, "--help", "--version"])
         raise UserError(f"there is no {kind} {command!r}{hint}; fastlin --help lists them")
-    from fastlin.cli.options import parse
+    from fastlin.cli.commands import parse
 
     options = parse(command, rest)
 

@@ -1,0 +1,93 @@
+"""The commands, and what each takes."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from fastlin.cli import lm_options, options, tag_options
+from fastlin.cli.arguments import Parser
+
+TAGGER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in tag_options.TAGGERS.items())])
+LANGUAGE_TABLE = "\n".join(["learners:", *(f"  {name:<14}{text}" for name, text in lm_options.LANGUAGE_MODELS.items())])
+TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in options.LEARNERS.items())])
+COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
+    "train": (
+        options.train,
+        (
+            "FILE... -m MODEL [options]",
+            "Learn a model from labelled documents, a label, a tab and a text a line.",
+            TABLE,
+        ),
+    ),
+    "predict": (
+        options.predict,
+        ("[FILE...] -m MODEL [options]", "Print the label of every document on a line, as soon as it is known."),
+    ),
+    "evaluate": (
+        options.evaluate,
+        ("FILE... -m MODEL [options]", "Accuracy, precision and recall by label, confusions, log loss, calibration."),
+    ),
+    "inspect": (options.inspect, ("MODEL [options]", "Print what a model holds; nothing in the file is run.")),
+    "convert": (
+        options.convert,
+        ("FILE... -o PATH [options]", "Turn files of any kind into shards, read without parsing, or into other files."),
+    ),
+    "tune": (
+        options.tune,
+        (
+            "FILE... (--dev FILE | --folds N) [options]",
+            "Try values of C or alpha; keep the one that does best on other documents.",
+            TABLE,
+        ),
+    ),
+    "tag train": (
+        tag_options.train,
+        (
+            "FILE... -m MODEL [options]",
+            "Learn to tag from sentences in columns: a token a line, an empty line behind each sentence.",
+            TAGGER_TABLE,
+        ),
+    ),
+    "tag predict": (
+        tag_options.predict,
+        ("[FILE...] -m MODEL [options]", "Print sentences with a tag behind every token, as soon as they are known."),
+    ),
+    "tag evaluate": (
+        tag_options.evaluate,
+        ("FILE... -m MODEL [options]", "Precision, recall and F1 of spans as conlleval prints them, or those of tags."),
+    ),
+    "lm train": (
+        lm_options.train,
+        (
+            "FILE... -m MODEL [options]",
+            "Learn a language model from sentences, one a line, words between blanks.",
+            LANGUAGE_TABLE,
+        ),
+    ),
+    "lm score": (
+        lm_options.score,
+        ("[FILE...] -m MODEL [options]", "Print ln p of every sentence, its end included."),
+    ),
+    "lm perplexity": (
+        lm_options.perplexity,
+        ("FILE... -m MODEL [options]", "How a text surprises a model, or several."),
+    ),
+    "lm generate": (lm_options.generate, ("-m MODEL [options]", "Draw sentences, word by word.")),
+    "lm next": (lm_options.next_word, ("[CONTEXT] -m MODEL [options]", "Print the most probable next words.")),
+    "lm convert": (lm_options.convert, ("MODEL -o FILE [options]", "From ARPA's format to a model file, or back.")),
+    "lm prune": (lm_options.prune, ("MODEL -o FILE [options]", "Leave out the n-grams that matter least.")),
+    "demo": (options.demo, ("", "Train every learner on the docstrings of this Python's standard library.")),
+}
+
+
+def parser_of(command: str) -> Parser:
+    """What a command takes."""
+    add, about = COMMANDS[command]
+    parser = Parser(command, *about)
+    add(parser)
+    options.common(parser)
+    return parser
+
+
+def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line."""
+    return parser_of(command).parse(words)

@@ -1,0 +1,80 @@
+"""The options of the commands of taggers."""
+
+import argparse
+
+from fastlin.cli.arguments import Parser, assignment, choice, column, columns, number
+from fastlin.cli.options import decoding, fitting, saving
+
+TAGGERS = {
+    "crf": "conditional random field to the optimum: --c1, --c2",
+    "perceptron": "averaged structured perceptron: --epochs",
+    "memm": "maximum-entropy Markov model: --C",
+    "hmm": "hidden Markov model of words: --alpha",
+}
+PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
+SCHEMES = ("bio", "iob1", "iobes", "bilou")
+
+
+def in_columns(parser: Parser, label: str) -> None:
+    """How sentences are read."""
+    group = parser.add_argument_group(
+        "reading; a COLUMN is a number from 0 (from the last: -1), or a name of CoNLL-U's"
+    )
+    group.add_argument(
+        "--columns", type=columns, metavar="COLUMN,…", help="what features see (default: all but the label)"
+    )
+    group.add_argument("--label", type=column, metavar="COLUMN", help=label)
+    group.add_argument(
+        "--separator", type=choice(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
+    )
+    group.add_argument(
+        "--comments", action=argparse.BooleanOptionalAction, help="whether a line that begins with # is one"
+    )
+    decoding(group)
+
+
+def train(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
+    parser.add_argument("--dev", metavar="FILE", help="labelled sentences to report on")
+    saving(parser, required=True)
+    group = parser.add_argument_group("learner")
+    group.add_argument("--learner", type=choice(tuple(TAGGERS)), default="crf", metavar="NAME", help="see below")
+    group.add_argument(
+        "--features", metavar="NAME", help=f"{', '.join(PRESETS)}; none; or a file of templates, as of CRF++"
+    )
+    group.add_argument(
+        "--gazetteer", type=assignment, action="append", default=[], metavar="NAME=FILE",
+        help="a file of names, one a line, for ner to look for; may be given again",
+    )  # fmt: skip
+    group.add_argument("--order", type=int, metavar="N", help="1 or 2: how many tags before a token it depends on")
+    group.add_argument(
+        "--constraints", type=choice(SCHEMES), metavar="NAME", help=f"{', '.join(SCHEMES)}: no tags but in their order"
+    )
+    group.add_argument("--c1", type=number, metavar="X", help="how strong the L1 prior of crf is")
+    group.add_argument("--c2", type=number, metavar="X", help="how strong its Gaussian prior is")
+    group.add_argument("--C", type=number, metavar="X", help="how much errors cost: the prior's variance of memm")
+    group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of words of hmm")
+    group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, or iterations, at most")
+    fitting(group)
+    in_columns(parser, "where the right tag is (default: the last)")
+
+
+def predict(parser: Parser) -> None:
+    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="sentences; - is standard input")
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
+    group = parser.add_argument_group("what is printed")
+    group.add_argument("--proba", action="store_true", help="a column of the probabilities of the tags")
+    group.add_argument("--nbest", type=int, default=1, metavar="N", help="a column for each of the N best paths")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads")
+    group.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
+    in_columns(parser, "where the tag goes, in place of what is there (default: behind the last)")
+
+
+def evaluate(parser: Parser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
+    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
+    parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="list N sentences that went wrong")
+    parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
+    parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the F1 of spans is below X")
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads")
+    in_columns(parser, "where the right tag is (default: where it was when the model learnt)")
