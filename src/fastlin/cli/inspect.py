@@ -1,4 +1,4 @@
-"""`fastlin inspect`: what a model holds, and why a document got its label."""
+"""`fastlin inspect`: what a model holds, why a document got its label, which words of a sentence surprise."""
 
 import argparse
 import dataclasses
@@ -10,14 +10,21 @@ from typing import Any
 import fastlin
 from fastlin.cli import models
 from fastlin.cli.labels import all_shown, known, shown
+from fastlin.cli.lm import ARPA
 from fastlin.cli.messages import UserError
-from fastlin.inspect import explain, summary, top_features, transitions
+from fastlin.inspect import explain, explain_text, language, summary, surprisal, top_features, transitions
+from fastlin.inspect.language import is_about_language
+from fastlin.lm import NgramModel
 
 
 def run(options: argparse.Namespace) -> int:
     if options.verify:
         return verify(options.model)
-    model = models.load(options.model, kinds=("classifier", "clustering", "tagger"))
+    if options.model.endswith(ARPA):
+        return _language(NgramModel.from_arpa(options.model), options)
+    model = models.load(options.model, kinds=("classifier", "clustering", "tagger", "language"))
+    if is_about_language(model):
+        return _language(model, options)
     if options.text is not None:
         if models.kind_of(model) == "tagger":
             raise UserError("--text explains the label of a document, and this model labels the tokens of sentences")
@@ -39,6 +46,27 @@ def run(options: argparse.Namespace) -> int:
     else:
         listed = [] if follows is None else [follows.shown(options.top, labels)]
         print("\n\n".join(map(str, [facts, *listed, *strongest])))
+    return 0
+
+
+def _language(model: Any, options: argparse.Namespace) -> int:
+    """A language model: what it holds, or what it finds surprising in a sentence."""
+    labels = [shown(label) for label in getattr(model, "classes_", ())]
+    if options.text is None:
+        found: list[Any] = [language(model, options.top)]
+    else:
+        text = (sys.stdin.read() if options.text == "-" else options.text).rstrip("\r\n")
+        if labels:
+            found = [explain_text(model, text, label) for label in _labels(options, model.classes_.tolist()) or [None]]
+        elif hasattr(model, "surprisal"):
+            found = [surprisal(model, text)]
+        else:
+            raise UserError("--text measures the words of a sentence, and this model only puts words into classes")
+    if options.json:
+        plain = [one.as_dict() for one in found]
+        print(json.dumps(plain if labels and options.text is not None else plain[0], ensure_ascii=False))
+    else:
+        print("\n\n".join(map(str, found)))
     return 0
 
 

@@ -17,6 +17,7 @@ from fastlin.cli.reading import of_dev
 from fastlin.cluster.component_classifier import ComponentClassifier
 from fastlin.data import sources
 from fastlin.inspect import RankingTally, Report, Tally
+from fastlin.inspect.language import is_about_language
 from fastlin.inspect.weights import learner_of, rows_of
 from fastlin.validation import refuse_missing
 
@@ -58,11 +59,16 @@ def check_dev(options: argparse.Namespace) -> None:
 
 
 def kind_of(model: Any) -> str | None:
-    """What a model labels: a "tagger" tokens of sequences, a "classifier" documents, a "clustering" with numbers."""
+    """What a model labels: a "tagger" tokens of sequences, a "classifier" documents, a "clustering" with numbers.
+
+    "language": a model of sentences, or of words, which labels nothing.
+    """
     if hasattr(model, "predict_nbest"):
         return "tagger"
     if hasattr(model, "classes_"):
         return "classifier"
+    if is_about_language(model):
+        return "language"
     return "clustering" if hasattr(model, "predict") else None
 
 

@@ -1,5 +1,6 @@
 """Why a document got its label: what each of its features adds to each label's score."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,41 @@ class Explanation:
     features: tuple[str, ...]  # those of the document, in the order of what they say for the label, strongest first
     values: NDArray[np.float64]  # x
     contributions: NDArray[np.float64]  # x_j θ_jk, a row a feature and a column a label
+
+    @classmethod
+    def of(
+        cls,
+        classes: Sequence[Any],
+        intercept: NDArray[np.float64],
+        features: Sequence[str],
+        values: NDArray[np.float64],
+        contributions: NDArray[np.float64],
+        label: Any = None,
+    ) -> "Explanation":
+        """Why a label, or the best of all, rather than the best of the others; features in any order."""
+        scores = intercept + contributions.sum(axis=0)
+        if (scores == -np.inf).all():  # no label can produce the document, and the prior decides
+            scores, contributions = intercept, np.zeros_like(contributions)
+        if label is None:
+            place = int(np.argmax(scores))
+        elif label in classes:
+            place = list(classes).index(label)
+        else:
+            raise ValueError(f"the model has no label {label!r}; it has {', '.join(map(str, classes[:20]))}")
+        others = [other for other in np.argsort(-scores, kind="stable").tolist() if other != place]
+        own = contributions[:, place]
+        own = _less(own, contributions[:, others[0]]) if others else own
+        order = np.argsort(-own, kind="stable")
+        return cls(
+            classes[place],
+            classes[others[0]] if others else None,
+            tuple(classes),
+            scores,
+            intercept,
+            tuple(features[each] for each in order),
+            values[order],
+            contributions[order],
+        )
 
     @property
     def lead(self) -> float:
@@ -116,31 +152,8 @@ class Explainer:
 
     def explain(self, document: Any, label: Any = None) -> Explanation:
         weights, indices, values = self._weights, *self._row(document)
-        classes = weights.classes
         contributions = weights.of_features(indices) * values[:, np.newaxis]
-        scores = weights.intercept + contributions.sum(axis=0)
-        if (scores == -np.inf).all():  # naive Bayes: no label can produce the document, and the prior decides
-            scores, contributions = weights.intercept, np.zeros_like(contributions)
-        if label is None:
-            place = int(np.argmax(scores))
-        elif label in classes:
-            place = classes.index(label)
-        else:
-            raise ValueError(f"the model has no label {label!r}; it has {', '.join(map(str, classes[:20]))}")
-        others = [other for other in np.argsort(-scores, kind="stable").tolist() if other != place]
-        own = contributions[:, place]
-        own = _less(own, contributions[:, others[0]]) if others else own
-        order = np.argsort(-own, kind="stable")
-        return Explanation(
-            classes[place],
-            classes[others[0]] if others else None,
-            tuple(classes),
-            scores,
-            weights.intercept,
-            tuple(self._names.of(indices[order])),
-            values[order],
-            contributions[order],
-        )
+        return Explanation.of(weights.classes, weights.intercept, self._names.of(indices), values, contributions, label)
 
     def _row(self, document: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Columns and values of what the classifier sees of a document."""

@@ -23,6 +23,14 @@ class Part:
         shown = (f"{name}={_cut(_shown(value))}" for name, value in self.parameters.items())
         return f"{self.name}({', '.join(shown)})"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Name and parameters; what is no number and no string, as it is shown."""
+        plain = {
+            name: value if isinstance(value, str | int | float | bool | None) else _shown(value)
+            for name, value in self.parameters.items()
+        }
+        return {"name": self.name, "parameters": plain}
+
 
 def _shown(value: Any) -> str:
     return value.__name__ if isinstance(value, type) else " ".join(repr(value).split())
@@ -47,13 +55,7 @@ class Summary:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types."""
-        plain = asdict(self)
-        for part in plain["parts"]:
-            part["parameters"] = {
-                name: value if isinstance(value, str | int | float | bool | None) else _shown(value)
-                for name, value in part["parameters"].items()
-            }
-        return plain
+        return asdict(self) | {"parts": tuple(part.as_dict() for part in self.parts)}
 
     def __str__(self) -> str:
         labels = ", ".join(map(str, self.labels[:SHOWN])) + (", …" if len(self.labels) > SHOWN else "")
@@ -95,7 +97,7 @@ def summary(model: Any) -> Summary:
     values = held.data if hasattr(held, "toarray") else np.asarray(held)
     templates = [step for step in (getattr(learner, "features_", None),) if step is not None]
     return Summary(
-        tuple(Part(type(step).__name__, _changed(step)) for step in (*transformers_of(model), *templates, learner)),
+        tuple(Part(type(step).__name__, changed(step)) for step in (*transformers_of(model), *templates, learner)),
         tuple(weights.classes),
         weights.n_features,
         int(np.prod(held.shape)),
@@ -106,7 +108,7 @@ def summary(model: Any) -> Summary:
     )
 
 
-def _changed(step: Any) -> dict[str, Any]:
+def changed(step: Any) -> dict[str, Any]:
     """The parameters that differ from their defaults."""
     defaults = {name: one.default for name, one in inspect.signature(type(step)).parameters.items()}
     chosen = step.get_params(deep=False)

@@ -12,13 +12,14 @@ from fastlin.core.estimator import Estimator, reads
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.sentences import BATCH, SentenceReader
-from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, MARKS, UNKNOWN, Vocabulary, marks
+from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, Vocabulary, marks
 from fastlin.lm.word_model import WordModel
 from fastlin.run import Workers
 from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
 
 BITS = math.log(2)
 LONGEST_SAMPLE = 1000  # words
+MARKS_OF_SENTENCES = (BEGIN_NAME, END_NAME)
 
 
 class State(tuple[int, ...]):
@@ -105,12 +106,25 @@ class LanguageModel(Estimator):
         return total / n
 
     @reads
+    def tokens(self, sentence: str | Sequence[str]) -> list[str]:
+        """The words of a sentence as the model reads it, without marks that it leaves out."""
+        reader = self._reader()
+        words = reader.words(sentence) if isinstance(sentence, str) else list(sentence)
+        return [word for word in words if word not in MARKS_OF_SENTENCES] if reader.keep_marks else words
+
+    @reads
     def surprisal(self, X: Any) -> Surprisals:
-        """−log₂ p of each word and of each sentence's end: `bits`, flat, and `lengths`, how many each sentence has."""
+        """−log₂ p of each word and of each sentence's end: `bits`, flat, and `lengths`, how many each sentence has.
+
+        Words are in the order in which one reads them, of backward models, too.
+        """
         bits, lengths = [], []
         for events in self._events(X):
+            ends = np.flatnonzero(events.ends)
+            lengths.append(np.diff(ends, prepend=-1))
             bits.append(-events.log_prob / BITS)
-            lengths.append(np.diff(np.flatnonzero(events.ends), prepend=-1))
+            if self._reader().backward:
+                bits[-1] = bits[-1][_turned(ends)]
         if not bits:
             return Surprisals(np.empty(0), np.empty(0, np.int64))
         return Surprisals(np.concatenate(bits), np.concatenate(lengths).astype(np.int64))
@@ -384,6 +398,24 @@ class BackoffLanguageModel(LanguageModel):
         return self._backoff_model.n_grams
 
     @reads
+    def ngrams(self, n: int, places: Any = None) -> list[tuple[str, ...]]:
+        """The n-grams of an order, in the order in which the model has them; of unigrams those of `words_`.
+
+        Parameters
+        ----------
+        n : int
+            The order.
+        places : array of int, optional
+            Which of them; all when not given.
+        """
+        model, n = self._backoff_model, whole_number("n", n, 1)
+        if n > model.order:
+            raise ValueError(f"n must be at most the model's order, {model.order}, got {n}")
+        rows = model.rows(n - 1)[n == 1 :]
+        names = model.vocabulary.names
+        return [tuple(names[word] for word in row) for row in (rows if places is None else rows[places]).tolist()]
+
+    @reads
     def to_arpa(self, path: Any) -> None:
         """Write the model in ARPA's format, which KenLM, SRILM and others read.
 
@@ -393,6 +425,14 @@ class BackoffLanguageModel(LanguageModel):
             Names that end in .gz, .bz2, .xz or .zst are compressed.
         """
         arpa.write(self._backoff_model, path, characters=self._reader().unit == "character")
+
+
+def _turned(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of words turned round within their sentences, whose ends stay where they are."""
+    places = np.arange(ends[-1] + 1 if len(ends) else 0)
+    of = np.searchsorted(ends, places)
+    starts = np.append(0, ends[:-1] + 1)
+    return np.where(places == ends[of], places, starts[of] + ends[of] - 1 - places)
 
 
 def _mean(blocks: Iterable[_Events], end: bool, oov: bool) -> tuple[float, int]:

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import store
-from fastlin.core.estimator import StatefulEstimator, learns
+from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import BackoffLanguageModel
 from fastlin.lm.maxent_fit import LARGEST_VARIANCE, LogLinearFit, MaxentFit
+from fastlin.lm.model_m import ModelM
 from fastlin.lm.model_m_fit import ModelMFit
 from fastlin.lm.ngram import HIGHEST, counted_as
 from fastlin.lm.sentences import SentenceReader
-from fastlin.lm.vocabulary import MARKS
+from fastlin.lm.vocabulary import BEGIN, MARKS
 from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.progress import Progress
@@ -83,6 +84,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         How many of each order.
     weights_ : list of ndarray
         θ of each order's n-grams, in the order of `ngrams(n)`; the unigrams without the mark that begins a sentence.
+    word_classes_ : ndarray of int32, shape (n_words,)
+        With `classes`, that of each of `words_`.
     prior_variance_ : ndarray of shape (order,)
         σ² of each order: as given, or as validation data chose them.
     tuning_ : list of dict
@@ -249,6 +252,15 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         if not isinstance(model, BackoffModel):
             raise AttributeError("a model with classes is no back-off model: it has no n-grams and no ARPA file")
         return model
+
+    @property
+    @reads
+    def word_classes_(self) -> NDArray[np.int32]:
+        """With `classes`, the class of each of `words_`."""
+        model = self._learnt.model
+        if not isinstance(model, ModelM):
+            raise AttributeError("a model without classes= has no classes of words")
+        return model.classes[BEGIN + 1 :]
 
     def _reader(self) -> SentenceReader:
         return self._learnt.reader

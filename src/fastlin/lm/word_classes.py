@@ -65,6 +65,8 @@ class WordClasses(StatefulEstimator[ClassState]):
         The words, the marks first.
     word_classes_ : ndarray of int32, shape (n_words,)
         The class of each.
+    word_counts_ : ndarray of int64, shape (n_words,)
+        How often the text has each.
     objective_ : float
         −Σ log p of the training text's bigrams, in nats.
     history_ : list of dict
@@ -198,6 +200,12 @@ class WordClasses(StatefulEstimator[ClassState]):
     def word_classes_(self) -> NDArray[np.int32]:
         """The class of each word."""
         return self._learnt.classes
+
+    @property
+    @reads
+    def word_counts_(self) -> NDArray[np.int64]:
+        """How often the text has each word."""
+        return self._learnt.counts
 
     @reads
     def class_of(self, word: str) -> int:
