@@ -205,7 +205,7 @@ def learnt_alone(name, rounds):
 
 def model_state(model):
     """The counts of one moment, as bytes."""
-    counts = model._snapshot()._counts.lent()
+    counts = model._snapshot()._counts.snapshot()
     more = [alphabet.names() for alphabet in getattr(counts, "alphabets", [])]
     return frozen(counts.features), frozen(counts.labels), pickle.dumps(more)
 

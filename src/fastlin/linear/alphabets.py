@@ -113,7 +113,7 @@ class CategoryCounts(Counts):
 
     def compact(self) -> "CategoryCounts":
         """The counts of a moment without room for more."""
-        counts = self.lent()
+        counts = self.snapshot()
         if np.array_equal(counts.sizes, counts.rooms):
             return counts
         features = np.concatenate([counts.features[start:stop] for start, stop in counts.spans()])

@@ -148,7 +148,7 @@ class CategoricalNB(GenerativeClassifier):
     def category_count_(self) -> list[NDArray[np.float64]]:
         """c, of each position, shape (n_labels, n_categories)."""
         self._check_fitted()
-        counts = self._counts.lent()
+        counts = self._counts.snapshot()
         return by_position(counts.features, counts.starts, counts.sizes)
 
     @property

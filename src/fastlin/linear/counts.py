@@ -54,10 +54,10 @@ class Estimates:
 
 
 class _Arrays:
-    """What counts have in common that stand in the same arrays: a lock, the latest of them, and who else looks on."""
+    """The state that counts in the same arrays share: a lock, the latest of them, and whether a snapshot holds them."""
 
-    def __init__(self, newest: Any, lent: bool = False) -> None:
-        self.lock, self.newest, self.lent = SharedLock(), newest, lent
+    def __init__(self, newest: Any, shared: bool = False) -> None:
+        self.lock, self.newest, self.shared = SharedLock(), newest, shared
 
 
 @dataclass(eq=False)
@@ -146,23 +146,23 @@ class Counts:
         made: Estimates = self.__dict__.setdefault("_pinned", found)
         return made
 
-    def lent(self) -> Self:
+    def snapshot(self) -> Self:
         """The counts of a moment as an object of their own: who adds to them, or to these, copies the arrays first."""
         arrays = self._owned()
         with arrays.lock.reading():
-            arrays.lent = True
+            arrays.shared = True
             newest = arrays.newest
         other = newest._alone()
         other._part_from(newest)
         if "_pinned" in newest.__dict__:
             other.__dict__["_pinned"] = newest.__dict__["_pinned"]
-        other._arrays = _Arrays(other._alone(), lent=True)
+        other._arrays = _Arrays(other._alone(), shared=True)
         return other
 
     def aside(self) -> Self:
         """The same counts, whose arrays are copied before something is added to them."""
         other = self._alone()
-        other._arrays = _Arrays(other._alone(), lent=True)
+        other._arrays = _Arrays(other._alone(), shared=True)
         return other
 
     def _part_from(self, other: Self) -> None:
@@ -185,8 +185,8 @@ class Counts:
         return self._arrays
 
     def _own_features(self) -> Floats:
-        """The features to add to, once the lock is held: copies, if somebody else keeps the arrays."""
-        if self._owned().lent:
+        """The features to add to, once the lock is held: copies, if a snapshot holds the arrays."""
+        if self._owned().shared:
             old, V = self.features if self.room is None else self.room, len(self.features)
             self.room = zeros(old.shape)
             self.room[:V] = self.features
@@ -208,7 +208,7 @@ class Counts:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.lent()._alone().__dict__
+        state = self.snapshot()._alone().__dict__
         return state | {"room": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

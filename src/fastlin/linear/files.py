@@ -139,7 +139,7 @@ def packed_counts(model: Any, counts: Counts, packing: Packing) -> State:
     if packing.serving:
         name = type(model).__name__
         raise ValueError(f"{name} is saved as counts, which dtype and prune would falsify: leave them out")
-    counts = counts.lent()
+    counts = counts.snapshot()
     return {"features": packing.pack(counts.features), "labels": counts.labels}
 
 

@@ -69,7 +69,7 @@ class GenerativeModel(SparseEstimator, ABC):
     def _lasting(self) -> Self:
         view = super()._lasting()
         if "_counts" in view.__dict__:
-            counts = view._counts.lent()
+            counts = view._counts.snapshot()
             view.__dict__ |= {**counts.columns, "_counts": counts}
         return view
 
@@ -82,7 +82,7 @@ class MultinomialModel(GenerativeModel, ABC):
     def feature_count_(self) -> NDArray[np.float64]:
         """c, a row for each label or component."""
         self._check_fitted()
-        return self._counts.lent().features.T
+        return self._counts.snapshot().features.T
 
     @property
     @reads

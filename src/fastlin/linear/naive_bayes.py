@@ -187,7 +187,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays: counts and labels."""
         self._check_fitted()
-        counts = self._counts.lent()
+        counts = self._counts.snapshot()
         arrays = {"feature_count": counts.features.T.copy(), "class_count": counts.labels.copy()}
         return arrays | store.export_labels(self.classes_)
 

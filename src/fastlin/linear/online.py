@@ -388,7 +388,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
                 model = self._snapshot()
                 present = vars(model).get("_state")
                 if present is not None and state is not None and present.lock is state.lock:
-                    model._state, model._generator = present.borrowed(), copy.deepcopy(model._generator)
+                    model._state, model._generator = present.reading_view(), copy.deepcopy(model._generator)
                 elif present is not state:  # another was put in its place meanwhile
                     continue
                 return model

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import online
 from fastlin.engine.memory import zeros
-from fastlin.optim.loans import Loans
+from fastlin.optim.array_views import ArrayViews
 from fastlin.runtime.shared_lock import SharedLock
 
 # Every array of a state: its shape in (features V, columns K), and its type; None is the type of the weights.
@@ -53,7 +53,7 @@ class SharedArrays:
 
     def __init__(self) -> None:
         self.lock = SharedLock()
-        self._loans = Loans()
+        self._views = ArrayViews()
         self._changes = 0  # that are under way
         self._indebted: bool | None = None  # whether some weights are not what they stand for; None: not known
         self._settled: NDArray[Any] | None = None  # the weights to predict with, where they are not the weights
@@ -65,7 +65,7 @@ class SharedArrays:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
-        """Change the arrays: what is lent is left to those who hold it, what was computed is out of date.
+        """Change the arrays: those of which somebody holds a view are replaced, what was computed is out of date.
 
         A signal handler that reads meanwhile, in the middle of its thread's own change, gets copies.
         """
@@ -73,12 +73,12 @@ class SharedArrays:
         try:
             if self._shown:
                 self._heed_changes()
-            for name in self._loans.lent():
+            for name in self._views.names():
                 if name != "settled":
                     self._replace(name)
-            if self._settled is not None and not self._loans.is_lent("settled"):
+            if self._settled is not None and not self._views.held("settled"):
                 self._spare = [self._settled]
-            self._loans.clear()
+            self._views.clear()
             self._settled, self._indebted, self._looked_up = None, None, 0
             yield
         finally:
@@ -90,7 +90,7 @@ class SharedArrays:
         own = zeros(array.shape, array.dtype)
         own[...] = array
         setattr(self, name, own)
-        self._loans.forget(name)
+        self._views.forget(name)
 
     def detach(self, other: "SharedArrays") -> None:
         """Leave the arrays that are shared with another to it."""
@@ -157,7 +157,7 @@ class SharedArrays:
         return self._settled if self._indebted else self.weights
 
     def columns(self) -> NDArray[Any]:
-        """The weights of every column to predict with, lent."""
+        """A view of the weights of every column to predict with."""
         with self.lock.reading():
             weights = self.present()
             if weights is None:
@@ -165,7 +165,7 @@ class SharedArrays:
                 if self._changes:
                     return weights
                 self._settled = weights
-            return self._loans.lend("settled" if self._indebted else "weights", weights)
+            return self._views.make("settled" if self._indebted else "weights", weights)
 
     def _settled_copy(self) -> NDArray[Any]:
         """The weights of every column to predict with."""
@@ -193,7 +193,7 @@ class SharedArrays:
         return out
 
     def by_label(self) -> NDArray[Any]:
-        """The weights to predict with as [V, K], one column a label, lent: a view where they lie so."""
+        """The weights to predict with as [V, K], one column a label; a view where they lie so."""
         with self.lock.reading():
             columns = self.columns()
             return columns[:, self.order] if len(self.rank()) else columns[:, : len(self.order)]

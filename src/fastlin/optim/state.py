@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.memory import zeros
-from fastlin.optim.loans import Loans
+from fastlin.optim.array_views import ArrayViews
 from fastlin.optim.rules import ADAGRAD, CLOCK, FTRL, FTRL_RATE, GENERATION, REACH, RULE
 from fastlin.optim.sharing import ARRAYS, SharedArrays
 from fastlin.runtime.shared_lock import SharedLock
@@ -164,7 +164,7 @@ class OnlineState(SharedArrays):
     def _with_labels(self, sources: NDArray[np.int64]) -> "OnlineState":
         """New labels take the next columns; where there is none, room is made for a quarter more than needed."""
         other, n, room = self._shared(), len(sources), self.weights.shape[1]
-        other._loans = self._loans.copy()
+        other._views = self._views.copy()
         other.order = np.empty(n, np.int64)
         other.order[sources >= 0] = self.order[sources[sources >= 0]]
         other.order[sources < 0] = np.arange(len(self.order), n)
@@ -176,7 +176,7 @@ class OnlineState(SharedArrays):
                     wider = zeros((len(array), room), array.dtype)
                     wider[:, : array.shape[1]] = array
                     setattr(other, name, wider)
-                    other._loans.forget(name)
+                    other._views.forget(name)
         other.bias = _bias(np.hstack([self._intercepts, np.zeros((5, n - len(self.order)))]), room)
         return other
 
@@ -188,7 +188,7 @@ class OnlineState(SharedArrays):
         if n_features <= len(self.weights):
             return self
         other = self._shared()
-        other._loans = self._loans.copy()
+        other._views = self._views.copy()
         for name in ARRAYS:
             array = getattr(self, name)
             if not len(array):
@@ -201,7 +201,7 @@ class OnlineState(SharedArrays):
             ):
                 longer = zeros((max(n_features, 2 * len(array)), *array.shape[1:]), array.dtype)
                 longer[: len(array)] = array
-                other._loans.forget(name)
+                other._views.forget(name)
             other._longer[name] = longer
             setattr(other, name, longer[:n_features])
         return other
@@ -212,7 +212,7 @@ class OnlineState(SharedArrays):
         other.__dict__.update(self.__dict__)
         for name in ("rule", "clock", "past", "bias"):
             setattr(other, name, getattr(self, name).copy())
-        other._loans, other._longer = Loans(), dict(self._longer)
+        other._views, other._longer = ArrayViews(), dict(self._longer)
         other._settled, other._indebted, other._shown, other._spare, other._looked_up = None, None, False, [], 0
         return other
 
@@ -220,13 +220,13 @@ class OnlineState(SharedArrays):
         super()._replace(name)
         self._longer.pop(name, None)
 
-    def borrowed(self) -> "OnlineState":
-        """A state to read only, of arrays that are lent: whoever goes on with this one leaves them to it."""
+    def reading_view(self) -> "OnlineState":
+        """A state to read only, of views of the arrays: who goes on with this one copies what it changes."""
         with self.lock.reading():
             other = self._shared()
             other._longer, other.lock = {}, SharedLock()
             for name in ARRAYS:
-                setattr(other, name, self._loans.lend(name, getattr(self, name)))
+                setattr(other, name, self._views.make(name, getattr(self, name)))
         return other
 
     def __copy__(self) -> "OnlineState":
@@ -237,11 +237,11 @@ class OnlineState(SharedArrays):
         return other
 
     def export(self, copy: bool = True) -> dict[str, NDArray[Any]]:
-        """The named arrays that bring this state back, bit for bit; large ones may be lent instead of copied."""
+        """The named arrays that bring this state back, bit for bit; large ones may be views instead of copies."""
         with self.lock.reading():
             arrays = {name: self._intercepts if name == "bias" else getattr(self, name) for name in _EXPORTED}
             return {
-                name: array.copy() if copy or name not in ARRAYS else self._loans.lend(name, array)
+                name: array.copy() if copy or name not in ARRAYS else self._views.make(name, array)
                 for name, array in arrays.items()
             }
 
