@@ -89,7 +89,9 @@ def draw(by_size: list[dict[str, Any]]) -> None:
             orders = [each["order"] for each in some]
             (line,) = axes.plot(orders, [each["test"] for each in some], marker="o", label=f"{sentences:,} sentences")
             axes.plot(orders, [each["train"] for each in some], linestyle=":", color=line.get_color())
-        axes.set(yscale="log", xlabel="order", ylabel="perplexity of the test part (dotted: of the text counted)")
+        axes.set(yscale="log", xlabel="order", ylabel="perplexity", title="test part, and dotted the text counted")
+        axes.set_yticks([10, 20, 50, 100, 200, 500], labels=["10", "20", "50", "100", "200", "500"])
+        axes.grid(visible=True, axis="y", linewidth=0.3)
         axes.set_xticks(sorted({each["order"] for each in by_size}))
         axes.legend()
 

@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=5000, help="to measure on")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the text")
     options = parser.parse_args()
-    text = sentences()
+    text = sentences("words")
     generator = np.random.default_rng(SEED)
     generator.shuffle(text)  # type: ignore[arg-type]
     text = text[: len(text) // 20] if options.quick else text
