@@ -6,6 +6,7 @@ FASTLIN_BUILDS=…    only these instruction sets, separated by commas: a develo
 """
 
 import copy
+import multiprocessing
 import os
 import platform
 import tempfile
@@ -20,6 +21,8 @@ PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
 ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
 KERNELS = sorted(path.stem for path in ENGINE.glob("*.pyx") if f"engine/{path.stem}" not in ONCE)
+# Cython's own processes, where they are copies of this one; elsewhere each would run this file from its beginning.
+PROCESSES = os.cpu_count() or 1 if multiprocessing.get_start_method() == "fork" else 0
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 
@@ -104,6 +107,7 @@ setup(
         build_dir="build",
         compiler_directives=DIRECTIVES,
         force=DEBUG or SANITIZE,
+        nthreads=PROCESSES,
     ),
     cmdclass={"build_ext": BuildEveryInstructionSet},
 )
