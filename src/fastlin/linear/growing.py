@@ -53,8 +53,8 @@ def known_only(scorer: Scorer, n_features: int) -> Scorer:
 def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
     """For weights that are learnt meanwhile, each call with those of one moment.
 
-    A learner waits while a few rows are scored; more of them are scored with a view of the weights. Where weights have to be
-    settled before, that is done for the features of a few rows alone.
+    A learner waits while a few rows are scored; more of them are scored with a view of the weights. Where weights have
+    to be settled before, that is done for the features of a few rows alone.
     """
 
     def forward(rows: Rows, infer: Infer) -> None:
