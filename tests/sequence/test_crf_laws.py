@@ -152,7 +152,7 @@ def test_of_two_labels_each_has_its_weights():
     """θ₁ = −θ₀ = w/2 costs c2 ‖w‖²/2: C = 1/c2 in one column."""
     X, y = problem(60, longest=1, n_labels=2)
     model = fit(CRF(**EXACT, c2=0.5, weights="dense"), X, y)
-    peer = LogisticRegression(fit_intercept=False, C=2, tol=1e-9, max_iter=2000).fit(np.vstack(X), np.concatenate(y))
+    peer = LogisticRegression(fit_intercept=False, C=2, tol=1e-12, max_iter=2000).fit(np.vstack(X), np.concatenate(y))
     np.testing.assert_allclose(model.coef_[1] - model.coef_[0], peer.coef_[0], atol=1e-5)
     np.testing.assert_allclose(model.coef_[1], -model.coef_[0], atol=1e-5)
 
