@@ -14,8 +14,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from fastlin import run
-from fastlin.sequence.base import Potentials, SequenceModel, dense_scores
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.blocks import Potentials
 from fastlin.sequence.chain import Chain
+from fastlin.sequence.scores import dense_scores
 from fastlin.text.templates import Column, Templates
 from reference_chain import Paths
 from sequence_support import fit, items, problem, stacked

@@ -2,98 +2,22 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from fastlin import run, validation
 from fastlin.core.estimator import Estimator, reads
-from fastlin.engine import pairs, passes
-from fastlin.sequence.chain import Chain, NoPathError
-from fastlin.sequence.constraints import Constraints, Mask, as_allowed
+from fastlin.sequence.blocks import Block, Potential, View
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.labels import Labels
+from fastlin.sequence.scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
-
-LARGEST = 1e100  # of a weight that users set
-
-
-class Potentials(NamedTuple):
-    """What a model says of some tokens: their scores [n, K] and, where it has them, what depends on the history.
-
-    `edges` and `offsets` are those of `Chain`.
-    """
-
-    scores: NDArray[np.float64]
-    edges: NDArray[np.float64] | None = None
-    offsets: NDArray[np.float64] | None = None
-
-
-Potential = Callable[[Tokens, int, int], Potentials]  # of the tokens start to stop
-
-
-class Block(NamedTuple):
-    """Sequences to infer together: the potentials of their tokens, and where among these each sequence starts."""
-
-    first: int
-    start: int
-    chain: Chain
-    potentials: Potentials
-    starts: NDArray[np.int64]
-
-    @property
-    def tokens(self) -> slice:
-        """Where the tokens are among all."""
-        return slice(self.start, self.start + int(self.starts[-1]))
-
-    @property
-    def sequences(self) -> slice:
-        """Where the sequences are among all."""
-        return slice(self.first, self.first + len(self.starts) - 1)
-
-    def only(self, place: int) -> "Block":
-        """One of the sequences, alone."""
-        start, stop = int(self.starts[place]), int(self.starts[place + 1])
-        own = Potentials(*(None if array is None else array[start:stop] for array in self.potentials))  # type: ignore[arg-type]
-        return Block(self.first + place, self.start + start, self.chain, own, np.array([0, stop - start]))
-
-    def infer(self, method: str, **more: Any) -> Any:
-        """What a method of the chain says of the sequences."""
-        scores, edges, offsets = self.potentials
-        ask = getattr(self.chain, method)
-        try:
-            return ask(scores=scores, starts=self.starts, edges=edges, offsets=offsets, n_jobs=1, **more)
-        except NoPathError as error:
-            raise NoPathError(self.first + error.sequence) from None
-
-
-@dataclass(frozen=True)
-class View:
-    """Tokens as a model sees them: the potentials are made a block at a time."""
-
-    tokens: Tokens
-    chain: Chain
-    potential: Potential
-    masks: Mask | None = None  # which labels each token may have
-
-    def cuts(self) -> Iterator[tuple[int, int]]:
-        """The sequences, cut where the work of their tokens reaches a fixed amount, whatever the number of threads."""
-        K, starts = self.chain.n_labels, self.tokens.starts
-        return run.cuts(K * self.tokens.rows.indptr[starts] + K ** (self.chain.order + 1) * starts, 1)
-
-    def block(self, first: int, last: int) -> Block:
-        """The sequences first to last."""
-        starts = self.tokens.starts[first : last + 1]
-        start, stop = int(starts[0]), int(starts[-1])
-        found = self.potential(self.tokens, start, stop)
-        if self.masks is not None:
-            found.scores[~self.masks[start:stop]] = -np.inf
-        return Block(first, start, self.chain, found, starts - start)
 
 
 class Derived:
@@ -402,63 +326,3 @@ class SequenceModel(Estimator, ABC):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
-
-
-def as_table(name: str, table: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """An attribute that users may set, as the kernels take it."""
-    array = np.require(np.asarray(table), np.float64, ["C", "A"])
-    if array.shape != shape:
-        raise ValueError(f"{name} must have the shape {shape}, got {array.shape}")
-    if not (array <= LARGEST).all():
-        raise ValueError(f"{name} holds NaN, or more than {LARGEST:g}; −∞ is what forbids")
-    return array
-
-
-def as_sparse(name: str, weights: Any, shape: tuple[int, int]) -> sp.csr_array:
-    """The same of sparse weights, in any format: proved, for kernels go where indices lead."""
-    if weights.shape != shape:
-        raise ValueError(f"{name} must have the shape {shape}, got {weights.shape}")
-    if 0 in shape:
-        return sp.csr_array(shape)
-    return validation.as_rows(weights, dtype=np.dtype(np.float64), name=name).matrix()
-
-
-def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
-    """Scores of the tokens start to stop, [stop − start, K], with C-contiguous weights [V, K]."""
-    rows, K = tokens.rows, weights.shape[1]
-    _check_width(weights, tokens)
-    scores = np.empty((stop - start, K))
-    block = slice(rows.indptr[start], rows.indptr[stop])
-    nothing, spare = np.zeros(K), np.empty(K, weights.dtype)
-    passes.forward(rows.indptr, rows.indices[block], rows.values[block], start, stop, weights, nothing, spare, scores)
-    return _numbers(scores)
-
-
-def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArray[np.float64]:
-    """The same with a CSR of weights [V, K]."""
-    rows, K = tokens.rows, weights.shape[1]
-    _check_width(weights, tokens)
-    found, block = np.empty((stop - start, K)), slice(rows.indptr[start], rows.indptr[stop])
-    starts, labels = weights.indptr.astype(np.int64, copy=False), weights.indices.astype(np.int32, copy=False)
-    pairs.forward(
-        rows.indptr, rows.indices[block], rows.values[block], start, stop, starts, labels, weights.data, np.zeros(K),
-        found,
-    )  # fmt: skip
-    return _numbers(found)
-
-
-def edge_scores(tokens: Tokens, weights: Any, n_labels: int, start: int, stop: int) -> NDArray[np.float64]:
-    """Scores [stop − start, K, K] of transitions into tokens, with a CSR of weights [V, K · K]."""
-    return sparse_scores(tokens, weights, start, stop).reshape(-1, n_labels, n_labels)
-
-
-def _check_width(weights: Any, tokens: Tokens) -> None:
-    if weights.shape[0] != tokens.rows.n_columns:
-        raise ValueError(f"weights of {weights.shape[0]} features do not fit tokens of {tokens.rows.n_columns}")
-
-
-def _numbers(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scores, if they are numbers."""
-    if not scores.max(initial=-np.inf) <= LARGEST**2:
-        raise ValueError("scores of tokens are no numbers: coef_ holds NaN or infinity, or weights overflow")
-    return scores

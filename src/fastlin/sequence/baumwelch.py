@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from fastlin import run
 from fastlin.engine.memory import zeros
-from fastlin.sequence.base import dense_scores
 from fastlin.sequence.chain import NoPathError
 from fastlin.sequence.emissions import Emissions, Vocabulary
+from fastlin.sequence.scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Smoothing, Transitions
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import beam as kernels
-from fastlin.sequence.base import Block
+from fastlin.sequence.blocks import Block
 
 
 def beam_paths(block: Block, width: int) -> NDArray[np.int32]:

@@ -14,19 +14,13 @@ from fastlin.linear.reporting import reporter
 from fastlin.optim import lbfgs, orthant
 from fastlin.optim.progress import Progress
 from fastlin.sequence import stochastic
-from fastlin.sequence.base import (
-    Potentials,
-    SequenceModel,
-    as_sparse,
-    as_table,
-    dense_scores,
-    edge_scores,
-    sparse_scores,
-)
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.blocks import Potentials
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.columns import as_columns
 from fastlin.sequence.edges import Edges
 from fastlin.sequence.problem import Links, Problem, chain_of
+from fastlin.sequence.scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import Hybrid, lay_out
 from fastlin.validation import one_of, real_number, whole_number

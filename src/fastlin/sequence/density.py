@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.estimator import reads
-from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, View, dense_scores
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.blocks import Block, Potential, Potentials, View
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.constraints import Mask
 from fastlin.sequence.hmm_state import HMMState
+from fastlin.sequence.scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transitions import Transitions
 from fastlin.sequence.words import Words

@@ -13,12 +13,14 @@ from fastlin.linear.logistic import WEIGHTS, LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.linear.reporting import reporter
 from fastlin.linear.sample import Sample
-from fastlin.sequence.base import Block, Potential, Potentials, SequenceModel, as_table, dense_scores, edge_scores
+from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.beam import beam_paths
+from fastlin.sequence.blocks import Block, Potential, Potentials
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.columns import as_columns
 from fastlin.sequence.dictionary import TagDictionary
 from fastlin.sequence.histories import Histories
+from fastlin.sequence.scores import as_table, dense_scores, edge_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, whole_number
 

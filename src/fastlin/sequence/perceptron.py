@@ -16,11 +16,13 @@ from fastlin.core.estimator import learns, reads
 from fastlin.linear.labels import places, union
 from fastlin.linear.reporting import reporter
 from fastlin.sequence.averaged import Asleep, Averaged, Lesson
-from fastlin.sequence.base import Potentials, SequenceModel, dense_scores, sparse_scores
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.blocks import Potentials
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.labels import Labels
 from fastlin.sequence.problem import Links, chain_of
+from fastlin.sequence.scores import dense_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weights import lay_out
 from fastlin.sequence.words import listed
