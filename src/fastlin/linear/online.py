@@ -138,12 +138,7 @@ class OnlineClassifier(GrowingClassifier, ABC):
         shape = width_of(rows), columns(len(classes))
         keeper.check(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
         state = keeper.state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
-        members, held = None, None
-        if X_val is not None or y_val is not None:
-            held = model._checked_validation(X_val, y_val, classes, rows)
-        elif self.early_stopping:
-            members, chosen = shares(codes, self.validation_fraction, generator)
-            held = rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen]
+        members, held = model._validation_rows(X_val, y_val, classes, rows, codes, generator)
         own = np.arange(len(classes), dtype=np.int32)
         data = options.source(rows, codes, weights, members, own, generator, keeper.course)
         if not data.counted():
@@ -432,6 +427,23 @@ class OnlineClassifier(GrowingClassifier, ABC):
 
     def _options(self, dtype: np.dtype[Any]) -> Options:
         return checked_options(self, self._rule(), self._sampling(), dtype)
+
+    def _validation_rows(
+        self,
+        X_val: Any,
+        y_val: Any,
+        classes: NDArray[Any],
+        rows: Readable,
+        codes: NDArray[np.int32],
+        generator: np.random.Generator,
+    ) -> tuple[NDArray[np.int64] | None, tuple[Readable, NDArray[np.int32]] | None]:
+        """(the rows to learn from, None: all; the rows to validate on and their codes, None: there are none)."""
+        if X_val is not None or y_val is not None:
+            return None, self._checked_validation(X_val, y_val, classes, rows)
+        if not self.early_stopping:
+            return None, None
+        members, chosen = shares(codes, self.validation_fraction, generator)
+        return members, (rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen])
 
     def _beginning(
         self, options: Options, n_features: int, classes: NDArray[Any], dtype: np.dtype[Any], coef: Any, intercept: Any

@@ -148,7 +148,7 @@ def train(
     course, started = Course() if keeper is None else keeper.course, time.perf_counter()
     if keeper is not None:
         keeper.begin(residuals, data.generator)
-    before, history, tolerance = course.seconds, course.history, stopping.tol
+    before, history = course.seconds, course.history
 
     def pause() -> None:
         if keeper is not None:
@@ -158,14 +158,7 @@ def train(
     try:
         while course.epoch <= stopping.max_iter:
             _one_epoch(state, data, residuals, course, turn if in_pieces else None, n_jobs)
-            seen = max(1, int(state.clock["t"][0]) - course.learnt)
-            record: dict[str, Any] = {
-                "epoch": course.epoch,
-                "loss": float(state.clock["loss"][0]) / len(data),
-                "objective": float(state.clock["loss"][0]),
-                "updates": int(state.clock["updates"][0]),
-                "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / seen,
-            }
+            record = _record_of_epoch(state, data, course)
             gain = -record["loss"]
             if (evaluate or report) and not in_pieces:
                 _flush(state, data, residuals, n_jobs)
@@ -182,19 +175,39 @@ def train(
                     ends = report(record)
                 if ends:
                     return history, True
-            if tolerance is not None:
-                course.stale = course.stale + 1 if gain < course.best + tolerance else 0
-                course.best = max(course.best, gain)
-                if course.stale >= stopping.patience:
-                    if not stopping.adaptive or state.rule["eta0"][0] <= SLOWEST:
-                        return history, True
-                    state.rule["eta0"] /= 5
-                    course.stale = 0
+            if _is_enough(state, course, stopping, gain):
+                return history, True
             pause()
-        return history, tolerance is None
+        return history, stopping.tol is None
     finally:
         if not in_pieces:
             _flush(state, data, residuals, n_jobs)
+
+
+def _record_of_epoch(state: OnlineState, data: Source, course: Course) -> dict[str, Any]:
+    seen = max(1, int(state.clock["t"][0]) - course.learnt)
+    return {
+        "epoch": course.epoch,
+        "loss": float(state.clock["loss"][0]) / len(data),
+        "objective": float(state.clock["loss"][0]),
+        "updates": int(state.clock["updates"][0]),
+        "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / seen,
+    }
+
+
+def _is_enough(state: OnlineState, course: Course, stopping: Stopping, gain: float) -> bool:
+    """Note an epoch's gain; whether the last ones gained too little, and steps are not to be made smaller."""
+    if stopping.tol is None:
+        return False
+    course.stale = course.stale + 1 if gain < course.best + stopping.tol else 0
+    course.best = max(course.best, gain)
+    if course.stale < stopping.patience:
+        return False
+    if not stopping.adaptive or state.rule["eta0"][0] <= SLOWEST:
+        return True
+    state.rule["eta0"] /= 5
+    course.stale = 0
+    return False
 
 
 def _released(turn: Turn | None) -> contextlib.AbstractContextManager[None]:
