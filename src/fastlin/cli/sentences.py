@@ -9,7 +9,8 @@ from fastlin.cli.documents import Stream, report_skipped
 from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Stage
 from fastlin.data import sources
-from fastlin.sequence.conll import Sentence, read_conll
+from fastlin.sequence.conll import read_conll
+from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.file_columns import FileColumns
 
 CONLLU = (".conllu", ".conllup")

@@ -15,7 +15,7 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.sentences import Sentences, labels_of, tokens_of
 from fastlin.cli.train import fit
 from fastlin.inspect import Report
-from fastlin.sequence.conll import Sentence
+from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
 
 MISSING = "_"  # where there are fewer paths than were asked for

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, Self
 
-from fastlin.sequence.conll import Sentence
+from fastlin.sequence.conll_lines import Sentence
 
 
 class FileColumns(NamedTuple):
