@@ -148,6 +148,9 @@ def test_words_that_cannot_stand_in_a_file(words, tmp_path):
         ("-2 <unk>", "-2 a", 13, "twice"),
         ("\\2-grams:", "\\3-grams:", 13, "cannot stand here"),
         ("\\data\\", "", 18, "ends before"),
+        ("ngram 1=4", f"ngram 1={'9' * 5000}", 4, "cannot stand here"),
+        ("ngram 2=2", f"ngram {'2' * 5000}=2", 5, "cannot stand here"),
+        ("\\2-grams:", f"\\{'2' * 5000}-grams:", 13, "cannot stand here"),
     ],
 )
 def test_files_that_are_none(old, new, line, what):
@@ -155,6 +158,12 @@ def test_files_that_are_none(old, new, line, what):
     with pytest.raises(ArpaError, match=what) as found:
         parsed(SMALL.replace(old, new))
     assert found.value.line == line
+
+
+def test_words_that_are_not_in_utf_8():
+    with pytest.raises(ArpaError, match="not in UTF-8") as found:
+        parsed(SMALL.encode().replace(b"-2 <unk>", b"-2 <unk>\n-3 M\xfcller"))
+    assert found.value.line == 12
 
 
 def test_a_truncated_file_is_an_error():
@@ -173,7 +182,7 @@ def test_a_mutated_file_is_an_error_or_a_model():
             broken[rng.integers(len(broken))] = rng.choice([0, 9, 10, 32, 45, 48, 57, 92, 101, 255])
         try:
             model = parsed(bytes(broken))
-        except (ValueError, OverflowError):
+        except ArpaError:
             continue
         assert not np.isnan(model.score_samples(TEXTS)).any()
 

@@ -72,6 +72,25 @@ def test_files_for_serving(dtype, close, tmp_path):
         fastlin.save(model, tmp_path / "z", prune=0.1)
 
 
+@pytest.mark.parametrize("options", [{}, {"interpolate": False}, {"smoothing": "relative_frequency"}, {"unk": None}])
+@pytest.mark.parametrize("imported", [False, True])
+def test_rare_words_of_large_vocabularies_in_bytes(options, imported, tmp_path):
+    """p = 0 of what begins a sentence, and of words that a file lacks, is no part of a mean."""
+    rng = np.random.default_rng(0)
+    words = (3000 * rng.random((900, 9)) ** 3).astype(int)
+    sentences = [[f"w{word}" for word in row] for row in words]
+    model = quiet(2, sentences, **options)
+    if imported:
+        model.to_arpa(tmp_path / "arpa")
+        model = NgramModel.from_arpa(tmp_path / "arpa")
+    again = loaded(model, tmp_path / "x", dtype="int8")
+    assert len(model.words_) > 1024
+    found, wanted = (each.score_samples([[word] for word in model.words_[2:]]) for each in (again, model))
+    possible = np.isfinite(wanted) & (wanted > -200)
+    assert np.abs(found[possible] - wanted[possible]).max() < 3
+    assert (found[~possible] < -200).all()
+
+
 def test_a_model_that_was_not_fitted_keeps_its_parameters(tmp_path):
     again = loaded(NgramModel(4, "witten_bell", cutoff=[1, 2]), tmp_path / "x")
     assert again.get_params() == NgramModel(4, "witten_bell", cutoff=[1, 2]).get_params()

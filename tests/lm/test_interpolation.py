@@ -4,6 +4,8 @@ import copy
 import itertools
 import math
 import pickle
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -164,3 +166,63 @@ def test_lists_are_ordered_anew():
     assert bonus[0] == [("cat the sat", 5.0), ("the cat sat", 4.5)]
     with pytest.raises(ValueError, match="weight"):
         rescore(lm, lists, weight=float("nan"))
+
+
+@pytest.fixture
+def hasty_threads():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_a_mixture_of_models_that_learn_answers_as_one_that_there_was():
+    part = NgramModel(2, smoothing="witten_bell")
+    mixture = Interpolation([part, NgramModel(1, smoothing="witten_bell").fit(TEXT), Cache(4)])
+    asked, found, done = ["the cat flew", "a zebra"], [], threading.Event()
+    questions = [
+        lambda: mixture.score_samples(asked).tolist(),
+        lambda: mixture.next_word("the").tolist(),
+        lambda: mixture.sample(3, random_state=0, max_length=9),
+        lambda: copy.deepcopy(mixture).perplexity(asked),
+        lambda: copy.copy(mixture).words_,
+    ]
+    allowed = []
+    texts = [TEXT, [*OTHER, *"pqrstuvwxyz"]]
+    for text in texts:
+        part.fit(text)
+        allowed.append([ask() for ask in questions])
+
+    def ask_on(place):
+        while not done.is_set():
+            try:
+                answer = questions[place]()
+            except (IndexError, ValueError) as error:
+                answer = repr(error)
+            found.append((place, answer))
+
+    readers = [threading.Thread(target=ask_on, args=(place,)) for place in range(len(questions))]
+    for reader in readers:
+        reader.start()
+    for text in texts * 400:
+        part.fit(text)
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert found
+    for place, answer in found:
+        assert answer in [answers[place] for answers in allowed]
+
+
+def test_copies_of_a_mixture_have_models_of_their_own():
+    part = NgramModel(2, smoothing="witten_bell").fit(TEXT)
+    mixture = Interpolation((part, Cache(4)))
+    wanted = mixture.score_samples(OTHER)
+    others = [copy.copy(mixture), copy.deepcopy(mixture), pickle.loads(pickle.dumps(mixture))]
+    part.fit(OTHER)
+    for other in others:
+        assert isinstance(other.models, tuple)
+        np.testing.assert_array_equal(other.score_samples(OTHER), wanted)
+        other.models[0].fit(OTHER)
+        np.testing.assert_array_equal(other.score_samples(OTHER), mixture.score_samples(OTHER))

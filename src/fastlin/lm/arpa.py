@@ -23,8 +23,8 @@ ROUNDING = 1e-6  # a logarithm above 0 by this much is one of p = 1
 BUFFER = 1 << 20
 SPACE = "▁"  # stands for a space among the characters of a model of characters
 BLANKS = re.compile("[\t\n\v\f\r ]")
-COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)\s*$")
-SECTION = re.compile(rb"\\(\d+)-grams:\s*$")
+COUNT = re.compile(rb"ngram\s+(\d{1,18})\s*=\s*(\d{1,18})\s*$")
+SECTION = re.compile(rb"\\(\d{1,18})-grams:\s*$")
 FAULTS = {
     engine.NO_NUMBER: "a logarithm is no number",
     engine.FEW_WORDS: "there are fewer words than the order has",
@@ -183,6 +183,8 @@ def _read_n_grams(arpa: _Arpa, text: NDArray[np.uint8], start: int, stop: int, l
     m, used, lines, fault = engine.parse(text, start, stop, n, begins, lengths, log_prob, backoff)
     if fault:
         raise ArpaError(arpa.path, line + lines, FAULTS[fault])
+    if n == 1:
+        _check_encoding(arpa.path, text[start : start + used].tobytes(), line)
     numbers = np.empty(m * n, np.int32)
     arpa.table.look_up_at(text, begins, lengths, n == 1, numbers)
     section = _Section(numbers.reshape(m, n), log_prob[:m].copy(), backoff[:m].copy(), line + lines)
@@ -196,6 +198,15 @@ def _read_n_grams(arpa: _Arpa, text: NDArray[np.uint8], start: int, stop: int, l
             raise ArpaError(arpa.path, line + place, what)
     arpa.pending.append(section)
     return used, lines
+
+
+def _check_encoding(path: str, text: bytes, line: int) -> None:
+    """Words are learnt as UTF-8; surrogates, which Python's strings may hold, are written, too."""
+    try:
+        text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        at = line + text.count(b"\n", 0, error.start)
+        raise ArpaError(path, at, f"the text is not in UTF-8: {error.reason}") from None
 
 
 def _line_of(text: NDArray[np.uint8], start: int, n: int) -> int:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine import backoff as engine
 from fastlin.engine.ngram_words import ROOM_BEHIND
+from fastlin.lm.arpa import ZERO
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import DIRECTIONS, HIGHEST, ImportedState, NgramModel, NgramState
@@ -50,20 +51,26 @@ def _is_vector(array: Any, dtype: Any) -> bool:
 
 
 def take_floats(values: NDArray[np.float32], packing: Packing) -> State:
-    """Logarithms as they are, as halves, or as one of 256 for each: means of as many quantiles."""
+    """Logarithms as they are, as halves, or as one of 256 for each: means of as many quantiles.
+
+    Those of probabilities that are as good as 0 have a code of their own: no mean of others would survive them.
+    """
     packing.packed += 1
     packing.weights += len(values)
     if packing.dtype == "float16":
         return {"values": np.maximum(values, np.finfo(np.float16).min).astype(np.float16)}
-    if packing.dtype != "int8" or len(values) <= CODES:
+    n_zeros = int(np.count_nonzero(values <= ZERO))
+    first, rest = min(n_zeros, 1), len(values) - n_zeros
+    if packing.dtype != "int8" or rest <= CODES:
         return {"values": values}
     order = np.argsort(values, kind="stable")
-    cuts = len(values) * np.arange(CODES + 1) // CODES
-    codes = np.empty(len(values), np.uint8)
-    codes[order] = np.repeat(np.arange(CODES), np.diff(cuts)).astype(np.uint8)
-    finite = np.maximum(values[order], np.finfo(np.float32).min)
-    centres = np.add.reduceat(finite, cuts[:-1], dtype=np.float64) / np.diff(cuts)
-    return {"values": centres.astype(np.float32), "codes": codes}
+    quantiles = CODES - first
+    cuts = n_zeros + rest * np.arange(quantiles + 1) // quantiles
+    codes = np.zeros(len(values), np.uint8)
+    codes[order[n_zeros:]] = np.repeat(np.arange(first, CODES), np.diff(cuts)).astype(np.uint8)
+    centres = np.add.reduceat(values[order], cuts[:-1], dtype=np.float64) / np.diff(cuts)
+    zeros = values[order[n_zeros - first : n_zeros]]  # the largest of them, where there are any
+    return {"values": np.concatenate([zeros, centres]).astype(np.float32), "codes": codes}
 
 
 def give_floats(state: Any) -> NDArray[np.float32]:

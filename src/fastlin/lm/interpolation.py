@@ -1,6 +1,6 @@
 """`Interpolation`: a mixture of language models, whose weights are fitted to a text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -132,6 +132,13 @@ class _LastMixture:
         self.made: tuple[list[Any], Mixture] | None = None
 
 
+def _replace_models(known: dict[str, Any], of: Callable[[Any], Any]) -> None:
+    """What `of` makes of each language model, in the place of those that a mixture asks."""
+    name = "models_" if "models_" in known else "models"
+    if isinstance(known[name], list | tuple):
+        known[name] = type(known[name])(of(each) if isinstance(each, LanguageModel) else each for each in known[name])
+
+
 class Interpolation(LanguageModel):
     """A mixture of language models: p(w | h) = Σ_m λ_m p_m(w | h).
 
@@ -196,9 +203,9 @@ class Interpolation(LanguageModel):
         max_iter : int
         """
         tol, max_iter = real_number("tol", tol, at_least=0), whole_number("max_iter", max_iter, 1)
-        model = self._working_copy()
-        mixture = model._mixture(None)
-        tokens = np.concatenate([np.empty(0, np.int32), *model._reader().blocks(X, mixture.vocabulary.table, False)])
+        model, view = self._working_copy(), self._snapshot()
+        mixture = view._mixture(None)
+        tokens = np.concatenate([np.empty(0, np.int32), *view._reader().blocks(X, mixture.vocabulary.table, False)])
         p = mixture.parts(tokens)[tokens != BEGIN]
         known = np.isfinite(p)
         p = np.where(known, p, 0.0)
@@ -217,6 +224,13 @@ class Interpolation(LanguageModel):
             weights = weights / weights.sum()
         model.weights_, model.history_ = weights, history
         return self._become(model)
+
+    def _snapshot(self) -> Self:
+        """A view of what is known now: of the models, too, which may learn."""
+        view = super()._snapshot()
+        if view is not self:
+            _replace_models(view.__dict__, LanguageModel._snapshot)
+        return view
 
     def _mixture(self, weights: Floats | None) -> Mixture:
         """The models as one; with these weights, or as `weights` has them."""
@@ -264,7 +278,9 @@ class Interpolation(LanguageModel):
         return last[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_last": _LastMixture()}
+        state = {**super().__getstate__(), "_last": _LastMixture()}
+        _replace_models(state, LanguageModel._working_copy)
+        return state
 
     def _reader(self) -> SentenceReader:
         for model in self._models():

@@ -112,7 +112,7 @@ class SentenceReader:
             return self._characters(sentences, table, learn)
         text = "\n".join(sentences)
         if "\r" in text or text.count("\n") != len(sentences) - 1:
-            text = "\n".join(sentence.translate(LINE_BREAKS) for sentence in sentences)
+            text = "\n".join(str.translate(sentence, LINE_BREAKS) for sentence in sentences)
         tokens, marked = _split(text.encode("utf-8", "surrogatepass") + b"\n", table, learn, self.keep_marks)
         if marked >= 0:
             raise ValueError(f"sentence {first + marked}: {_marked(sentences[marked])}")
@@ -133,7 +133,7 @@ class SentenceReader:
 
     def _characters(self, sentences: Sequence[str], table: WordTable, learn: bool) -> Tokens:
         """Every character is a word."""
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        lengths = np.fromiter(map(str.__len__, sentences), np.int64, len(sentences))
         points = np.frombuffer("".join(sentences).encode("utf-32-le", "surrogatepass"), np.uint32)
         known, first, inverse = np.unique(points, return_index=True, return_inverse=True)
         order = np.argsort(first)
