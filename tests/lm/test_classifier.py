@@ -59,3 +59,11 @@ def test_what_is_wrong_is_named():
         with pytest.raises(error, match=message):
             LanguageModelClassifier(**options).fit(X, y)
     assert LanguageModelClassifier().fit(TEXTS, LABELS).predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize("X", [5, None, {"a": 1}, "a text", b"a text"])
+def test_what_is_no_list_of_texts_is_named(X):
+    with pytest.raises(TypeError, match="X must be a list of texts"):
+        LanguageModelClassifier().fit(X, ["a", "b"])
+    with pytest.raises(TypeError, match="X must be a list of texts"):
+        LanguageModelClassifier().fit(TEXTS, LABELS).predict(X)

@@ -226,3 +226,26 @@ def test_copies_of_a_mixture_have_models_of_their_own():
         np.testing.assert_array_equal(other.score_samples(OTHER), wanted)
         other.models[0].fit(OTHER)
         np.testing.assert_array_equal(other.score_samples(OTHER), mixture.score_samples(OTHER))
+
+
+def test_who_has_an_opinion_alone_is_heard_without_a_weight():
+    lm = NgramModel(2, smoothing="witten_bell").fit(["a b a", "b a"])
+    mixture = Interpolation([lm, Cache(3)], weights=[0.0, 1.0])
+    log_prob, state = mixture.advance(mixture.start(), "a")
+    assert log_prob == pytest.approx(lm.advance(lm.start(), "a")[0])
+    assert mixture.advance(state, "a")[0] == 0.0  # the cache remembers nothing else
+    assert np.isfinite(mixture.surprisal(["a a", "a"]).bits[:2]).all()
+    assert float(mixture.next_word(["<s>"]).sum()) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("models", ["ab", None, 3, [1], [None]])
+def test_what_is_no_list_of_models_is_named(models):
+    with pytest.raises(TypeError, match="models must"):
+        Interpolation(models).perplexity(["a"])
+
+
+@pytest.mark.parametrize("weights", [0.5, "ab", {0.5: 1, 0.25: 2}])
+def test_what_is_no_list_of_weights_is_named(weights):
+    lm = NgramModel(2, smoothing="witten_bell").fit(["a b a", "b a"])
+    with pytest.raises(TypeError, match="weights must be a list of numbers"):
+        Interpolation([lm, lm], weights).perplexity(["a"])

@@ -244,3 +244,30 @@ def test_wrong_parameters_are_named(options, message):
         MaxentLM(**options).fit(TEXT)
     with pytest.raises(ValueError, match="no sentence"):
         MaxentLM().fit([])
+
+
+@pytest.mark.parametrize("classes", [None, 5])
+def test_the_smallest_prior_leaves_no_weight(classes):
+    text = ["the dog ran", "a dog sat", "the cat sat", "a cat ran"]
+    model = MaxentLM(2, 1e-12, classes=classes).fit(text)
+    assert model.converged_
+    if classes is None:
+        assert abs(model.weights_[1]).max() < 1e-6
+        seen = [word for word in model.words_ if word != "<unk>"]
+        p = dict(zip(model.words_, model.next_word(["the"]).tolist(), strict=True))
+        assert [p[word] for word in seen] == pytest.approx([p["the"]] * len(seen), rel=1e-4)
+
+
+@pytest.mark.parametrize("given", [0, 1e-300, 1e13, [1, np.nan], np.inf])
+def test_variances_without_a_fit_are_refused(given):
+    with pytest.raises(ValueError, match=r"prior_variance must be >= 1e-12 and <= 1e\+12"):
+        MaxentLM(2, given).fit(["a b"])
+
+
+@pytest.mark.parametrize("given", ["5", {1: 2}, True, None, [None]])
+def test_variances_are_numbers(given):
+    if given is None:
+        assert MaxentLM(2, None).fit(["a b", "b a"]).prior_variance_.tolist() == [5.0, 4.0]
+        return
+    with pytest.raises(TypeError, match="prior_variance must be a number"):
+        MaxentLM(2, given).fit(["a b"])

@@ -97,3 +97,14 @@ def test_rounds_that_do_not_suffice_are_told():
     text = [" ".join(map(str, generator.integers(0, 200, 20).tolist())) for _ in range(100)]
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         WordClasses(20, max_iter=1, tol=0).fit(text)
+
+
+def test_words_and_numbers_of_classes_are_what_they_are():
+    classes = WordClasses(6).fit(["the dog ran", "a dog sat", "the cat sat", "a cat ran"])
+    with pytest.raises(TypeError, match="a word is a string, got 3"):
+        classes.class_of(3)
+    with pytest.raises(TypeError, match="number must be a whole number"):
+        classes.members("a")
+    text = ["the cat", "a dog ran"]
+    assert WordClasses(5).fit_transform(text) == WordClasses(5).fit(text).transform(text)
+    assert WordClasses(5).fit_transform(iter(text)) == WordClasses(5).fit_transform(text)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fastlin.core.estimator import Estimator, reads
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
-from fastlin.lm.sentences import BATCH, SentenceReader
+from fastlin.lm.sentences import BATCH, ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, Vocabulary, marks
 from fastlin.lm.word_model import WordModel
 from fastlin.run import Workers
@@ -46,7 +46,7 @@ class _Events(NamedTuple):
     unknown: NDArray[np.bool_]
 
 
-class LanguageModel(Estimator):
+class LanguageModel(ReadsSentences, Estimator):
     """Questions to the probabilities of words, whoever has estimated them."""
 
     # subclasses: the model as it was learnt
@@ -219,6 +219,13 @@ class LanguageModel(Estimator):
             raise TypeError(f"a word is a string, got {word!r:.60}")
         return self._word_model.vocabulary.numbers.get(word, UNKNOWN)
 
+    def _follower(self, word: Any) -> int:
+        """The number of a word that may come next."""
+        number = self._number(word)
+        if number == BEGIN:
+            raise ValueError(f"{BEGIN_NAME} is no word that follows; `start()` is the state behind it")
+        return number
+
     def _state(self, context: Any) -> StateNodes:
         """The state after a context: words in the order in which one reads them, or a state itself."""
         if isinstance(context, State):
@@ -278,9 +285,7 @@ class LanguageModel(Estimator):
     @reads
     def advance(self, state: State, word: str) -> tuple[float, State]:
         """(ln p of a word after a state, the state after it). The end of a sentence is the word "</s>"."""
-        number = self._number(word)
-        if number == BEGIN:
-            raise ValueError(f"{BEGIN_NAME} is no word that follows; `start()` is the state behind it")
+        number = self._follower(word)
         log_prob, after = self._word_model.advance(state, number)
         return log_prob, State(after)
 
@@ -289,7 +294,7 @@ class LanguageModel(Estimator):
         """`advance` of many states, each with a word of its own."""
         if len(states) != len(words):
             raise ValueError(f"{len(states)} states and {len(words)} words: each state needs one")
-        advance, number = self._word_model.advance, self._number
+        advance, number = self._word_model.advance, self._follower
         found = [advance(state, number(word)) for state, word in zip(states, words, strict=True)]
         return np.array([log_prob for log_prob, _ in found], np.float64), [State(after) for _, after in found]
 

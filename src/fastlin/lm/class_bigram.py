@@ -17,9 +17,11 @@ from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
+from fastlin.lm.word_model import prove_state
 from fastlin.validation import as_generator, real_number, whole_number
 
 Floats = NDArray[np.float64]
+LARGEST_ALPHA = 1e12
 WIDTH = 8  # classes are padded to multiples of it
 BIGRAMS_OF_A_CALL = 1 << 18
 MARK_OF_BEGIN = (BEGIN,)
@@ -46,6 +48,7 @@ class AggregateModel:
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""
+        prove_state(state, 1, 1, len(self.vocabulary))
         with np.errstate(divide="ignore"):
             return float(np.log(self.class_given[state[0]] @ self.word_given[word])), (word,)
 
@@ -59,6 +62,7 @@ class AggregateModel:
 
     def next_word(self, state: StateNodes) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""
+        prove_state(state, 1, 1, len(self.vocabulary))
         with np.errstate(divide="ignore"):
             return np.log(self.word_given[BEGIN + 1 :] @ self.class_given[state[0]]).astype(np.float32)
 
@@ -176,7 +180,8 @@ class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageMo
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         del y
-        n_classes, alpha = whole_number("n_classes", self.n_classes, 1), real_number("alpha", self.alpha, at_least=0)
+        n_classes = whole_number("n_classes", self.n_classes, 1)
+        alpha = real_number("alpha", self.alpha, at_least=0, at_most=LARGEST_ALPHA)
         self._check_climb()
         model = self._working_copy()
         state = counted_as(self, X, order=2)

@@ -1,5 +1,6 @@
 """`LanguageModelClassifier`: a language model for each label, and Bayes' rule."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine import rows as row_kernels
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.ngram import NgramModel
+from fastlin.lm.sentences import ReadsSentences
 from fastlin.validation import as_labels, as_vector
 
 
@@ -23,7 +25,7 @@ class BayesState:
     log_prior: NDArray[np.float64]
 
 
-class LanguageModelClassifier(ClassifierMixin, StatefulEstimator[BayesState]):
+class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator[BayesState]):
     """A classifier of texts by p(label) p(text | label), where each label has a language model of its own.
 
     With models of characters it tells languages apart; with unigrams of words it is multinomial naive Bayes.
@@ -146,4 +148,6 @@ def _listed(X: Any) -> list[Any]:
     """Texts as a list."""
     if isinstance(X, str | bytes):
         raise TypeError("X must be a list of texts, not one string")
+    if isinstance(X, Mapping) or not isinstance(X, Iterable):
+        raise TypeError(f"X must be a list of texts, got {type(X).__name__}")
     return list(X)

@@ -14,7 +14,7 @@ from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
 from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary, look_up, marks
-from fastlin.lm.word_model import WordModel
+from fastlin.lm.word_model import WordModel, prove_state
 from fastlin.validation import real_number, whole_number
 
 Floats = NDArray[np.float64]
@@ -82,8 +82,10 @@ class Mixture:
 
     def advance(self, state: Any, word: int) -> tuple[float, Any]:
         """(ln p of a word after a state, the state after it)."""
-        p, total, after = 0.0, 0.0, []
-        for part, weight, own in zip(self.components, self.weights.tolist(), state, strict=True):
+        self._prove(state)
+        found_by: list[float | None] = []
+        after = []
+        for part, own in zip(self.components, state, strict=True):
             found: float | None
             if isinstance(part, Cache):
                 found, new = part.advance(own, word)
@@ -91,11 +93,32 @@ class Mixture:
                 log_prob, new = part.model.advance(own, int(part.numbers[word]))
                 found = float(np.exp(log_prob + part.log_shares[word]))
             after.append(new)
-            if found is not None:
-                p += weight * found
-                total += weight
+            found_by.append(found)
+        p = np.array([np.nan if found is None else found for found in found_by])
         with np.errstate(divide="ignore"):
-            return float(np.log(p / total)), tuple(after)
+            return float(np.log(self._mixed(p[np.newaxis])[0])), tuple(after)
+
+    def _prove(self, state: Any) -> None:
+        """ValueError unless a state has a part for each component; language models prove theirs."""
+        if not isinstance(state, tuple) or len(state) != len(self.components):
+            raise ValueError("a state that the mixture does not have")
+        for part, own in zip(self.components, state, strict=True):
+            if isinstance(part, Cache):
+                prove_state(own, 0, part.window, len(self.vocabulary))
+
+    def _mixed(self, p: Floats) -> Floats:
+        """p of the mixture from those of the components, [n, M]; NaN: no opinion.
+
+        Where none that has an opinion has a weight, all that have one weigh the same.
+        """
+        known = np.isfinite(p)
+        total = known @ self.weights
+        mixed = np.where(known, p, 0.0) @ self.weights
+        alone = total == 0
+        if alone.any():
+            mixed[alone], total[alone] = np.where(known, p, 0.0)[alone].sum(axis=1), known[alone].sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return mixed / total
 
     def parts(self, tokens: NDArray[np.int32]) -> Floats:
         """p of every token by each component, [n, M]; NaN where a cache has none."""
@@ -103,26 +126,24 @@ class Mixture:
 
     def score(self, tokens: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int32]]:
         """ln p of every token, 0 where a sentence begins; lengths of n-grams are not known of a mixture: 0."""
-        p = self.parts(tokens)
-        known = np.isfinite(p)
-        inside = tokens != BEGIN
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_prob = np.log((np.where(known, p, 0) @ self.weights) / (known @ self.weights))
+        p, inside = self.parts(tokens), tokens != BEGIN
+        with np.errstate(divide="ignore"):
+            log_prob = np.log(self._mixed(p))
         return np.where(inside, log_prob, 0.0), np.zeros(len(tokens), np.int32)
 
     def next_word(self, state: Any) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""
-        p, total = np.zeros(len(self.vocabulary) - 1), 0.0
-        for part, weight, own in zip(self.components, self.weights.tolist(), state, strict=True):
+        self._prove(state)
+        p = np.full((len(self.vocabulary) - 1, len(self.components)), np.nan)
+        for column, (part, own) in enumerate(zip(self.components, state, strict=True)):
             if isinstance(part, Cache):
                 found = part.word_probabilities(own, len(self.vocabulary))
             else:
                 found = part.next_word(own)
             if found is not None:
-                p += weight * found
-                total += weight
+                p[:, column] = found
         with np.errstate(divide="ignore"):
-            return np.log(p / total).astype(np.float32)
+            return np.log(self._mixed(p)).astype(np.float32)
 
 
 class _LastMixture:
@@ -237,9 +258,6 @@ class Interpolation(LanguageModel):
         models = self._models()
         if not models or all(isinstance(model, Cache) for model in models):
             raise ValueError("models must hold at least one language model")
-        for model in models:
-            if not isinstance(model, LanguageModel | Cache):
-                raise TypeError(f"models must hold language models and Caches, got {model!r:.60}")
         readers = {model._reader() for model in models if isinstance(model, LanguageModel)}
         if len({(reader.unit, reader.backward) for reader in readers}) > 1:
             raise ValueError("models must all be of one unit and one direction")
@@ -255,11 +273,19 @@ class Interpolation(LanguageModel):
 
     def _models(self) -> list[Any]:
         """The models that were fitted here, or that were given."""
-        return list(self.__dict__.get("models_", self.models))
+        models = self.__dict__.get("models_", self.models)
+        if not isinstance(models, Sequence) or isinstance(models, str):
+            raise TypeError(f"models must be a list of language models and Caches, got {type(models).__name__}")
+        for model in models:
+            if not isinstance(model, LanguageModel | Cache):
+                raise TypeError(f"models must hold language models and Caches, got {model!r:.60}")
+        return list(models)
 
     def _given_weights(self, n: int) -> Floats:
         if self.weights is None:
             return np.full(n, 1 / n)
+        if not isinstance(self.weights, Sequence | np.ndarray) or isinstance(self.weights, str):
+            raise TypeError(f"weights must be a list of numbers, got {type(self.weights).__name__}")
         weights = np.array([real_number("weights", each, at_least=0, at_most=1) for each in self.weights])
         if len(weights) != n or abs(weights.sum() - 1) > 1e-6:
             raise ValueError(f"weights must be {n} numbers that sum to 1, got {self.weights!r:.80}")

@@ -14,7 +14,7 @@ from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import BackoffLanguageModel
-from fastlin.lm.maxent_fit import LARGEST_VARIANCE, LogLinearFit, MaxentFit
+from fastlin.lm.maxent_fit import LARGEST_VARIANCE, SMALLEST_VARIANCE, LogLinearFit, MaxentFit
 from fastlin.lm.model_m import ModelM
 from fastlin.lm.model_m_fit import ModelMFit
 from fastlin.lm.ngram import HIGHEST, counted_as
@@ -24,7 +24,7 @@ from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.progress import Progress
 from fastlin.run import Workers
-from fastlin.validation import as_callback, as_verbose, real_number, whole_number
+from fastlin.validation import as_callback, as_jobs, as_verbose, real_number, whole_number
 
 Floats = NDArray[np.float64]
 VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
@@ -56,8 +56,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
     order : int
         The n of n-grams, from 1 to 64.
     prior_variance : float, list of float, or None
-        σ² of each order's weights, that of unigrams first; the last holds for all orders that follow. None: 5, 4, 2, 1,
-        with classes 5, 2.5, 1.2.
+        σ² of each order's weights, from 1e-12 to 1e12, that of unigrams first; the last holds for all orders that
+        follow. None: 5, 4, 2, 1, with classes 5, 2.5, 1.2.
     cutoff : int or list of int
         N-grams seen less often have no weight, for each order from bigrams' on, the last for all that follow.
     classes : int, WordClasses or None
@@ -179,6 +179,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         """
         del y
         as_verbose(self.verbose)
+        as_jobs(self.n_jobs)
         as_callback(self.callback)
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
@@ -209,10 +210,11 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         given = self.prior_variance
         if given is None:
             given = VARIANCES if self.classes is None else VARIANCES_WITH_CLASSES
-        values = [given] if isinstance(given, int | float | np.number) else list(given)
+        values = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
         if not values:
             raise ValueError("prior_variance must hold a number for at least one order")
-        values = [real_number("prior_variance", each, above=0, at_most=LARGEST_VARIANCE) for each in values]
+        bounds = {"at_least": SMALLEST_VARIANCE, "at_most": LARGEST_VARIANCE}
+        values = [real_number("prior_variance", each, **bounds) for each in values]
         return np.array((values + values[-1:] * order)[:order])
 
     def _begin(self, X: Any, variances: Floats, workers: Workers) -> LogLinearFit:

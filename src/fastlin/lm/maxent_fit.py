@@ -17,7 +17,7 @@ from fastlin.optim.progress import Progress
 from fastlin.run import Workers
 
 Floats = NDArray[np.float64]
-LARGEST_VARIANCE = 1e12
+LARGEST_VARIANCE, SMALLEST_VARIANCE = 1e12, 1e-12
 TUNING_FACTOR = 1.6  # by which a variance is first raised or lowered
 TUNING_ROUNDS = 2  # over all orders; the factor's root is taken after each
 TUNING_ITERATIONS = 6  # from the weights of the last trial
@@ -95,7 +95,7 @@ class LogLinearFit(ABC):
                     variances, improved = self.variances, False
                     while True:
                         tried = variances.copy()
-                        tried[n] = min(tried[n] * raised, LARGEST_VARIANCE)
+                        tried[n] = min(max(tried[n] * raised, SMALLEST_VARIANCE), LARGEST_VARIANCE)
                         found = self._try(tried, validation, trials)
                         if not found < best * (1 - WORTH_IT):
                             break

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
+from fastlin.lm.word_model import prove_state
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,6 +57,7 @@ class ModelM:
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""
+        prove_state(state, 1, self.order - 1, len(self.vocabulary))
         previous = np.array([state[-2] if len(state) > 1 else -1])
         found = self._log_proba(previous, np.array([state[-1]]), np.array([word]))
         return float(found[0]), (*state, word)[-(self.order - 1) :]
@@ -73,6 +75,7 @@ class ModelM:
 
     def next_word(self, state: StateNodes) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""
+        prove_state(state, 1, self.order - 1, len(self.vocabulary))
         n = len(self.classes)
         before = np.array([state[-2] if len(state) > 1 else -1])
         every = np.arange(BEGIN + 1, n)

@@ -1,9 +1,10 @@
 """`NgramModel`: counts of n-grams, smoothed."""
 
 import itertools
+import math
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -247,7 +248,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         if order > HIGHEST:
             raise ValueError(f"order must be at most {HIGHEST}, got {self.order!r}")
         one_of("smoothing", self.smoothing, SMOOTHINGS)
-        alpha = real_number("alpha", self.alpha, above=0.0)
+        alpha = real_number("alpha", self.alpha, above=0.0, below=math.inf)
         discount = None if self.discount is None else real_number("discount", self.discount, above=0.0, below=1.0)
         whole_number("min_count", self.min_count, 1)
         cutoffs = self._cutoffs("cutoff", self.cutoff)
@@ -259,6 +260,10 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             raise ValueError(f"unk must be a word that is no mark of sentences, or None, got {self.unk!r}")
         if isinstance(self.vocabulary, str):
             raise TypeError("vocabulary must be a list of words, not one string")
+        if self.vocabulary is not None and not (
+            isinstance(self.vocabulary, Collection) and all(isinstance(word, str) for word in self.vocabulary)
+        ):
+            raise TypeError(f"vocabulary must be a list of words, got {self.vocabulary!r:.60}")
         smoothing = Smoothing(
             self.smoothing, bool(self.interpolate), discount, alpha, self.base_measure, cutoffs, self.unk is None
         )

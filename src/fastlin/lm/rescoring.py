@@ -9,6 +9,7 @@ from fastlin.lm.base import LanguageModel
 from fastlin.validation import real_number
 
 Candidate = tuple[Any, float]
+LARGEST = 1e12  # weight
 
 
 def rescore(
@@ -32,13 +33,16 @@ def rescore(
     list of lists of (sentence, new score)
         Among equals the first stays the first.
     """
-    weight, word_bonus = real_number("weight", weight), real_number("word_bonus", word_bonus)
+    if not isinstance(model, LanguageModel):
+        raise TypeError(f"model must be a language model, got {type(model).__name__}")
+    weight = real_number("weight", weight, at_least=-LARGEST, at_most=LARGEST)
+    word_bonus = real_number("word_bonus", word_bonus, at_least=-LARGEST, at_most=LARGEST)
     given = [list(candidates) for candidates in lists]
     flat = [sentence for candidates in given for sentence, _ in candidates]
     log_prob = model.score_samples(flat) if flat else np.empty(0)
-    lengths = np.array([_length(model, sentence) for sentence in flat], np.float64)
+    lengths = np.array([len(model.tokens(sentence)) for sentence in flat], np.float64)
     own = np.array([real_number("score", score) for candidates in given for _, score in candidates])
-    scores = (own + weight * log_prob + word_bonus * lengths).tolist() if flat else []
+    scores = (own + (weight * log_prob if weight else 0.0) + word_bonus * lengths).tolist() if flat else []
     found, start = [], 0
     for candidates in given:
         stop = start + len(candidates)
@@ -46,9 +50,3 @@ def rescore(
         found.append(sorted(pairs, key=lambda pair: -pair[1]))
         start = stop
     return found
-
-
-def _length(model: LanguageModel, sentence: Any) -> int:
-    if isinstance(sentence, str) and model._reader().unit == "word":
-        return len(sentence.split())
-    return len(sentence)

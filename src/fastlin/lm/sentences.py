@@ -24,6 +24,17 @@ LINE_BREAKS = str.maketrans("\r\n", "  ")
 BLANKS = re.compile("[\t\n\v\f\r ]+")
 
 
+class ReadsSentences:
+    """The tags of estimators that learn from sentences, as strings or lists of words."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
 @dataclass(frozen=True)
 class SentenceReader:
     """How sentences become numbers: 0 w₁ … wₙ 1 for each, one behind the other.

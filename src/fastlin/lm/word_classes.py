@@ -3,7 +3,7 @@
 import itertools
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from fastlin.engine import exchange as kernels
 from fastlin.linear.reporting import reporter
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.sentences import ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, Vocabulary
 from fastlin.validation import as_callback, as_verbose, real_number, whole_number
 
@@ -37,7 +37,7 @@ class ClassState:
     reader: SentenceReader
 
 
-class WordClasses(StatefulEstimator[ClassState]):
+class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
     """Hard classes of words in which class bigrams are most likely (Martin, Liermann & Ney 1998).
 
     Maximises Σ log p(c(w) | c(v)) p(w | c(w)) over the bigrams v w of a text. Words begin in classes by turns, the
@@ -210,18 +210,26 @@ class WordClasses(StatefulEstimator[ClassState]):
     @reads
     def class_of(self, word: str) -> int:
         """The class of a word; that of the unknown word, if it is not known."""
+        if not isinstance(word, str):
+            raise TypeError(f"a word is a string, got {word!r:.60}")
         learnt = self._learnt
         return int(learnt.classes[learnt.vocabulary.numbers.get(word, MARKS - 1)])
 
     @reads
     def members(self, number: int, n: int = 10) -> list[str]:
         """The most frequent words of a class."""
-        learnt = self._learnt
+        learnt, number = self._learnt, whole_number("number", number, 0)
         inside = np.flatnonzero(learnt.classes == number)
         if not len(inside):
             raise ValueError(f"there is no word in class {number!r}: classes are 0 to {int(learnt.classes.max())}")
         best = inside[np.argsort(-learnt.counts[inside], kind="stable")][: whole_number("n", n, 1)]
         return [learnt.vocabulary.names[word] for word in best.tolist()]
+
+    @learns
+    def fit_transform(self, X: Any, y: Any = None) -> list[list[str]]:
+        """`fit`, and the class of each word of the same sentences; of an open file there is but one reading."""
+        X = list(X) if isinstance(X, Iterator) else X
+        return self.fit(X, y).transform(X)
 
     @reads
     def transform(self, X: Any) -> list[list[str]]:

@@ -1,13 +1,20 @@
 """The interface of the learnt probabilities of words."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.vocabulary import Vocabulary
+
+
+def prove_state(state: Any, least: int, most: int, n_words: int) -> None:
+    """ValueError unless a state holds the numbers of so many words."""
+    known = isinstance(state, tuple) and least <= len(state) <= most
+    if not known or not all(isinstance(word, int) and 0 <= word < n_words for word in state):
+        raise ValueError("a state that the model does not have")
 
 
 class WordModel(Protocol):

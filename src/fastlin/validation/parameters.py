@@ -41,7 +41,7 @@ def real_number(
         bounds += [f">= {at_least:g}"] if at_least > -np.inf else []
         bounds += [f"<= {at_most:g}"] if at_most < np.inf else []
         bounds += [f"< {below:g}"] if below is not None else []
-        raise ValueError(f"{name} must be {' and '.join(bounds)}, got {value!r}")
+        raise ValueError(f"{name} must be {' and '.join(bounds) or 'a number above -inf'}, got {value!r}")
     return number
 
 

@@ -1,0 +1,98 @@
+"""What holds of every language model: states, tags, parameters, hostile texts."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from fastlin.lm import (
+    Cache,
+    ClassBigramModel,
+    Interpolation,
+    LanguageModelClassifier,
+    MaxentLM,
+    NgramModel,
+    State,
+    WordClasses,
+    rescore,
+)
+
+TEXT = ["the dog ran", "a dog sat", "the cat sat", "a cat ran"]
+MODELS = {
+    "n-grams": lambda: NgramModel(2, smoothing="witten_bell"),
+    "maximum entropy": lambda: MaxentLM(2),
+    "Model M": lambda: MaxentLM(3, classes=5),
+    "soft classes": lambda: ClassBigramModel(3, random_state=0),
+    "mixture": lambda: Interpolation([NgramModel(2, smoothing="witten_bell"), Cache(4)]),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param]().fit(TEXT)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [(10**9,), (2**70,), ("the",), (0,) * 9, "the", None, ((10**9,), ()), ((0,), (10**9,)), ((0,), None)],
+)
+def test_a_state_of_another_model_is_refused(model, state):
+    for ask in (
+        lambda: model.advance(state, "dog"),
+        lambda: model.advance_many([state], ["dog"]),
+        lambda: model.next_word(State(state)),
+    ):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            ask()
+
+
+def test_the_mark_that_begins_a_sentence_never_follows(model):
+    with pytest.raises(ValueError, match="<s> is no word that follows"):
+        model.advance(model.start(), "<s>")
+    with pytest.raises(ValueError, match="<s> is no word that follows"):
+        model.advance_many([model.start()], ["<s>"])
+
+
+@pytest.mark.parametrize("text", [[""], ["a"], ["a\0b \0"], ["x" * 10_000_000 + " b"], ["a \ud800"], [["", "a\nb"]]])
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+@pytest.mark.filterwarnings("ignore:too few counts")
+def test_strange_texts_have_probabilities(make, text):
+    model = make().fit(text)
+    assert np.isfinite(model.score_samples(text)).all()
+    assert np.isfinite(model.score_samples(TEXT)).all()
+    assert float(model.next_word().sum()) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "make", [*MODELS.values(), LanguageModelClassifier, WordClasses], ids=[*MODELS, "classifier", "classes"]
+)
+def test_sentences_are_strings_to_scikit_learn(make):
+    tags = make().__sklearn_tags__().input_tags
+    assert tags.string
+    assert not tags.two_d_array
+    assert clone(make()).get_params().keys() == make().get_params().keys()
+
+
+@pytest.mark.parametrize("vocabulary", [5, [1], ["a", None], b"ab"])
+def test_a_vocabulary_is_a_list_of_words(vocabulary):
+    with pytest.raises(TypeError, match="vocabulary must be a list of words, got"):
+        NgramModel(2, vocabulary=vocabulary).fit(TEXT)
+
+
+def test_an_infinite_alpha_is_refused():
+    for make in (lambda a: NgramModel(2, "lidstone", alpha=a), lambda a: ClassBigramModel(2, alpha=a)):
+        with pytest.raises(ValueError, match="alpha must be"):
+            make(np.inf).fit(TEXT)
+    assert ClassBigramModel(2, alpha=1e12, random_state=0).fit(TEXT).perplexity(TEXT) == pytest.approx(8, rel=1e-3)
+
+
+def test_candidates_are_rescored_by_a_language_model_and_by_numbers():
+    closed = NgramModel(2, smoothing="witten_bell", unk=None).fit(TEXT)
+    found = rescore(closed, [[("a zebra", 1.0), ("the dog", 0.5)]], weight=0)
+    assert found == [[("a zebra", 1.0), ("the dog", 0.5)]]  # and no NaN of 0 · ∞
+    with pytest.raises(TypeError, match="model must be a language model, got NoneType"):
+        rescore(None, [[("a", 1.0)]])
+    for given in ({"weight": np.inf}, {"word_bonus": np.nan}):
+        with pytest.raises(ValueError, match=next(iter(given))):
+            rescore(closed, [[("a", 1.0)]], **given)
+    with pytest.raises(ValueError, match="score must be a number above -inf"):
+        rescore(closed, [[("a", float("nan"))]])
