@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import Cache, ClassBigramModel, Interpolation, NgramModel, rescore
 
@@ -249,3 +250,12 @@ def test_what_is_no_list_of_weights_is_named(weights):
     lm = NgramModel(2, smoothing="witten_bell").fit(["a b a", "b a"])
     with pytest.raises(TypeError, match="weights must be a list of numbers"):
         Interpolation([lm, lm], weights).perplexity(["a"])
+
+
+def test_a_model_that_deserves_no_weight_loses_it():
+    good, bad = NgramModel(2, smoothing="witten_bell").fit(TEXT), NgramModel(1, smoothing="laplace").fit(OTHER)
+    found = Interpolation([good, bad]).fit_weights(TEXT)
+    assert found.score(TEXT) == pytest.approx(good.score(TEXT), abs=1e-4)
+    assert len(found.history_) < 1000
+    with pytest.warns(ConvergenceWarning, match="the weights still changed after 2 iterations"):
+        Interpolation([good, bad]).fit_weights(TEXT, max_iter=2)

@@ -1,5 +1,6 @@
 """`Interpolation`: a mixture of language models, whose weights are fitted to a text."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fastlin.core.estimator import learns, reads
 from fastlin.lm.base import LanguageModel
@@ -213,7 +214,7 @@ class Interpolation(LanguageModel):
         return self._become(model)
 
     @learns
-    def fit_weights(self, X: Any, *, tol: float = 1e-7, max_iter: int = 100) -> Self:
+    def fit_weights(self, X: Any, *, tol: float = 1e-7, max_iter: int = 1000) -> Self:
         """Find the weights under which a text is most likely, by EM; it should be one that no model has seen.
 
         Parameters
@@ -222,6 +223,7 @@ class Interpolation(LanguageModel):
         tol : float
             Ends when an iteration raises the mean ln p of a word by no more.
         max_iter : int
+            Iterations at most. EM is slow where a model deserves next to no weight; a warning says if they end it.
         """
         tol, max_iter = real_number("tol", tol, at_least=0), whole_number("max_iter", max_iter, 1)
         model, view = self._working_copy(), self._snapshot()
@@ -243,6 +245,12 @@ class Interpolation(LanguageModel):
             shares = np.where(known, p / mixed[:, np.newaxis], 1.0)  # who has no opinion has that of the others
             weights = weights * shares.mean(axis=0)
             weights = weights / weights.sum()
+        else:
+            warnings.warn(
+                f"the weights still changed after {max_iter} iterations of EM: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         model.weights_, model.history_ = weights, history
         return self._become(model)
 
