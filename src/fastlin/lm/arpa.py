@@ -106,7 +106,7 @@ class _Section:
 
 @dataclass
 class _Arpa:
-    """What has been read so far."""
+    """The parts of a file that have been read so far."""
 
     path: str
     table: WordTable

@@ -84,18 +84,22 @@ class BackoffModel:
         sizes = self.n_grams
         lengths = {len(self.words), len(self.starts), len(self.suffix), self.order, len(self.backoff) + 1}
         if len(lengths) != 1 or sizes[0] != len(self.vocabulary) or sizes[0] < 3:
-            raise ValueError("arrays that do not belong together")
+            raise ValueError(
+                "the arrays of a model must be as many as its orders, and its unigrams the words of its vocabulary"
+            )
         for log_prob in self.log_prob:
             if not (log_prob <= 0).all():
-                raise ValueError("a probability that is above 1 or no number")
+                raise ValueError("log_prob must be at most 0 and no NaN")
         for backoff, size in zip(self.backoff, sizes, strict=False):
             if len(backoff) != size or not (backoff < np.inf).all():
-                raise ValueError("a back-off weight that is no number")
+                raise ValueError(
+                    "backoff must be a number below infinity for each n-gram of all orders but the highest"
+                )
         for n in range(1, self.order):
             if len(self.words[n]) != sizes[n] or not engine.prove(
                 self.starts[n], self.words[n], self.suffix[n], sizes[n - 1], sizes[0]
             ):
-                raise ValueError(f"{n + 1}-grams that are not well formed")
+                raise ValueError(f"{n + 1}-grams must be sorted by history and word, and end in n-grams that are there")
 
     def start(self) -> StateNodes:
         """The state where a sentence begins."""

@@ -1,4 +1,4 @@
-"""What every language model answers: log p of sentences, perplexity, the next word, samples, states for decoders."""
+"""The base of language models: log p of sentences, perplexity, the next word, samples, states for decoders."""
 
 import itertools
 import math
@@ -23,7 +23,7 @@ MARKS_OF_SENTENCES = (BEGIN_NAME, END_NAME)
 
 
 class State(tuple[int, ...]):
-    """What a model needs to know of the words so far: equal states have equal futures. Hashable, and small."""
+    """The part of the words so far that a model depends on: equal states have equal futures. Hashable, and small."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class _Events(NamedTuple):
 
 
 class LanguageModel(ReadsSentences, Estimator):
-    """Questions to the probabilities of words, whoever has estimated them."""
+    """A language model: log p of sentences and all that follows from the probabilities of words."""
 
     # subclasses: the model as it was learnt
     @property
@@ -363,7 +363,7 @@ class LanguageModel(ReadsSentences, Estimator):
 
 
 class BackoffLanguageModel(LanguageModel):
-    """Questions to a back-off model."""
+    """A language model that is a back-off model."""
 
     @property
     def _backoff_model(self) -> BackoffModel:
@@ -374,7 +374,7 @@ class BackoffLanguageModel(LanguageModel):
         return self._backoff_model
 
     def _scored(self, X: Any) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """The same by threads: each has a part of a block, and the blocks, so all sums, are those of one thread."""
+        """Score by threads: each has a part of a block, and the blocks, so all sums, are those of one thread."""
         with Workers(getattr(self, "n_jobs", None)) as workers:
             if workers.threads == 1 or not isinstance(X, list | tuple):
                 yield from super()._scored(X)

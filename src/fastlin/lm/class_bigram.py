@@ -69,7 +69,7 @@ class AggregateModel:
 
 @dataclass(frozen=True)
 class ClassBigramState:
-    """What was learnt."""
+    """The learnt state."""
 
     model: AggregateModel
     reader: SentenceReader

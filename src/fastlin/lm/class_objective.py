@@ -141,7 +141,7 @@ class ClassObjective(PenalisedObjective):
         self._expected = np.empty(self.size)
 
     def table(self, theta: Floats) -> Floats:
-        """What the weights of classes alone give each history of classes, [rows, K], padded."""
+        """The scores of each history of classes by the weights of classes alone, [rows, K], padded."""
         unigrams, bigrams, trigrams = self.split(theta)[:3]
         K, of_rows = self.n_classes, self.contexts.pairs
         table = np.full((len(of_rows), self._width), IMPOSSIBLE)

@@ -18,7 +18,7 @@ from fastlin.validation import as_labels, as_vector
 
 @dataclass(frozen=True)
 class BayesState:
-    """What was learnt."""
+    """The learnt state."""
 
     classes: NDArray[Any]
     models: list[LanguageModel]

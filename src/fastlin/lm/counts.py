@@ -16,7 +16,7 @@ MOST = 2**31 - 2  # n-grams of an order
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """How often every n-gram was seen, as sorted tries (see `engine/ngram_counts.pyx`). Never changed.
+    """Counts of n-grams, as sorted tries (see `engine/ngram_counts.pyx`). Never changed.
 
     Lists by order, unigrams first: `words[n]`, `starts[n]` and `suffix[n]` of the unigrams are empty. Begin counts as
     a unigram, once a sentence.
@@ -171,7 +171,7 @@ Keep = Callable[[NgramCounts], NgramCounts]
 
 
 def on_disk(scratch: Scratch) -> Keep:
-    """What lets counts lie in scratch files, mapped, until they are merged."""
+    """Make a function that puts counts into scratch files, mapped, until they are merged."""
 
     def kept(array: NDArray[Any]) -> NDArray[Any]:
         with scratch.zeros(len(array), array.dtype).map() as room:

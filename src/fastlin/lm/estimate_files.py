@@ -1,4 +1,4 @@
-"""What a model file holds of language models that are estimated: maximum entropy, classes, mixtures, a classifier."""
+"""Model files of estimated language models: maximum entropy, classes, mixtures, a classifier."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
 from fastlin.lm.class_bigram import WIDTH, AggregateModel, ClassBigramModel, ClassBigramState
 from fastlin.lm.classifier import BayesState, LanguageModelClassifier
-from fastlin.lm.files import give_backoff_model, give_vocabulary, take_backoff_model, take_vocabulary
+from fastlin.lm.files import give_backoff_model, give_vocabulary, take_backoff_model, take_reader, take_vocabulary
 from fastlin.lm.interpolation import Interpolation
 from fastlin.lm.maxent import MaxentLM, MaxentState
 from fastlin.lm.model_m import ModelM
-from fastlin.lm.ngram import DIRECTIONS, HIGHEST, UNITS
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.ngram import HIGHEST
+from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.word_classes import ClassState, WordClasses
 from fastlin.store.exports import proved_labels
 from fastlin.store.keeping import Keeper, State, only, or_unfitted
@@ -41,24 +41,15 @@ from fastlin.store.reading import Reading
 from fastlin.store.weights import Packing
 
 ROUNDING = 1e-6  # of sums of probabilities
-MARKUPS = ("raise", "keep")
 
 # --- parts -----------------------------------------------------------------------------------------------------------
-
-
-def _take_reader(reader: SentenceReader) -> State:
-    return {
-        "unit": reader.unit,
-        "direction": DIRECTIONS[reader.backward],
-        "markup": MARKUPS[reader.keep_marks],
-    }
 
 
 def _give_reader(state: Any) -> SentenceReader:
     only(state, "unit", "direction", "markup")
     unit, direction, markup = state["unit"], state["direction"], state["markup"]
     if unit not in UNITS or direction not in DIRECTIONS or markup not in MARKUPS:
-        raise ValueError("no way to read sentences")
+        raise ValueError(f"reader must have a unit, a direction and a markup that there are, got {state!r:.100}")
     return SentenceReader(unit, direction == DIRECTIONS[1], markup == MARKUPS[1])
 
 
@@ -90,7 +81,7 @@ def _classes(array: Any, n_words: int) -> NDArray[np.int32]:
     if not isinstance(array, np.ndarray) or array.dtype != np.int32 or array.shape != (n_words,):
         raise ValueError(f"classes must be int32 of shape ({n_words},)")
     if array.min() < 0 or array.max() >= n_words:
-        raise ValueError("classes must be numbers from 0, fewer than words")
+        raise ValueError(f"classes must be numbers from 0 to below {n_words}")
     return array
 
 
@@ -101,7 +92,7 @@ MAXENT_REPORT = ("tuning_", "prior_variance_")
 
 def _take_maxent(model: MaxentLM, packing: Packing) -> State:
     learnt = model._learnt
-    state = take_report(model, packing, *MAXENT_REPORT) | {"reader": _take_reader(learnt.reader)}
+    state = take_report(model, packing, *MAXENT_REPORT) | {"reader": take_reader(learnt.reader)}
     if isinstance(learnt.model, BackoffModel):
         state["model"] = take_backoff_model(learnt.model, packing)
     else:
@@ -115,11 +106,11 @@ def _give_maxent(model: MaxentLM, state: State, _: Reading) -> None:
     reader, weights = _give_reader(state.pop("reader")), state.pop("weights", None)
     only(state, "model", "model_m")
     if len(state) != 1:
-        raise ValueError("two models, or none")
+        raise ValueError("there must be either model or model_m")
     found = give_backoff_model(state["model"]) if "model" in state else _give_model_m(state["model_m"])
     if weights is not None:
         if type(weights) is not list or not all(isinstance(each, np.ndarray) and each.ndim == 1 for each in weights):
-            raise ValueError("weights that are no vectors")
+            raise ValueError("weights must be a list of vectors")
         model.weights_ = [_floats(each, each.shape, "weights") for each in weights]
     model._state_of_fit = MaxentState(found, reader)
 
@@ -141,7 +132,7 @@ def _give_model_m(state: Any) -> ModelM:
     K = int(classes.max()) + 1
     lists = [state[name] for name in ("gram_keys", "scores", "group_keys", "log_z")]
     if type(order) is not int or order not in (2, 3) or any(type(x) is not list or len(x) != order for x in lists):
-        raise ValueError("a model of another order than 2 or 3")
+        raise ValueError(f"order must be 2 or 3, and the length of {', '.join(MODEL_M_ARRAYS[:4])}")
     grams, scores, groups, log_z = lists
     sizes = [V] + [0 if not isinstance(each, np.ndarray) else len(each) for each in grams[1:]]
     histories = [1, V, *sizes[1:]]
@@ -150,7 +141,7 @@ def _give_model_m(state: Any) -> ModelM:
     ]
     group_keys = [_sorted(each, histories[n] * K, "group_keys") for n, each in enumerate(groups)]
     if len(group_keys[0]) != K:
-        raise ValueError("a class without a group")
+        raise ValueError(f"group_keys must have all of the {K} classes among unigrams")
     rows, row_keys = state["rows"], _sorted(state["row_keys"], K * (K + 1), "row_keys")
     return ModelM(
         vocabulary, order, classes, gram_keys,
@@ -163,14 +154,14 @@ def _give_model_m(state: Any) -> ModelM:
 
 def _csr(arrays: Any, n_rows: int, K: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     if type(arrays) is not list or len(arrays) != 3 or not all(isinstance(each, np.ndarray) for each in arrays):
-        raise ValueError("weights of classes that are no rows")
+        raise ValueError("weights of classes must be three arrays: starts, classes, values")
     starts, classes, values = arrays
     if starts.dtype != np.int64 or starts.shape != (n_rows + 1,) or classes.dtype != np.int32 or classes.ndim != 1:
-        raise ValueError("weights of classes that do not belong together")
+        raise ValueError(f"weights of classes must have {n_rows + 1} starts of int64, and classes of int32")
     if starts[0] != 0 or starts[-1] != len(classes) or (np.diff(starts) < 0).any():
-        raise ValueError("weights of classes whose rows do not lie one behind the other")
+        raise ValueError("starts of weights of classes must rise from 0 to how many there are")
     if len(classes) and (classes.min() < 0 or classes.max() >= K):
-        raise ValueError("weights of classes that there are not")
+        raise ValueError(f"weights of classes must be of classes from 0 to below {K}")
     return starts, classes, _floats(values, classes.shape, "weights of classes")
 
 
@@ -184,7 +175,7 @@ def _take_word_classes(model: WordClasses, packing: Packing) -> State:
         "vocabulary": take_vocabulary(learnt.vocabulary),
         "counts": learnt.counts,
         "classes": learnt.classes,
-        "reader": _take_reader(learnt.reader),
+        "reader": take_reader(learnt.reader),
     }
 
 
@@ -193,7 +184,7 @@ def _give_word_classes(model: WordClasses, state: State, _: Reading) -> None:
     only(state, "vocabulary", "counts", "classes", "reader")
     vocabulary, counts = give_vocabulary(state["vocabulary"]), state["counts"]
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (len(vocabulary),):
-        raise ValueError("counts that do not fit the words")
+        raise ValueError(f"counts must be int64 of shape ({len(vocabulary)},)")
     classes = _classes(state["classes"], len(vocabulary))
     model._state_of_fit = ClassState(vocabulary, counts, classes, _give_reader(state["reader"]))
 
@@ -206,7 +197,7 @@ def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
         "class_given": learnt.model.class_given,
         "word_given": learnt.model.word_given,
         "n_classes": learnt.n_classes,
-        "reader": _take_reader(learnt.reader),
+        "reader": take_reader(learnt.reader),
     }
 
 
@@ -215,13 +206,13 @@ def _give_class_bigram(model: ClassBigramModel, state: State, _: Reading) -> Non
     only(state, "vocabulary", "class_given", "word_given", "n_classes", "reader")
     vocabulary, n_classes = give_vocabulary(state["vocabulary"]), state["n_classes"]
     if type(n_classes) is not int or not 1 <= n_classes <= len(vocabulary):
-        raise ValueError("a number of classes that cannot be")
+        raise ValueError(f"n_classes must be a whole number from 1 to {len(vocabulary)}, got {n_classes!r:.60}")
     shape = len(vocabulary), -(-n_classes // WIDTH) * WIDTH
     given = [_floats(state[name], shape, name) for name in ("class_given", "word_given")]
     if any((each < 0).any() or each[:, n_classes:].any() for each in given):
-        raise ValueError("probabilities below 0")
+        raise ValueError("class_given and word_given must be at least 0, and 0 behind the classes")
     if abs(given[0].sum(axis=1) - 1).max() > ROUNDING or abs(given[1].sum(axis=0)[:n_classes] - 1).max() > ROUNDING:
-        raise ValueError("probabilities that do not sum to one")
+        raise ValueError("class_given must sum to 1 for each word, word_given for each class")
     model._state_of_fit = ClassBigramState(AggregateModel(vocabulary, *given), _give_reader(state["reader"]), n_classes)
 
 
@@ -237,12 +228,12 @@ def _give_interpolation(model: Interpolation, state: State, _: Reading) -> None:
     only(state, "models_", "weights_", "history_")
     if "models_" in state:
         if not _are_parts(state["models_"]) or len(state["models_"]) != len(model.models):
-            raise ValueError("models that are no language models, or too few")
+            raise ValueError(f"models_ must be {len(model.models)} language models or Caches")
         model.models_ = state["models_"]
     if "weights_" in state:
         weights = _floats(state["weights_"], (len(model.models),), "weights_")
         if (weights < 0).any() or abs(weights.sum() - 1) > ROUNDING:
-            raise ValueError("weights that do not sum to one")
+            raise ValueError("weights_ must be at least 0 and sum to 1")
         model.weights_ = weights
     if "history_" in state:
         give_report(model, state)
@@ -259,7 +250,7 @@ def _give_classifier(model: LanguageModelClassifier, state: State, _: Reading) -
     only(state, "classes", "models", "log_prior")
     classes, models = proved_labels(state["classes"]), state["models"]
     if type(models) is not list or len(models) != len(classes) or not all(isinstance(m, LanguageModel) for m in models):
-        raise ValueError("language models that do not fit the labels")
+        raise ValueError(f"models must be {len(classes)} language models, one for each of the classes")
     log_prior = _floats(state["log_prior"], (len(classes),), "log_prior")
     model._state_of_fit = BayesState(classes, models, log_prior)
 

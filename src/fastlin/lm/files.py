@@ -1,4 +1,4 @@
-"""What a model file holds of each language model."""
+"""Model files of n-gram models, and of the parts of all language models."""
 
 from typing import Any
 
@@ -10,7 +10,8 @@ from fastlin.engine.ngram_words import ROOM_BEHIND
 from fastlin.lm.arpa import ZERO
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
-from fastlin.lm.ngram import DIRECTIONS, HIGHEST, ImportedState, NgramModel, NgramState
+from fastlin.lm.ngram import HIGHEST, ImportedState, NgramModel, NgramState
+from fastlin.lm.sentences import DIRECTIONS, MARKUPS, SentenceReader
 from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, Vocabulary
 from fastlin.store.keeping import Keeper, State, only, or_unfitted
@@ -34,17 +35,25 @@ def give_vocabulary(state: Any) -> Vocabulary:
     only(state, "arena", "offsets")
     arena, offsets = state["arena"], state["offsets"]
     if not (_is_vector(arena, np.uint8) and _is_vector(offsets, np.int64)) or len(offsets) < MARKS + 1:
-        raise ValueError("no vocabulary")
+        raise ValueError(f"arena must be a vector of uint8, offsets one of at least {MARKS + 1} int64")
     if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] + ROOM_BEHIND > len(arena):
-        raise ValueError("a vocabulary whose strings do not lie one behind the other")
+        raise ValueError(f"offsets must rise from 0 to {ROOM_BEHIND} bytes before the end of arena")
     vocabulary = Vocabulary(arena, offsets)
     if vocabulary.names[:2] != [BEGIN_NAME, END_NAME] or len(vocabulary.table) != len(vocabulary):
-        raise ValueError("a vocabulary without the marks of sentences, or with a word that is there twice")
+        raise ValueError("the words of a vocabulary must differ, and begin with the marks of sentences")
     return vocabulary
 
 
 def _is_vector(array: Any, dtype: Any) -> bool:
     return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == dtype
+
+
+def take_reader(reader: SentenceReader) -> State:
+    return {
+        "unit": reader.unit,
+        "direction": DIRECTIONS[reader.backward],
+        "markup": MARKUPS[reader.keep_marks],
+    }
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
@@ -77,13 +86,13 @@ def give_floats(state: Any) -> NDArray[np.float32]:
     only(state, "values", "codes")
     values = state["values"]
     if not (_is_vector(values, np.float32) or _is_vector(values, np.float16)):
-        raise ValueError("logarithms that are no floats")
+        raise ValueError("values of logarithms must be a vector of float32 or float16")
     values = values.astype(np.float32, copy=False)
     if "codes" not in state:
         return values
     codes = state["codes"]
     if not _is_vector(codes, np.uint8) or len(values) != CODES:
-        raise ValueError("logarithms without what their codes stand for")
+        raise ValueError(f"codes of logarithms must be a vector of uint8, and stand for {CODES} values")
     return values[codes]
 
 
@@ -113,14 +122,14 @@ def give_backoff_model(state: Any) -> BackoffModel:
         give_vocabulary(state["vocabulary"]), state["words"], state["starts"], state["suffix"], log_prob, backoff
     )
     if not 1 <= model.order <= HIGHEST:
-        raise ValueError(f"a model of order {model.order}")
+        raise ValueError(f"the order must be from 1 to {HIGHEST}, got {model.order}")
     model.check()
     return model
 
 
 def _check_integers(arrays: Any) -> None:
     if type(arrays) is not list or not all(_is_vector(array, np.int32) for array in arrays):
-        raise ValueError("numbers of n-grams that are no vectors of int32")
+        raise ValueError("words, starts and suffix must be lists of vectors of int32")
 
 
 def _take_counts(counts: NgramCounts) -> State:
@@ -134,16 +143,16 @@ def _give_counts(state: Any, order: int, n_words: int) -> NgramCounts:
     counts = NgramCounts(**state)
     lists = (counts.words, counts.starts, counts.suffix, counts.counts)
     if type(counts.counts) is not list or {len(each) for each in lists} != {order} or counts.n_words != n_words:
-        raise ValueError("counts of another order or vocabulary")
+        raise ValueError(f"counts must be those of {order} order(s) and {n_words} words")
     for n, found in enumerate(counts.counts):
         if not _is_vector(found, np.int64) or found.min(initial=0) < 0 or found.sum(dtype=float) > MOST_COUNTED:
-            raise ValueError("counts that are none")
+            raise ValueError(f"counts must be vectors of int64 from 0 on, in all at most {MOST_COUNTED}")
         if n and not (
             len(counts.words[n]) == len(found)
             and engine.prove(counts.starts[n], counts.words[n], counts.suffix[n], len(counts.counts[n - 1]), n_words)
             and counts.suffix[n].min(initial=0) >= 0
         ):
-            raise ValueError(f"{n + 1}-grams that are not well formed")
+            raise ValueError(f"{n + 1}-grams must be sorted by history and word, and end in n-grams that are there")
     return counts
 
 
@@ -152,12 +161,7 @@ def _give_counts(state: Any, order: int, n_words: int) -> NgramCounts:
 
 def _take_ngram_model(model: NgramModel, packing: Packing) -> State:
     learnt = model._learnt
-    reader = learnt.reader
-    fitted: State = {
-        "unit": reader.unit,
-        "direction": DIRECTIONS[reader.backward],
-        "markup": "keep" if reader.keep_marks else "raise",
-    }
+    fitted = take_reader(learnt.reader)
     state: State = {"model": take_backoff_model(learnt.model, packing)}
     if isinstance(learnt, ImportedState) or packing.serving:
         why = learnt.why if isinstance(learnt, ImportedState) else SERVING
@@ -190,14 +194,14 @@ def _give_ngram_model(model: NgramModel, state: State, _: Reading) -> None:
     order, smoothing, reader = fitted._checked()
     if "counts" not in state:
         if not isinstance(state["why"], str):
-            raise ValueError("no reason why there are no counts")
+            raise ValueError(f"why must be a string where there are no counts, got {state['why']!r:.60}")
         model._state_of_fit = ImportedState(found, reader, state["why"])
         return
     seen = give_vocabulary(state["seen"])
     counts = _give_counts(state["counts"], order, len(seen))
     discounts = state["discounts"]
     if type(discounts) is not list or not all(_is_vector(each, np.float64) for each in discounts):
-        raise ValueError("discounts that are no numbers")
+        raise ValueError("discounts must be a list of vectors of float64")
     vocabulary = None if fitted.vocabulary is None else tuple(fitted.vocabulary)
     learnt = NgramState(seen, counts, smoothing, reader, fitted.min_count, vocabulary, fitted.unk)
     learnt.__dict__["estimate"] = Estimate(found, discounts)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from fastlin.core.estimator import learns, reads
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.sentences import DIRECTIONS, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary, look_up, marks
 from fastlin.lm.word_model import WordModel, prove_state
 from fastlin.validation import real_number, whole_number
@@ -265,10 +265,11 @@ class Interpolation(LanguageModel):
         """The models as one; with these weights, or as `weights` has them."""
         models = self._models()
         if not models or all(isinstance(model, Cache) for model in models):
-            raise ValueError("models must hold at least one language model")
+            raise ValueError(f"models must hold at least one language model, got {models!r:.60}")
         readers = {model._reader() for model in models if isinstance(model, LanguageModel)}
-        if len({(reader.unit, reader.backward) for reader in readers}) > 1:
-            raise ValueError("models must all be of one unit and one direction")
+        ways = sorted({f"{DIRECTIONS[reader.backward]} by {reader.unit}" for reader in readers})
+        if len(ways) > 1:
+            raise ValueError(f"models must all be of one unit and one direction, got {', '.join(ways)}")
         word_models = [model if isinstance(model, Cache) else model._word_model for model in models]
         known = [model.vocabulary for model in word_models if not isinstance(model, Cache)]
         unknown_word = known[0].names[UNKNOWN]
@@ -320,7 +321,7 @@ class Interpolation(LanguageModel):
         for model in self._models():
             if isinstance(model, LanguageModel):
                 return model._reader()
-        raise NotFittedError("models hold no language model")
+        raise NotFittedError("models must hold at least one language model that is fitted")
 
     def _blocks(self, X: Any) -> Iterator[NDArray[np.int32]]:
         """One block: caches remember across sentences."""
@@ -334,5 +335,5 @@ class Interpolation(LanguageModel):
     @property
     @reads
     def n_models_(self) -> int:
-        """How many models there are."""
+        """The number of models."""
         return len(self._word_model.components)

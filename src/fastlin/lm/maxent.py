@@ -32,7 +32,7 @@ VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
 
 @dataclass(frozen=True)
 class MaxentState:
-    """What was learnt: the model that the weights are."""
+    """The learnt state: the model that the weights are."""
 
     model: WordModel
     reader: SentenceReader
@@ -212,7 +212,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             given = VARIANCES if self.classes is None else VARIANCES_WITH_CLASSES
         values = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
         if not values:
-            raise ValueError("prior_variance must hold a number for at least one order")
+            raise ValueError(f"prior_variance must hold a number for at least one order, got {given!r}")
         bounds = {"at_least": SMALLEST_VARIANCE, "at_most": LARGEST_VARIANCE}
         values = [real_number("prior_variance", each, **bounds) for each in values]
         return np.array((values + values[-1:] * order)[:order])

@@ -1,4 +1,4 @@
-"""What estimators of maximum-entropy language models fit: counts, an objective, weights as far as they are."""
+"""Fits of maximum-entropy language models: counts, an objective, weights as far as they are."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -71,7 +71,7 @@ class LogLinearFit(ABC):
         }
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells one set of counts from another."""
+        """The counts, by which a checkpoint tells one fit from another."""
         found = self.counts.known[1]
         return {"n_grams": [len(each) for each in found.counts], "counts": found.counts, "words": found.words}
 

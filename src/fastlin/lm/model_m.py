@@ -23,7 +23,7 @@ BLOCK = 1 << 14  # tokens: the scores of their classes are held at once
 
 @dataclass(frozen=True)
 class ModelM:
-    """What was learnt, to be asked for probabilities.
+    """The probabilities of Model M.
 
     By n-grams of a back-off model's layout: their scores s, and the groups of `WordHalf` with their log Z; by the rows
     of `Contexts` the scores of classes, and weights of words and of contexts as CSRs. A state is the last words.
@@ -124,7 +124,7 @@ class ModelM:
 
 
 def _find(keys: Integers, wanted: Integers) -> Integers:
-    """Where each is among sorted keys; −1: nowhere."""
+    """The places of numbers among sorted keys; −1: there is none."""
     if not len(keys):
         return np.full(len(wanted), -1)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

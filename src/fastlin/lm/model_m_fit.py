@@ -158,7 +158,7 @@ class ModelMFit(LogLinearFit):
 
 
 def _inverse(places: Integers) -> Integers:
-    """What is at each place."""
+    """Invert places, of which −1 is none."""
     inverse = np.empty(int(places.max()) + 1, np.int64)
     inverse[places[places >= 0]] = np.flatnonzero(places >= 0)
     return inverse

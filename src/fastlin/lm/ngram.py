@@ -18,7 +18,7 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import BackoffLanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, on_disk, relabel
 from fastlin.lm.pruning import entropy_kept, pruned
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, Vocabulary, look_up, marks
 from fastlin.run import Workers
@@ -30,13 +30,12 @@ SMALLEST_BLOCK = 1 << 10
 BYTES_A_TOKEN, BYTES_AN_N_GRAM = 48, 24  # while they are counted
 HIGHEST = 64  # order
 SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGTkmgt]?)i?[Bb]?")
-UNITS, DIRECTIONS = ("word", "character"), ("forward", "backward")
 PARAMETERS_OF_TEXTS = ("min_count", "vocabulary", "unk", "unit", "direction", "markup", "n_jobs")
 
 
 @dataclass(frozen=True)
 class NgramState:
-    """What was learnt: counts of every word that was seen, and how a model is made of them."""
+    """The learnt state: counts of every word that was seen, and how a model is made of them."""
 
     seen: Vocabulary
     counts: NgramCounts
@@ -230,7 +229,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         if known is not None:
             counts = merge(known.counts, counts)
         if counts.counts[0][BEGIN] == 0:
-            raise ValueError("there is no sentence to learn from")
+            raise ValueError("X must hold at least one sentence to learn from; there is no sentence in it")
         vocabulary = None if self.vocabulary is None else tuple(self.vocabulary)
         return NgramState(Vocabulary.of_table(table), counts, smoothing, reader, self.min_count, vocabulary, self.unk)
 
@@ -254,12 +253,12 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         cutoffs = self._cutoffs("cutoff", self.cutoff)
         one_of("unit", self.unit, UNITS)
         one_of("direction", self.direction, DIRECTIONS)
-        one_of("markup", self.markup, ("raise", "keep"))
+        one_of("markup", self.markup, MARKUPS)
         as_jobs(self.n_jobs)
         if self.unk is not None and (not isinstance(self.unk, str) or self.unk in ("<s>", "</s>", "")):
             raise ValueError(f"unk must be a word that is no mark of sentences, or None, got {self.unk!r}")
         if isinstance(self.vocabulary, str):
-            raise TypeError("vocabulary must be a list of words, not one string")
+            raise TypeError(f"vocabulary must be a list of words, got the string {self.vocabulary!r:.60}")
         if self.vocabulary is not None and not (
             isinstance(self.vocabulary, Collection) and all(isinstance(word, str) for word in self.vocabulary)
         ):
@@ -325,7 +324,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         by Witten and Bell or Katz (Chelba et al. 2010).
         """
         if (threshold is None) == (min_count is None):
-            raise ValueError("prune needs either threshold or min_count")
+            raise ValueError(f"prune takes either threshold or min_count, got {threshold!r} and {min_count!r}")
         learnt = self._learnt
         model = self._backoff_model
         if threshold is not None:
@@ -423,5 +422,5 @@ def _known(state: NgramState) -> tuple[Vocabulary, NgramCounts]:
         numbers[rare] = UNKNOWN
     result = relabel(counts, numbers, len(vocabulary))
     if state.unk is None and result.counts[0][UNKNOWN]:
-        raise ValueError("the vocabulary is closed (unk=None), and the text holds words that are not in it")
+        raise ValueError("X holds words that are not in the vocabulary, which is closed (unk=None)")
     return vocabulary, result

@@ -19,6 +19,7 @@ from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, look_up
 from fastlin.text import raw
 
 Tokens = NDArray[np.int32]
+UNITS, DIRECTIONS, MARKUPS = ("word", "character"), ("forward", "backward"), ("raise", "keep")
 BATCH = 1 << 14  # sentences of Python objects that become numbers together
 LINE_BREAKS = str.maketrans("\r\n", "  ")
 BLANKS = re.compile("[\t\n\v\f\r ]+")
@@ -37,7 +38,7 @@ class ReadsSentences:
 
 @dataclass(frozen=True)
 class SentenceReader:
-    """How sentences become numbers: 0 w₁ … wₙ 1 for each, one behind the other.
+    """A reader of sentences as numbers: 0 w₁ … wₙ 1 for each, one behind the other.
 
     `unit`: "word", strings are split at white space, or "character". `backward`: the words of a sentence turned round.
     `keep_marks`: marks in the text are no error; that of unknown words is one, those of sentences are left out.

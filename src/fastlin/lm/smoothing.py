@@ -26,7 +26,7 @@ NOTHING_TAKEN = np.zeros(1)
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How probabilities are made of counts; the parameters of NgramModel of the same names."""
+    """A smoothing of counts; the parameters of NgramModel of the same names."""
 
     name: str = "modified_kneser_ney"
     interpolate: bool = True
@@ -88,7 +88,7 @@ def _log(p: Probabilities) -> NDArray[np.float32]:
 
 
 def _adjusted(counts: NgramCounts) -> list[NDArray[np.int64]]:
-    """How many different words an n-gram follows; of the highest order and where a sentence begins, how often it is."""
+    """Continuation counts: how many different words an n-gram follows; raw ones of the highest order and of begin."""
     found = []
     for n in range(counts.order - 1):
         adjusted = counts.counts[n].copy()
@@ -98,7 +98,7 @@ def _adjusted(counts: NgramCounts) -> list[NDArray[np.int64]]:
 
 
 def _base_measure(counts: NgramCounts, vocabulary: Vocabulary, smoothing: Smoothing) -> Probabilities:
-    """What is known of a word without any history: uniform, or as given."""
+    """The probabilities of words without any history: uniform, or as given."""
     base = np.ones(counts.n_words)
     given = smoothing.base_measure
     if isinstance(given, Mapping):
@@ -169,7 +169,7 @@ def _with_base(
 
 
 def _taken(counts: NDArray[np.int64], n: int, smoothing: Smoothing) -> NDArray[np.float64]:
-    """What is taken from a count of 0, 1, 2, …; from larger counts what the last says."""
+    """The discounts of counts of 0, 1, 2, …, the last for all larger ones."""
     if smoothing.name not in ("modified_kneser_ney", "kneser_ney", "absolute_discounting", "katz"):
         return NOTHING_TAKEN
     n_of = np.bincount(np.minimum(counts, KATZ_LARGEST + 2), minlength=KATZ_LARGEST + 3).astype(np.float64)

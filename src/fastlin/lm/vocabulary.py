@@ -1,5 +1,6 @@
 """The words of a language model and their numbers."""
 
+import collections
 import itertools
 import secrets
 from collections.abc import Sequence
@@ -34,7 +35,8 @@ class Vocabulary:
         """Of names, the marks among them; ValueError: one is there twice."""
         vocabulary = cls(*_strings(names))
         if len(vocabulary.table) != len(names):
-            raise ValueError("a word is there twice, or it is one of the marks of sentences and unknown words")
+            word = collections.Counter(names).most_common(1)[0][0]
+            raise ValueError(f"a word must be there once, and be none of the marks of sentences, got {word!r} twice")
         return vocabulary
 
     @classmethod
@@ -58,7 +60,7 @@ class Vocabulary:
 
     @made_once
     def table(self) -> WordTable:
-        """What words are looked up in; it learns none."""
+        """The table that words are looked up in; it learns none."""
         return self.new_table()
 
     @made_once

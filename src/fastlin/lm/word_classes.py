@@ -29,7 +29,7 @@ Bigrams = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class ClassState:
-    """What was learnt: the words, and the class of each."""
+    """The learnt state: the words, and the class of each."""
 
     vocabulary: Vocabulary
     counts: NDArray[np.int64]
