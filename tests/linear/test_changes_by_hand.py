@@ -49,6 +49,9 @@ CHANGES = {
     "cluster_centers_": [lambda old: old[:, :-1], lambda old: old[:0], lambda old: old[0]],
     "class_prior_": [lambda old: old[:-1], lambda old: np.append(old, 1.0)],
 }  # fmt: skip
+NOTHING = [lambda _: None, lambda _: np.array(5), lambda _: "x"]  # what stands in the place of numbers
+for number in ("coef_", "intercept_", "cluster_centers_", "class_prior_"):
+    CHANGES[number] += NOTHING
 CASES = [(name, attribute, place) for name in FITTED for attribute, changes in CHANGES.items()
          for place in range(len(changes))]  # fmt: skip
 

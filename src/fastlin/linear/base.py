@@ -238,9 +238,11 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
     def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
         """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""
         weights = np.require(np.asarray(self.coef_).T, dtype, ["C", "A"])
-        intercept = getattr(self, "intercept_", None)
-        if weights.shape != (n_features, width) or (intercept is not None and np.shape(intercept) != (width,)):
-            shapes = f"coef_ of shape {weights.T.shape}" + ("" if intercept is None else f", {np.shape(intercept)}")
+        intercept_fits = not hasattr(self, "intercept_") or np.shape(self.intercept_) == (width,)
+        if weights.shape != (n_features, width) or not intercept_fits:
+            shapes = f"coef_ of shape {weights.T.shape}"
+            if not intercept_fits:
+                shapes += f", intercept_ of shape {np.shape(self.intercept_)}"
             raise ValueError(f"{shapes} does not fit {width} column(s) of weights and {n_features} features")
         return weights
 

@@ -48,15 +48,16 @@ def _exact(label: Any) -> Any:
 
 def check_weights(model: Any, widths: set[int]) -> None:
     """What users may set by hand belongs together: weights and intercepts of so many columns, and the features."""
-    shape = tuple(np.shape(model.coef_)) if isinstance(model.coef_, list) else tuple(model.coef_.shape)
+    shape = tuple(getattr(model.coef_, "shape", None) or np.shape(model.coef_))
     if len(shape) != 2 or shape[1] != model.n_features_in_:
         raise ValueError(f"coef_ has shape {shape}, which does not fit n_features_in_ = {model.n_features_in_!r:.60}")
-    intercept = getattr(model, "intercept_", None)
     if shape[0] not in widths:
         n_labels = len(model.classes_) if hasattr(model, "classes_") else 1
         raise ValueError(f"coef_ of shape {shape} does not fit classes_ of {n_labels} label(s)")
-    if intercept is not None and np.shape(intercept) != shape[:1]:
-        raise ValueError(f"intercept_ has shape {np.shape(intercept)}, which does not fit coef_ of shape {shape}")
+    if hasattr(model, "intercept_") and np.shape(model.intercept_) != shape[:1]:
+        raise ValueError(
+            f"intercept_ has shape {np.shape(model.intercept_)}, which does not fit coef_ of shape {shape}"
+        )
 
 
 def sources(old: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -332,7 +332,7 @@ class LogisticRegression(MaxentClassifier):
             return sparse_scorer(self.coef_, self.intercept_)
         width = max(len(self.intercept_), columns(len(self.classes_)))
         weights = self._dense_weights(self.n_features_in_, width, validation.as_real(self.coef_))
-        return dense_scorer(weights, np.asarray(self.intercept_, np.float64), self.n_jobs)
+        return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)
 
 
 def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:

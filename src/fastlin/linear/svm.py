@@ -290,4 +290,4 @@ class LinearSVC(SparseClassifier):
     def _scorer(self) -> Scorer:
         dtype = validation.as_real(self.coef_)
         weights = self._dense_weights(self.n_features_in_, columns(len(self.classes_)), dtype)
-        return dense_scorer(weights, self.intercept_, self.n_jobs)
+        return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)
