@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 import fastlin
 from fastlin import Perceptron
@@ -39,11 +40,22 @@ def test_orders_counts_and_discounts():
         assert each.strongest == ()
 
 
-@pytest.mark.parametrize("unit", ["word", "character"])
-def test_weights_have_the_names_of_their_n_grams(unit):
-    model = MaxentLM(2, unit=unit, prior_variance=[3.0, 2.0]).fit(TEXT)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"unit": "character"},
+        {"cutoff": 2},
+        {"min_count": 2},
+        {"unk": None},
+        {"vocabulary": ["the", "cat", "zebra"]},
+    ],
+    ids=str,
+)
+def test_weights_have_the_names_of_their_n_grams(options):
+    model = MaxentLM(2, prior_variance=[3.0, 2.0], **options).fit(TEXT)
     found = language(model, 1000)
-    between = "" if unit == "character" else " "
+    between = "" if "unit" in options else " "
     for n, each in enumerate(found.orders, 1):
         names = [between.join(gram) for gram in model.ngrams(n)]
         assert dict(each.strongest) == dict(zip(names, model.weights_[n - 1].tolist(), strict=True))
@@ -147,6 +159,12 @@ def test_a_text_is_explained_by_its_words():
 def test_what_is_no_language_model_is_refused():
     with pytest.raises(TypeError, match="Perceptron is no fitted language model"):
         language(Perceptron())
+    with pytest.raises(TypeError, match="NoneType is no fitted language model"):
+        language(None)
+    model = NgramModel(2, smoothing="witten_bell").fit(TEXT)
+    with pytest.raises(ValueError, match="n must be at least 0"):
+        language(model, -1)
+    assert language(make_pipeline(model)) == language(model)
     with pytest.raises(TypeError, match="Perceptron is no language model"):
         surprisal(Perceptron(), "a")
     for model in (NgramModel(), MaxentLM(), WordClasses(), ClassBigramModel(), LanguageModelClassifier()):

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin.inspect.explanation import Explanation
 from fastlin.inspect.summary import Part, changed
+from fastlin.inspect.weights import learner_of
+from fastlin.validation import whole_number
 
 COUNTED = 4  # counts of counts
 SHOWN = 10
@@ -110,6 +112,7 @@ def language(model: Any, n: int = SHOWN) -> LanguageSummary:
     Parameters
     ----------
     model : fitted NgramModel, MaxentLM, ClassBigramModel, WordClasses, Interpolation or LanguageModelClassifier
+        Or a pipeline that ends with one.
     n : int
         How many weights of each order, and words of each class.
 
@@ -130,9 +133,10 @@ def language(model: Any, n: int = SHOWN) -> LanguageSummary:
         1        8        3        3        1        0      0.333
         2       10        8        2        0        0      0.667
     """
-    part = Part(type(model).__name__, changed(model))
+    model, n = learner_of(model), whole_number("n", n, 0)
     if not is_about_language(model):
-        raise TypeError(f"{part.name} is no fitted language model, and no classes of words")
+        raise TypeError(f"{type(model).__name__} is no fitted language model, and no classes of words")
+    part = Part(type(model).__name__, changed(model))
     if hasattr(model, "word_probabilities"):  # a cache, which knows no words of its own
         return LanguageSummary(part, None)
     check_is_fitted(model)
@@ -185,7 +189,7 @@ def _counts_of_counts(counts: NDArray[np.int64]) -> tuple[int, ...]:
 
 def _strongest(model: Any, order: int, weights: NDArray[np.float64], n: int) -> tuple[tuple[str, float], ...]:
     size = np.abs(weights)
-    n = min(max(n, 0), len(size))
+    n = min(n, len(size))
     best = np.argpartition(-size, n - 1)[:n] if n else np.empty(0, np.int64)
     best = best[np.lexsort((best, -size[best]))]
     grams = model.ngrams(order, best)
@@ -201,13 +205,13 @@ def _classes(model: Any, n: int) -> tuple[ClassSummary, ...]:
     if hasattr(model, "word_given_class_"):
         p = model.word_given_class_
         for number in range(p.shape[1]):
-            best = np.argsort(-p[:, number], kind="stable")[: max(n, 0)]
+            best = np.argsort(-p[:, number], kind="stable")[:n]
             found.append(ClassSummary(number, None, tuple(words[place] for place in best)))
     elif (of_words := getattr(model, "word_classes_", None)) is not None:
         frequent = model.word_counts_ if hasattr(model, "word_counts_") else model.next_word()
         order = np.argsort(-frequent, kind="stable")
         for number, size in enumerate(np.bincount(of_words).tolist()):
-            inside = order[of_words[order] == number][: max(n, 0)]
+            inside = order[of_words[order] == number][:n]
             if size:
                 found.append(ClassSummary(number, size, tuple(words[place] for place in inside)))
     return tuple(found)
