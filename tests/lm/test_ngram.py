@@ -101,7 +101,7 @@ def test_memory_that_is_none(memory):
 
 
 def test_threads_score_the_same_bits(monkeypatch):
-    monkeypatch.setattr("fastlin.lm.base.BATCH", 64)
+    monkeypatch.setattr("fastlin.lm.backoff_base.BATCH", 64)
     monkeypatch.setattr("fastlin.lm.sentences.BATCH", 64)
     sentences = random_corpus(0, 300)
     model = quiet(3, sentences)

@@ -13,7 +13,7 @@ from fastlin import store
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import BackoffLanguageModel
+from fastlin.lm.backoff_base import BackoffLanguageModel
 from fastlin.lm.maxent_fit import LARGEST_VARIANCE, SMALLEST_VARIANCE, LogLinearFit, MaxentFit
 from fastlin.lm.model_m import ModelM
 from fastlin.lm.model_m_fit import ModelMFit

@@ -15,7 +15,7 @@ from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.data.scratch import Scratch
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.base import BackoffLanguageModel
+from fastlin.lm.backoff_base import BackoffLanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, on_disk, relabel
 from fastlin.lm.pruning import entropy_kept, pruned
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
