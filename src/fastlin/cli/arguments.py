@@ -108,7 +108,7 @@ def encoding(text: str) -> str:
 
 
 def error_handler(text: str) -> str:
-    """What is done about bytes that are no text."""
+    """A handler of bytes that are no text."""
     try:
         codecs.lookup_error(text)
     except LookupError:

@@ -80,7 +80,7 @@ COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
 
 
 def parser_of(command: str) -> Parser:
-    """What a command takes."""
+    """The parser of a command."""
     add, about = COMMANDS[command]
     parser = Parser(command, *about)
     add(parser)

@@ -17,14 +17,14 @@ SMOOTHINGS = (
 
 
 def quantising(group: argparse._ArgumentGroup) -> None:
-    """How the numbers of a language model are kept."""
+    """Options of the numbers of model files."""
     group.add_argument(
         "--quantise", type=choice(("float16", "int8")), metavar="TYPE", help="float16 or int8: logarithms in fewer bits"
     )
 
 
 def model_to_ask(parser: Parser) -> None:
-    """Which model answers."""
+    """Options that name the model to ask."""
     parser.add_argument(
         "-m", "--model", required=True, metavar="FILE", help="a model that lm train has saved, or .arpa"
     )

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def columns_of(block: Block | Documents, options: argparse.Namespace) -> dict[Any, list[Any]]:
-    """What is handed on of a block, column by column."""
+    """The columns of a block that are handed on."""
     wanted = kept_columns(options)
     if wanted and not isinstance(block, Documents):
         raise UserError(f"--id and --keep are for columns, and {block.path} holds rows of numbers")
@@ -48,7 +48,7 @@ def columns_of(block: Block | Documents, options: argparse.Namespace) -> dict[An
 
 
 def lines(model: Any, documents: Any, columns: dict[Any, list[Any]], options: argparse.Namespace) -> Iterator[str]:
-    """What is printed of each document: what was handed on, and its labels."""
+    """The lines that are printed, one for each document: the columns that are handed on, and its labels."""
     with_figures = options.proba or options.scores
     found: Iterable[list[tuple[Any, float | None]]]
     if options.top == 1 and not with_figures:

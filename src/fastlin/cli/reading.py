@@ -10,7 +10,7 @@ UNLABELLED = {"arrow", "fasttext", "jsonl", "parquet", "vw"}  # whose documents 
 
 
 def formats_of(names: list[str]) -> set[str | None]:
-    """What the suffixes of files say that they are; None: nothing."""
+    """The formats that the suffixes of files say; None: one says nothing."""
     return {BY_SUFFIX.get(file.suffix) for name in names for file in sources.files(name)}
 
 

@@ -16,7 +16,7 @@ SCHEMES = ("bio", "iob1", "iobes", "bilou")
 
 
 def in_columns(parser: Parser, label: str) -> None:
-    """How sentences are read."""
+    """Options of reading sentences."""
     group = parser.add_argument_group(
         "reading; a COLUMN is a number from 0 (from the last: -1), or a name of CoNLL-U's"
     )

@@ -1,4 +1,4 @@
-"""How a value of a parameter does: on documents held out, or on parts by learners of the others."""
+"""Trials of values of a parameter: on documents held out, or on folds by learners of the others."""
 
 import argparse
 import copy
@@ -134,6 +134,6 @@ def blocks(data: Prepared) -> Iterator[tuple[Any, Any]]:
 
 
 def figures(found: Report) -> Row:
-    """What a row of the table says of a report."""
+    """A row of the table, from a report."""
     row = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
     return row if found.log_loss is None else {**row, "log_loss": found.log_loss}

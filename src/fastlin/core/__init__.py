@@ -1,1 +1,1 @@
-"""What every estimator is built on; it knows no model."""
+"""The base of every estimator; it knows no model."""

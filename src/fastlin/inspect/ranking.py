@@ -1,4 +1,4 @@
-"""How well the scores of labels rank documents: ROC AUC, top-k accuracy, and what a threshold costs and brings."""
+"""Quality of rankings by scores of labels: ROC AUC, top-k accuracy, and what a threshold costs and brings."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class RankingReport:
-    """What the scores of labels are worth; 0/0 is None."""
+    """The figures of a ranking by scores of labels; 0/0 is None."""
 
     documents: int
     roc_auc: float | None  # the mean over the labels that some documents have and others lack

@@ -54,13 +54,13 @@ class Alphabet:
         return list(self.table)[: self.size]
 
     def alone(self) -> "Alphabet":
-        """The same alphabet with a table of its own."""
+        """A copy with a table of its own."""
         return Alphabet(self.kind, self.size, {name: code for code, name in enumerate(self.names())})
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryEstimates(Estimates):
-    """What the counts of categories say at one moment, and which categories there are."""
+    """The estimates of counts of categories at one moment, and which categories there are."""
 
     sizes: NDArray[np.int64]
     starts: NDArray[np.int64]  # where the categories of each position begin

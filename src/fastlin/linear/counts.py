@@ -34,7 +34,7 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What counts and their prior say at one moment."""
+    """The estimates of counts and their prior at one moment."""
 
     logs: Floats  # log φ, [V, K]
     impossible: bool  # whether some φ may be 0
@@ -160,7 +160,7 @@ class Counts:
         return other
 
     def aside(self) -> Self:
-        """The same counts, whose arrays are copied before something is added to them."""
+        """A copy on write: its arrays are copied before something is added to them."""
         other = self._alone()
         other._arrays = _Arrays(other._alone(), shared=True)
         return other
@@ -200,7 +200,7 @@ class Counts:
         self._owned().newest = self._alone()
 
     def _alone(self) -> Self:
-        """The same counts, which know nothing of others in their arrays."""
+        """A view of these counts, which knows nothing of others in their arrays."""
         other = object.__new__(type(self))
         other.__dict__ = self.__dict__.copy()
         other.__dict__.pop("_pinned", None)

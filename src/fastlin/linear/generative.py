@@ -52,7 +52,7 @@ class GenerativeModel(SparseEstimator, ABC):
         return self._estimates().possible(scores)
 
     def _estimates(self) -> Estimates:
-        """What the counts say; the same for as long as a reader reads."""
+        """The estimates of the counts; the same for as long as a reader reads."""
         self._check_fitted()
         return self._counts.estimates()
 

@@ -47,7 +47,7 @@ def _exact(label: Any) -> Any:
 
 
 def check_weights(model: Any, widths: set[int]) -> None:
-    """What users may set by hand belongs together: weights and intercepts of so many columns, and the features."""
+    """Refuse what users have set by hand unless it belongs together: columns of weights and intercepts, features."""
     shape = tuple(getattr(model.coef_, "shape", None) or np.shape(model.coef_))
     if len(shape) != 2 or shape[1] != model.n_features_in_:
         raise ValueError(f"coef_ has shape {shape}, which does not fit n_features_in_ = {model.n_features_in_!r:.60}")

@@ -199,7 +199,7 @@ class SharedArrays:
             return columns[:, self.order] if len(self.rank()) else columns[:, : len(self.order)]
 
     def coef(self) -> NDArray[Any]:
-        """The same for somebody who may write into them: what he writes is learnt on from."""
+        """The weights to predict with for somebody who may write into them: what is written is learnt on from."""
         with self.lock.reading():
             weights = self.by_label()
             self._shown = self._shown or (self._settled is not None and not len(self.rank()))
@@ -223,5 +223,5 @@ class SharedArrays:
 
 
 def _lines(weights: NDArray[Any]) -> int:
-    """How many features are settled at once."""
+    """The number of features that are settled at once."""
     return max(1, SETTLED // weights.shape[1])

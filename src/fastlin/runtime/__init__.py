@@ -1,1 +1,1 @@
-"""What lies below everything but the engine: locks; threads, buffers and files will follow."""
+"""The layer below everything but the engine: locks, attributes that are made once, warnings."""

@@ -1,4 +1,4 @@
-"""What the selectors share: scikit-learn's mixin, whose matrices are proved before scipy indexes them."""
+"""The base of selectors: scikit-learn's mixin, whose matrices are proved before scipy indexes them."""
 
 from typing import Any
 

@@ -42,7 +42,7 @@ class Tables(NamedTuple):
         return cls.zeros(0, 0, 0, 1)
 
     def copied(self, n_rows: int) -> "Tables":
-        """The same numbers, of so many rows at most, in memory of their own."""
+        """A copy in memory of its own, of so many rows at most."""
         own = Tables(zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
         own.table[:] = self.table[: len(own.table)]
         return own
@@ -112,7 +112,7 @@ class Averaged:
         return Averaged(wider(self.weights), sums, clock=self.clock.copy())
 
     def copied(self, n_features: int) -> "Averaged":
-        """The same in memory of its own, with rows for so many features. The lock is held."""
+        """A copy in memory of its own, with rows for so many features. The lock is held."""
         sums = self.sums.copied(n_features) if self.averages else self.sums
         weights = self.weights.copied(n_features)
         return Averaged(weights, sums, self.layout, self.links, self.features, self.clock.copy())
@@ -151,7 +151,7 @@ class Averaged:
         return made if made is not None and made[0].shape[0] == n_features else None
 
     def change(self, step: Callable[[], Any]) -> Any:
-        """What a step returns that changes the weights while nobody looks at them."""
+        """Take a step that changes the weights, while nobody looks at them; returns what it returns."""
         with self.lock.writing():
             try:
                 return step()

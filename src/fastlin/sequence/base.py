@@ -21,7 +21,7 @@ from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
 
 class Derived:
-    """What is made of attributes that users may set, and kept for as long as they are the same objects."""
+    """A cache of what is made of attributes that users may set, valid for as long as they are the same objects."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Any, Any]] = {}

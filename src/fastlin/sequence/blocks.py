@@ -14,7 +14,7 @@ from fastlin.sequence.tokens import Tokens
 
 
 class Potentials(NamedTuple):
-    """What a model says of some tokens: their scores [n, K] and, where it has them, what depends on the history.
+    """Potentials of some tokens: their scores [n, K] and, where a model has them, what depends on the history.
 
     `edges` and `offsets` are those of `Chain`.
     """
@@ -38,12 +38,12 @@ class Block(NamedTuple):
 
     @property
     def tokens(self) -> slice:
-        """Where the tokens are among all."""
+        """The places of the tokens among all."""
         return slice(self.start, self.start + int(self.starts[-1]))
 
     @property
     def sequences(self) -> slice:
-        """Where the sequences are among all."""
+        """The places of the sequences among all."""
         return slice(self.first, self.first + len(self.starts) - 1)
 
     def only(self, place: int) -> "Block":
@@ -53,7 +53,7 @@ class Block(NamedTuple):
         return Block(self.first + place, self.start + start, self.chain, own, np.array([0, stop - start]))
 
     def infer(self, method: str, **more: Any) -> Any:
-        """What a method of the chain says of the sequences."""
+        """Call a method of the chain for the sequences."""
         scores, edges, offsets = self.potentials
         ask = getattr(self.chain, method)
         try:

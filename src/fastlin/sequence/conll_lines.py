@@ -19,7 +19,7 @@ DOCSTART = "-DOCSTART-"
 
 
 class Form(NamedTuple):
-    """What the lines of a file are like: found out from its first token."""
+    """The form of a file's lines, found out from its first token."""
 
     split: Callable[[str], list[str]]
     between: str  # columns that are written
@@ -87,7 +87,7 @@ class Sentence(list[tuple[str, ...]]):
 
 
 class Chosen(NamedTuple):
-    """What a user says of files."""
+    """The options of `read_conll`."""
 
     columns: list[int | str] | None
     label: int | str | None
@@ -205,7 +205,7 @@ class SentencesOfLines:
         self._problems.add(self._path, number, what)
 
     def _learn(self, line: str) -> Form:
-        """What the first token says of all others."""
+        """Find the form of all tokens from the first one."""
         chosen = self._chosen
         by_tab = chosen.separator == "tab" or (chosen.separator is None and "\t" in line)
         split = _by_tab if by_tab else _by_blanks
@@ -245,14 +245,14 @@ class SentencesOfLines:
 
 
 def _picking(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
-    """What takes some of a line's columns."""
+    """Make a function that takes some of a line's columns."""
     if len(places) > 1:
         return operator.itemgetter(*places)
     return lambda fields: tuple([fields[place] for place in places])
 
 
 def _span(line: str, form: Form) -> tuple[int, int]:
-    """Where the label of a token stands in its line."""
+    """The place of a token's label in its line."""
     assert form.label is not None
     if form.split is _by_blanks:
         return next(itertools.islice(FIELD.finditer(line), form.label, None)).span()

@@ -219,7 +219,7 @@ class ChainDensity(SequenceModel, ABC):
 
     @abstractmethod
     def _known(self) -> HMMState:
-        """What was learnt."""
+        """The learnt state."""
 
     # Parts
 

@@ -14,7 +14,7 @@ class FileColumns(NamedTuple):
 
     @classmethod
     def proved(cls, kept: Any) -> Self:
-        """The same from a file: ValueError, where it is none."""
+        """The columns that a file of a model names; ValueError: it names none."""
         columns, label, width = kept
         if columns is not None and (type(columns) is not list or not columns or not all(map(_names_one, columns))):
             raise ValueError("columns that are none")

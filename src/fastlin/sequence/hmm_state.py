@@ -1,4 +1,4 @@
-"""What a hidden Markov model has learnt."""
+"""The learnt state of hidden Markov models."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ class HMMState:
 
     @made_once
     def sums(self) -> tuple[float, float]:
-        """How many features were counted, and how many tokens."""
+        """The numbers of features and of tokens that were counted."""
         return float(self.counts.features.sum()), float(self.counts.labels.sum())
 
     def make(self) -> None:
@@ -60,7 +60,7 @@ class HMMState:
         self.sums, self.emissions  # noqa: B018 - asked for, and kept
 
     def copied(self) -> "HMMState":
-        """The same with counts of its own, of which nothing has been made."""
+        """A copy with counts of its own, of which nothing has been made."""
         counts = Counts(np.array(self.counts.features), np.array(self.counts.labels), self.counts.prior)
         return HMMState(counts, self.transitions, self.vocabulary, self.smoothing, self._names)
 

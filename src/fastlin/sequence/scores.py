@@ -24,7 +24,7 @@ def as_table(name: str, table: Any, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def as_sparse(name: str, weights: Any, shape: tuple[int, int]) -> sp.csr_array:
-    """The same of sparse weights, in any format: proved, for kernels go where indices lead."""
+    """Sparse weights that users may set, in any format: proved, for kernels go where indices lead."""
     if weights.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {weights.shape}")
     if 0 in shape:
@@ -44,7 +44,7 @@ def dense_scores(tokens: Tokens, weights: NDArray[Any], start: int, stop: int) -
 
 
 def sparse_scores(tokens: Tokens, weights: Any, start: int, stop: int) -> NDArray[np.float64]:
-    """The same with a CSR of weights [V, K]."""
+    """Scores of the tokens start to stop, [stop − start, K], with a CSR of weights [V, K]."""
     rows, K = tokens.rows, weights.shape[1]
     _check_width(weights, tokens)
     found, block = np.empty((stop - start, K)), slice(rows.indptr[start], rows.indptr[stop])

@@ -97,7 +97,7 @@ class Attributes:
         return type(self), (self.names,)
 
     def __copy__(self) -> Self:
-        """The same names at no cost: what one of the two learns from then on is unknown to the other."""
+        """A copy of the names at no cost: what one of the two learns from then on is unknown to the other."""
         other = object.__new__(type(self))
         other._table, other._n = self._table, self._n
         return other

@@ -30,7 +30,7 @@ class WordReader(SequenceModel, ABC):
 
     @abstractmethod
     def _known(self) -> HMMState:
-        """What was learnt."""
+        """The learnt state."""
 
     def _tokens(self, X: Any, lengths: Any) -> Tokens:
         """Tokens to predict for, and the words among them that were never seen."""

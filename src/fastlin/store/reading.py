@@ -1,4 +1,4 @@
-"""How a file is read: whether every weight is looked at, and how much memory may be taken for it in all."""
+"""The state of a read: whether every weight is looked at, and how much memory may be taken for it in all."""
 
 import math
 from typing import Any

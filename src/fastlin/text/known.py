@@ -49,7 +49,7 @@ class Reading(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How much there is of what only ever grows."""
+    """Sizes of tables that only ever grow."""
 
     words: list[int]
     strings: list[int]
@@ -118,7 +118,7 @@ class Known:
         return reading, known
 
     def _to_learn(self) -> Self:
-        """The same with tables to add to: these, if they have nothing more and nobody adds to them, or else copies."""
+        """An index with tables to add to: these, if they have nothing more and nobody adds to them, or else copies."""
         with self._shared.lock.writing():
             if not self._shared.grow and self._n == self._sizes():
                 known = object.__new__(type(self))
@@ -257,11 +257,11 @@ class Known:
     # Parts
 
     def _n_words(self, column: int) -> int:
-        """How many of a column's words are known."""
+        """The number of a column's words that are known."""
         return self._n.words[self.program.columns.index(column)]
 
     def _seen_before(self, source: Source) -> Ints:
-        """What a source makes of the words that are known."""
+        """The values of a source for the words that are known."""
         return self._tables[source].values[: self._n_words(source.column)]
 
     def _strings_of(self, space: int) -> Any:

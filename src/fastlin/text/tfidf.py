@@ -23,7 +23,7 @@ WORK_OF_A_WEIGHT = 4  # multiply–adds
 
 
 class DocumentFrequencies:
-    """How many rows of some have each column, and the inverse document frequencies that this comes to, made once."""
+    """Document frequencies of columns, and the inverse ones that they come to, made once."""
 
     def __init__(self, documents: NDArray[np.int64], n_documents: int, dtype: np.dtype[Any]) -> None:
         self.documents, self.n_documents, self.dtype = documents, n_documents, dtype

@@ -80,7 +80,7 @@ class SparseTransformer(Transformer):
 
 
 def output_of(estimator: Any) -> str:
-    """What scikit-learn's `set_output`, or its configuration, asks for."""
+    """The container that scikit-learn's `set_output`, or its configuration, asks for."""
     chosen: str | None = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     return str(get_config()["transform_output"]) if chosen is None else chosen
 

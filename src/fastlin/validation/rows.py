@@ -102,7 +102,7 @@ class Rows:
         return replace(self, indptr=indptr, indices=indices, values=matrix.data)
 
     def measured(self) -> "Rows":
-        """The same rows, what is known of their values seen anew."""
+        """These rows, their values measured anew."""
         *_, negative, zeros, largest = check.prove(self.indptr, self.indices, self.values, self.n_columns)
         return replace(self, negative=negative, zeros=zeros, largest=largest)
 
