@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastlin.data import Corpus, read
+from fastlin.engine import backoff as engine
 from fastlin.lm import NgramModel
 from fastlin.lm.ngram import NgramState
+from fastlin.lm.sentences import SentenceReader
 from lm_support import ALL, CORPUS, SENTENCES, TWINS, arrays, quiet, random_corpus
 from reference_lm import Twin, log_prob
 
@@ -117,6 +119,29 @@ def test_threads_score_the_same_bits(monkeypatch):
             model.score_samples([*lines[:299], "a <s>"])
         assert len(model.score_samples([])) == 0
         assert len(model.score_samples([[]])) == 1
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.parametrize("smoothing", ["modified_kneser_ney", "relative_frequency"])
+def test_tables_change_no_answer(order, smoothing):
+    """Tables of all orders, of some, of none; of texts longer than a chunk, with unknown words and empty sentences."""
+    model = quiet(order, smoothing, random_corpus(3, 2000))._backoff_model
+    texts = [*random_corpus(4, 1500), [], ["unseen", "w1"]]
+    tokens = next(SentenceReader().blocks(texts, model.vocabulary.table, False))
+    assert len(tokens) > 2 * engine.SCRATCH
+    arrays = (model.starts, model.words, model.log_prob, model.backoff)
+    found, n_tables = [], []
+    for seed, room in [(0, 0), (1, 1 << 30), (2, 1 << 30), *((3, 64 << n) for n in range(4, 18))]:
+        queries = engine.BackoffQueries(*arrays, seed, room)
+        for _ in range(1 if room == 0 else 30):
+            log_prob, lengths = np.empty(len(tokens)), np.empty(len(tokens), np.int32)
+            scratch = order + engine.SCRATCH
+            queries.score(tokens, log_prob, lengths, np.empty(scratch, np.int32), np.empty(scratch, np.float32))
+        found.append((log_prob.tobytes(), lengths.tobytes()))
+        n_tables.append(queries.n_tables)
+    assert n_tables[:3] == [0, order - 1, order - 1]
+    assert len(set(n_tables)) >= min(order, 3)  # of some orders only
+    assert len(set(found)) == 1
 
 
 def test_what_is_made_for_many_questions_changes_no_answer():

@@ -54,16 +54,15 @@ typedef struct {
 #define FASTLIN_FAR 64 /* tokens ahead: where children begin */
 #define FASTLIN_NEAR 32 /* the children themselves */
 
-/* From the nodes above to those of a level, last token first: each looks at the node one before it, the first one at
-   `before`. Found, an n-gram's log_prob replaces what stood there, else the history's backoff is added. */
+/* From the nodes above to those of a level, last token first: each looks at the node one before it, and there is
+   one before the first. Found, an n-gram's log_prob replaces what stood there, else the history's backoff is added. */
 static inline void fastlin_score_level(const fastlin_level *level, const float *backoff, const int32_t *tokens,
-                                       int64_t n, int32_t before, int32_t *nodes, double *log_prob, int32_t *lengths,
-                                       int32_t length)
+                                       int64_t n, int32_t *nodes, double *log_prob, int32_t *lengths, int32_t length)
 {
     const float *known = level->log_prob;
     if (level->n == 0) { /* nor need there be histories */
         for (int64_t i = n - 1; i >= 0; i--) {
-            int32_t history = i ? nodes[i - 1] : before;
+            int32_t history = nodes[i - 1];
             log_prob[i] += history >= 0 && tokens[i] != 0 ? (double)backoff[history] : 0.0;
             nodes[i] = -1;
         }
@@ -80,7 +79,7 @@ static inline void fastlin_score_level(const fastlin_level *level, const float *
             __builtin_prefetch(level->words + ((first + stop) >> 1));
             __builtin_prefetch(known + first);
         }
-        int32_t history = i ? nodes[i - 1] : before;
+        int32_t history = nodes[i - 1];
         int64_t there = -(int64_t)(history >= 0 && tokens[i] != 0);
         int64_t h = history & there, first = level->starts[h];
         int64_t found = fastlin_find(level->words, first, first + ((level->starts[h + 1] - first) & there), tokens[i]);
@@ -89,64 +88,6 @@ static inline void fastlin_score_level(const fastlin_level *level, const float *
         log_prob[i] = kept[is & 1];
         lengths[i] = is ? length : lengths[i];
         nodes[i] = (int32_t)found;
-    }
-}
-
-/* Bigrams by a hash of both words: common words have thousands of children, in which halving takes a dozen steps. Open
-   addressing; a slot is the number of a bigram, −1: none; it is checked where the bigram itself stands. */
-typedef struct {
-    int32_t *slots; /* a power of two, at most half of them taken */
-    uint64_t mask;
-    int shift;
-} fastlin_bigrams;
-
-static inline uint64_t fastlin_slot(const fastlin_bigrams *table, int64_t history, int32_t word)
-{
-    return ((uint64_t)history << 32 | (uint32_t)word) * 0x9e3779b97f4a7c15u >> table->shift;
-}
-
-static inline void fastlin_fill_bigrams(const fastlin_bigrams *table, const fastlin_level *level, int64_t n_histories)
-{
-    memset(table->slots, 0xff, (table->mask + 1) * sizeof(int32_t));
-    for (int64_t h = 0; h < n_histories; h++)
-        for (int64_t i = level->starts[h]; i < level->starts[h + 1]; i++) {
-            uint64_t slot = fastlin_slot(table, h, level->words[i]);
-            while (table->slots[slot] >= 0)
-                slot = (slot + 1) & table->mask;
-            table->slots[slot] = (int32_t)i;
-        }
-}
-
-/* What fastlin_score_level does, of bigrams; their histories are words. */
-static inline void fastlin_score_bigrams(const fastlin_bigrams *table, const fastlin_level *level,
-                                         const float *backoff, const int32_t *tokens, int64_t n, int32_t before,
-                                         int32_t *nodes, double *log_prob, int32_t *lengths)
-{
-    for (int64_t i = n - 1; i >= 0; i--) {
-        if (i > FASTLIN_FAR) {
-            int64_t far = i - FASTLIN_FAR, near = i - FASTLIN_NEAR;
-            __builtin_prefetch(table->slots + fastlin_slot(table, tokens[far - 1], tokens[far]));
-            __builtin_prefetch(level->starts + tokens[far - 1]);
-            __builtin_prefetch(backoff + tokens[far - 1]);
-            int32_t maybe = table->slots[fastlin_slot(table, tokens[near - 1], tokens[near])];
-            maybe = maybe < 0 ? 0 : maybe;
-            __builtin_prefetch(level->words + maybe);
-            __builtin_prefetch(level->log_prob + maybe);
-        }
-        int32_t history = i ? tokens[i - 1] : before;
-        nodes[i] = -1;
-        if (tokens[i] == 0 || history < 0)
-            continue;
-        int64_t first = level->starts[history], stop = level->starts[history + 1];
-        uint64_t slot = fastlin_slot(table, history, tokens[i]);
-        int32_t found = table->slots[slot];
-        while (found >= 0 && !(level->words[found] == tokens[i] && found >= first && found < stop)) {
-            slot = (slot + 1) & table->mask;
-            found = table->slots[slot];
-        }
-        nodes[i] = found;
-        log_prob[i] = found >= 0 ? level->log_prob[found] : log_prob[i] + backoff[history];
-        lengths[i] = found >= 0 ? 2 : lengths[i];
     }
 }
 #endif

@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SCRATCH: int
+TABLES_ROOM: int
 
 class BackoffQueries:
     def __init__(
@@ -10,13 +11,18 @@ class BackoffQueries:
         words: list[NDArray[np.int32]],
         log_prob: list[NDArray[np.float32]],
         backoff: list[NDArray[np.float32]],
+        seed: int,
+        room: int = ...,
     ) -> None: ...
+    @property
+    def n_tables(self) -> int: ...
     def score(
         self,
         tokens: NDArray[np.int32],
         log_prob: NDArray[np.float64],
         lengths: NDArray[np.int32],
         nodes: NDArray[np.int32],
+        weights: NDArray[np.float32],
     ) -> None: ...
     def advance(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]: ...
     def locate(self, rows: NDArray[np.int32], nodes: NDArray[np.int32]) -> None: ...

@@ -6,7 +6,8 @@
 A text is asked level by level. At level n, `nodes` holds for each token the (n−1)-gram that ends there, −1: it is not
 known. The n-gram is a child of the node one token before: found, its log_prob replaces what stood there, else the
 history's backoff is added. There is no state and no branch on how far back a word has to go; what the next tokens
-ask for is on its way from memory meanwhile. A chunk of tokens passes all levels while it is in cache.
+ask for is on its way from memory meanwhile. A chunk of tokens passes all levels while it is in cache. Who asks much is
+answered from hash tables, which are made then; nodes are places in them.
 
 The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 """
@@ -17,43 +18,24 @@ from cython cimport final
 
 from fastlin.engine.allocation cimport allocate, allocate_zeros
 from fastlin.engine.mathx cimport exponential
+from fastlin.engine.ngram_tables cimport Level, Tables, free_tables, make_tables, score_table
 
 cdef extern from "backoff.h" nogil:
-    ctypedef struct Level "fastlin_level":
-        const int32_t* starts
-        const int32_t* words
-        const float* log_prob
-        const float* backoff
-        int64_t n
     int64_t find "fastlin_find"(const int32_t*, int64_t first, int64_t stop, int32_t) noexcept
     void score_level "fastlin_score_level"(const Level*, const float* backoff, const int32_t* tokens, int64_t n,
-                                           int32_t before, int32_t* nodes, double* log_prob, int32_t* lengths,
+                                           int32_t* nodes, double* log_prob, int32_t* lengths,
                                            int32_t length) noexcept
-
-    ctypedef struct Bigrams "fastlin_bigrams":
-        int32_t* slots
-        uint64_t mask
-        int shift
-    void fill_bigrams "fastlin_fill_bigrams"(const Bigrams*, const Level*, int64_t n_histories) noexcept
-    void score_bigrams "fastlin_score_bigrams"(const Bigrams*, const Level*, const float* backoff,
-                                               const int32_t* tokens, int64_t n, int32_t before, int32_t* nodes,
-                                               double* log_prob, int32_t* lengths) noexcept
 
 cdef enum:
     CHUNK = 4096            # tokens that pass the levels together
     TOGETHER = 256          # children whose exponentials are vectors
-    PAYS = 4                # bigrams for each question: a table of them is made as soon as there are fewer
+    PAYS = 4                # n-grams for each question: tables of them are made as soon as there are fewer
 
-SCRATCH = CHUNK             # nodes of scratch memory, besides one for each order
+SCRATCH = CHUNK + 1         # nodes of scratch memory, and their weights, besides one for each order
+TABLES_ROOM = 1 << 30       # bytes of all tables of a model
 
 cdef inline int64_t child(const Level* level, int64_t history, int32_t word) noexcept nogil:
     return find(level.words, level.starts[history], level.starts[history + 1], word)
-
-
-cdef void free_bigrams(Bigrams* table) noexcept:
-    if table != NULL:
-        free(table.slots)
-        free(table)
 
 
 @final
@@ -64,11 +46,15 @@ cdef class BackoffQueries:
     cdef int order
     cdef int64_t n_words
     cdef int64_t asked          # tokens that were scored
-    cdef Bigrams* bigrams       # made when so many were that it pays; NULL: not yet
+    cdef uint64_t seed
+    cdef int64_t room           # bytes of the tables
+    cdef Tables* tables         # made when so many were that it pays; NULL: not yet
+    cdef bint tried             # to make them
     cdef float* unigrams        # p of each
     cdef list kept
 
-    def __cinit__(self, list starts, list words, list log_prob, list backoff):
+    def __cinit__(self, list starts, list words, list log_prob, list backoff, uint64_t seed,
+                  int64_t room=TABLES_ROOM):
         cdef const int32_t[::1] integers
         cdef const float[::1] numbers
         cdef int64_t i
@@ -79,6 +65,7 @@ cdef class BackoffQueries:
         self.levels = <Level*>allocate_zeros(self.order, sizeof(Level))
         if self.levels == NULL:
             raise MemoryError
+        self.seed, self.room = seed, room
         self.kept = [starts, words, log_prob, backoff]
         for k in range(self.order):
             numbers = log_prob[k]
@@ -106,83 +93,79 @@ cdef class BackoffQueries:
             self.unigrams[i] = <float>exponential(self.levels[0].log_prob[i])
 
     def __dealloc__(self):
-        free_bigrams(self.bigrams)
+        free_tables(self.tables)
         free(self.unigrams)
         free(self.levels)
 
-    cdef void count_asked(self, int64_t n) noexcept:
-        """Make the table of bigrams when there were a quarter as many questions; without memory there is none."""
-        cdef Bigrams* made
-        cdef int64_t size = 4
+    cdef const Tables* tables_for(self, int64_t n) except? NULL:
+        """The tables, once there were a quarter as many questions as n-grams; without memory there are none."""
+        cdef int64_t n_ngrams = 0
+        cdef int k
         self.asked += n
-        if self.order < 2 or self.bigrams != NULL or self.asked < self.levels[1].n // PAYS:
-            return
-        made = <Bigrams*>allocate_zeros(1, sizeof(Bigrams))
-        if made == NULL:
-            return
-        made.shift = 62
-        while size < 2 * self.levels[1].n:
-            size *= 2
-            made.shift -= 1
-        made.mask = size - 1
-        made.slots = <int32_t*>allocate(size, sizeof(int32_t))
-        if made.slots == NULL:
-            free_bigrams(made)
-            return
-        with nogil:
-            fill_bigrams(made, &self.levels[1], self.n_words)
-        if self.bigrams == NULL:
-            self.bigrams = made
-        else:
-            free_bigrams(made)  # another thread was first
+        for k in range(1, self.order):
+            n_ngrams += self.levels[k].n
+        if self.order > 1 and not self.tried and self.asked >= n_ngrams // PAYS:
+            self.tried = True   # others who ask meanwhile do without
+            try:
+                self.tables = make_tables(self.levels, self.order, self.seed, self.room)
+            except BaseException:
+                self.tried = False
+                raise
+        return self.tables
 
-    def score(self, const int32_t[::1] tokens, double[::1] log_prob, int32_t[::1] lengths, int32_t[::1] nodes):
+    @property
+    def n_tables(self):
+        """Orders of which a table was made."""
+        return 0 if self.tables == NULL else self.tables.n - 1
+
+    def score(self, const int32_t[::1] tokens, double[::1] log_prob, int32_t[::1] lengths, int32_t[::1] nodes,
+              float[::1] weights):
         """log p of each token, and how long the n-gram is that it was found in; 0 where a sentence begins.
 
-        `nodes` [order + CHUNK] is scratch memory. The tokens are words of the model.
+        `nodes` and `weights` [order + SCRATCH] are scratch memory. The tokens are words of the model.
         """
-        cdef int64_t start, stop, n = tokens.shape[0]
-        cdef int32_t* carried
-        cdef int32_t* here
-        cdef const Bigrams* bigrams
-        if log_prob.shape[0] != n or lengths.shape[0] != n or nodes.shape[0] < self.order + CHUNK:
+        cdef int64_t start, stop, n = tokens.shape[0], room = self.order + CHUNK + 1
+        cdef const Tables* tables
+        if log_prob.shape[0] != n or lengths.shape[0] != n or nodes.shape[0] < room or weights.shape[0] < room:
             raise ValueError("no room for the answers")
         if n == 0:
             return
-        self.count_asked(n)
-        bigrams = self.bigrams
-        carried, here = &nodes[0], &nodes[self.order]
+        tables = self.tables_for(n)
         with nogil:
             for start in range(self.order):
-                carried[start] = -1
+                nodes[start] = -1
+                weights[start] = 0
             start = 0
             while start < n:
                 stop = start + CHUNK if start + CHUNK < n else n
-                self.score_chunk(bigrams, &tokens[start], stop - start, carried, here, &log_prob[start],
+                self.score_chunk(tables, &tokens[start], stop - start, &nodes[0], &weights[0], &log_prob[start],
                                  &lengths[start])
                 start = stop
 
-    cdef void score_chunk(self, const Bigrams* bigrams, const int32_t* tokens, int64_t n, int32_t* carried,
-                          int32_t* nodes, double* log_prob, int32_t* lengths) noexcept nogil:
-        """`carried` are the nodes of every level at the token before."""
+    cdef void score_chunk(self, const Tables* tables, const int32_t* tokens, int64_t n, int32_t* last_nodes,
+                          float* last_weights, double* log_prob, int32_t* lengths) noexcept nogil:
+        """`last` are those of every level at the token before; behind them is room for one and those of a level."""
+        cdef int32_t* nodes = last_nodes + self.order + 1
+        cdef float* weights = last_weights + self.order + 1
+        cdef int n_tables = 1 if tables == NULL else tables.n
         cdef int64_t i
         cdef int k
-        cdef int32_t before
         for i in range(n):
             nodes[i] = tokens[i]
             log_prob[i] = self.levels[0].log_prob[tokens[i]] if tokens[i] else 0
             lengths[i] = tokens[i] != 0
-        before = carried[0]
-        carried[0] = nodes[n - 1]
+        for i in range(n if n_tables > 1 else 0):
+            weights[i] = self.levels[0].backoff[tokens[i]]
         for k in range(1, self.order):
-            if k == 1 and bigrams != NULL:
-                score_bigrams(bigrams, &self.levels[1], self.levels[0].backoff, tokens, n, before, nodes, log_prob,
-                              lengths)
-            else:
-                score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, n, before, nodes, log_prob, lengths,
-                            k + 1)
-            before = carried[k]
-            carried[k] = nodes[n - 1]
+            last_nodes[self.order], last_nodes[k - 1] = last_nodes[k - 1], nodes[n - 1]
+            if k >= n_tables:
+                score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, n, nodes, log_prob, lengths, k + 1)
+                continue
+            last_weights[self.order], last_weights[k - 1] = last_weights[k - 1], weights[n - 1]
+            score_table(&tables.of[k], tokens, n, nodes, weights, log_prob, lengths, k + 1)
+            if k + 1 == n_tables and n_tables < self.order:
+                for i in range(n):
+                    nodes[i] = tables.numbers[nodes[i]] if nodes[i] >= 0 else -1
 
     def advance(self, state, int32_t word):
         """(log p of a word after a state, the state after it): the known n-grams that end there, of 1, 2, … words."""

@@ -4,6 +4,7 @@ Whatever is estimated as p(w|h) for known n-grams and a weight for each history 
 maximum-entropy model of n-gram features, a file in ARPA's format.
 """
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -63,7 +64,7 @@ class BackoffModel:
 
     @made_once
     def queries(self) -> engine.BackoffQueries:
-        return engine.BackoffQueries(self.starts, self.words, self.log_prob, self.backoff)
+        return engine.BackoffQueries(self.starts, self.words, self.log_prob, self.backoff, secrets.randbits(64))
 
     def histories(self, n: int) -> NDArray[np.int32]:
         """Of every n-gram the number of its first n − 1 words; n counts from 0, bigrams are 1."""
@@ -108,7 +109,8 @@ class BackoffModel:
     def score(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """ln p of every token, and the length of the n-gram it was found in; 0 where a sentence begins."""
         log_prob, lengths = np.empty(len(tokens)), np.empty(len(tokens), np.int32)
-        self.queries.score(tokens, log_prob, lengths, np.empty(self.order + engine.SCRATCH, np.int32))
+        room = self.order + engine.SCRATCH
+        self.queries.score(tokens, log_prob, lengths, np.empty(room, np.int32), np.empty(room, np.float32))
         return log_prob, lengths
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:

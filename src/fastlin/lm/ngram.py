@@ -130,7 +130,8 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
 
     Notes
     -----
-    At most 2³¹ − 2 n-grams of an order and 2³¹ words. Kept in memory: 20 bytes an n-gram besides its counts.
+    At most 2³¹ − 2 n-grams of an order and 2³¹ words. Kept in memory: 20 bytes an n-gram besides its counts; 27
+    more where much text is scored.
 
     Examples
     --------
