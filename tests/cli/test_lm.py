@@ -81,6 +81,40 @@ def test_arpa_in_and_out(place, capsys):
         assert json.loads(out)["perplexity"] == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [{"unit": "character"}, {"direction": "backward"}, {"markup": "keep"}, {"unit": "character", "markup": "keep"}],
+)
+def test_what_arpa_does_not_say_of_a_model_is_said(place, capsys, said):
+    options = [word for name, value in said.items() for word in (f"--{name}", value)]
+    (place / "dev.txt").write_text("the <unk> ran\n" if said == {"markup": "keep"} else "the dog ran\n")
+    run(capsys, "lm", "train", "train.txt", "-m", "m.fastlin", "-q", *options)
+    run(capsys, "lm", "convert", "m.fastlin", "-o", "m.arpa", "-q")
+    run(capsys, "lm", "convert", "m.arpa", "-o", "again.fastlin", "-q", *options)
+    wanted = float(run(capsys, "lm", "score", "dev.txt", "-m", "m.fastlin")[1])
+    for asked in (["m.arpa", *options], ["again.fastlin"]):
+        assert float(run(capsys, "lm", "score", "dev.txt", "-m", *asked)[1]) == pytest.approx(wanted, rel=1e-5)
+    mixed = json.loads(
+        run(capsys, "lm", "perplexity", "dev.txt", "-m", "m.fastlin", "--mix", "m.arpa", "--json", *options)[1]
+    )
+    alone = json.loads(run(capsys, "lm", "perplexity", "dev.txt", "-m", "m.fastlin", "--json")[1])
+    assert mixed["perplexity"] == pytest.approx(alone["perplexity"], rel=1e-5)
+    code, _, err = run(capsys, "lm", "score", "dev.txt", "-m", "m.fastlin", *options)
+    assert code == 2
+    assert "is of a model in ARPA's format" in err
+
+
+@pytest.mark.parametrize("sentence", ["the\u00a0cat\u2003sat ran", "the <s> cat </s> <unk>", "a\fb\vc"])
+def test_words_with_their_bits_are_those_that_the_model_reads(place, capsys, sentence):
+    run(capsys, "lm", "train", "train.txt", "-m", "m.fastlin", "-q", "--markup", "keep")
+    (place / "dev.txt").write_text(f"{sentence}\n")
+    code, out, err = run(capsys, "lm", "score", "dev.txt", "-m", "m.fastlin", "--words", "--json")
+    assert code == 0, err
+    facts = json.loads(out)
+    assert facts["bits"] == fastlin.load("m.fastlin").surprisal([sentence]).bits.tolist()
+    assert len(facts["words"]) == len(facts["bits"])
+
+
 def test_prune(place, capsys):
     run(capsys, "lm", "train", "train.txt", "-m", "m.fastlin", "-q", "--smoothing", "witten_bell")
     _, out, _ = run(capsys, "lm", "prune", "m.fastlin", "-o", "small.fastlin", "--threshold", "0.01", "--json")

@@ -88,3 +88,12 @@ def test_a_malformed_csr_as_weights_is_refused(reader, array):
     getattr(model.coef_, array)[1:] = 2**27
     with pytest.raises(ValueError, match="coef_"):
         getattr(model, reader)(*([] if reader == "densify" else [X]))
+
+
+@pytest.mark.parametrize("labels", [np.array(["a", "b", "c"])[:0], np.array("a"), np.array([["a", "b", "c"]])])
+@pytest.mark.parametrize("model", [fastlin.MultinomialNB(), fastlin.CategoricalNB()], ids=type)
+def test_learning_goes_on_with_a_vector_of_labels_only(model, labels):
+    model = model.fit(TUPLES, Y)
+    model.classes_ = labels
+    with pytest.raises(ValueError, match="classes_"):
+        model.partial_fit(TUPLES, Y)

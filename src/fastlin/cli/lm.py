@@ -23,8 +23,10 @@ from fastlin.lm import (
     MaxentLM,
     NgramModel,
 )
+from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME
 
 ARPA = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zst", ".lm", ".lm.gz")
+UNSAID = ("unit", "direction", "markup")  # by a file in ARPA's format
 OWN = {  # the options that not all learners have
     "ngram": ("order", "smoothing", "cutoff", "alpha", "direction"),
     "maxent": ("order", "cutoff", "direction", "prior_variance", "classes"),
@@ -88,7 +90,7 @@ def score(options: argparse.Namespace) -> int:
 def perplexity(options: argparse.Namespace) -> int:
     """How a text surprises a model, or several together."""
     model = _load(options)
-    others = [load(path) for path in options.mix]
+    others = [load(path, options) for path in options.mix]
     parts = [*others, *([Cache(options.cache)] if options.cache else [])]
     if parts:
         model = Interpolation([model, *parts])
@@ -200,11 +202,12 @@ def _vocabulary(path: str | None) -> list[str] | None:
     return [word for text in _lines([path]) for word in text.split()]
 
 
-def load(path: str, verify: bool = True) -> Any:
-    """A language model, from a model file or from ARPA's format."""
+def load(path: str, options: argparse.Namespace) -> Any:
+    """A language model, from a model file or from ARPA's format, which does not say all of it."""
     if path.endswith(ARPA):
-        return NgramModel.from_arpa(path)
-    model = fastlin.load(path, verify=verify)
+        given = {name: getattr(options, name) for name in UNSAID}
+        return NgramModel.from_arpa(path, **{name: value for name, value in given.items() if value is not None})
+    model = fastlin.load(path, verify=not getattr(options, "no_verify", False))
     if not isinstance(model, LanguageModel):
         hint = "; fastlin predict labels texts with it" if isinstance(model, LanguageModelClassifier) else ""
         raise UserError(f"{path} holds a {type(model).__name__}, no language model{hint}")
@@ -212,7 +215,12 @@ def load(path: str, verify: bool = True) -> Any:
 
 
 def _load(options: argparse.Namespace) -> Any:
-    return load(options.model, not getattr(options, "no_verify", False))
+    """The model of a command; options that are of ARPA's format are none of a model file."""
+    paths = [options.model, *getattr(options, "mix", [])]
+    given = [name for name in UNSAID if getattr(options, name) is not None]
+    if given and not any(path.endswith(ARPA) for path in paths):
+        raise UserError(f"--{given[0]} is of a model in ARPA's format; a model file says it")
+    return load(options.model, options)
 
 
 def _write(model: Any, path: str, quantise: str | None) -> dict[str, Any]:
@@ -254,4 +262,7 @@ def _lines(files: list[str]) -> Any:
 
 
 def _words_of(model: Any) -> Any:
-    return list if model._reader().unit == "character" else str.split
+    """What makes the words of a sentence that a model gives probabilities."""
+    reader = model._reader()
+    left_out = {BEGIN_NAME, END_NAME} if reader.keep_marks else set()
+    return lambda sentence: [word for word in reader.words(sentence) if word not in left_out]

@@ -15,6 +15,8 @@ SMOOTHINGS = (
     "laplace", "relative_frequency",
 )  # fmt: skip
 
+UNITS, DIRECTIONS, MARKUPS = ("word", "character"), ("forward", "backward"), ("raise", "keep")
+
 
 def quantising(group: argparse._ArgumentGroup) -> None:
     """Options of the numbers of model files."""
@@ -29,6 +31,19 @@ def model_to_ask(parser: Parser) -> None:
         "-m", "--model", required=True, metavar="FILE", help="a model that lm train has saved, or .arpa"
     )
     parser.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
+    reading_arpa(parser)
+
+
+def reading_arpa(parser: Parser) -> None:
+    """What a file in ARPA's format does not say of its model."""
+    group = parser.add_argument_group("model in ARPA's format")
+    group.add_argument(
+        "--unit", type=choice(UNITS), metavar="NAME", help="what its words are: word (default), or character"
+    )
+    group.add_argument(
+        "--direction", type=choice(DIRECTIONS), metavar="NAME", help="forward (default); backward: from what follows"
+    )
+    group.add_argument("--markup", type=choice(MARKUPS), metavar="DO", help="keep <unk> that is in the text")
 
 
 def train(parser: Parser) -> None:
@@ -53,15 +68,13 @@ def train(parser: Parser) -> None:
     group.add_argument("--memory", metavar="SIZE", help="count in sorted runs on disk, with no more memory than that")
     fitting(group)
     group = parser.add_argument_group("words")
-    group.add_argument(
-        "--unit", type=choice(("word", "character")), default="word", metavar="NAME", help="or character"
-    )
-    group.add_argument("--direction", type=choice(("forward", "backward")), metavar="NAME", help="or backward")
+    group.add_argument("--unit", type=choice(UNITS), default="word", metavar="NAME", help="or character")
+    group.add_argument("--direction", type=choice(DIRECTIONS), metavar="NAME", help="or backward")
     group.add_argument("--min-count", type=int, default=1, metavar="N", help="words seen less often are unknown")
     group.add_argument("--vocabulary", metavar="FILE", help="the words there are, one a line; others are unknown")
     group.add_argument("--closed", action="store_true", help="there are no unknown words")
     group.add_argument(
-        "--markup", type=choice(("raise", "keep")), default="raise", metavar="DO", help="keep <unk> that is in the text"
+        "--markup", type=choice(MARKUPS), default="raise", metavar="DO", help="keep <unk> that is in the text"
     )
 
 
@@ -110,6 +123,7 @@ def convert(parser: Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", required=True, metavar="FILE", help="a model file, or .arpa")
     quantising(group)
+    reading_arpa(parser)
 
 
 def prune(parser: Parser) -> None:

@@ -31,6 +31,8 @@ def places(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int32]:
 
 def check_kind(known: NDArray[Any], seen: NDArray[Any]) -> None:
     """Labels of one kind: strings, bytes, booleans or numbers."""
+    if np.ndim(known) != 1 or not len(known):  # users may set them
+        raise ValueError(f"classes_ must be a vector of the labels known, got shape {np.shape(known)}")
     if _kind(known[0]) != _kind(seen[0]):
         old, new = known.tolist()[0], seen.tolist()[0]
         raise ValueError(f"the labels known are like {old!r}, the new ones like {new!r}: kinds do not mix")
