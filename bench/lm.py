@@ -2,8 +2,8 @@
 
 Perplexities of the Penn Treebank's test part: every event counts, ends of sentences included, and <unk>, as it stands
 in that corpus, is an ordinary word. Then CPU seconds, in turns, of text to fitted model, ARPA files, scoring, the next
-word. Of KenLM its Python module takes part (`pip install kenlm`): lmplz is a C++ program of its own, which this script
-runs where LMPLZ names it.
+word. Of KenLM its Python module takes part (`pip install kenlm`); lmplz and build_binary are C++ programs of its
+source, which this script runs where LMPLZ and BUILD_BINARY name them. NLTK counts the first sentences of the corpus.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ OPTIONS = {
     "Witten-Bell, back-off": {"smoothing": "witten_bell", "interpolate": False},
     "Katz": {"smoothing": "katz"},
 }
+NLTK_SENTENCES = 5000
 EVENTS = 82430  # of the test part, ends of sentences among them
 
 
@@ -82,24 +84,55 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dic
     return {name: median(each) for name, each in times.items()}
 
 
-def lmplz_seconds(lines: list[str], order: int, folder: Path) -> float:
-    """User and system seconds of lmplz, its ARPA file included."""
-    text = folder / "text"
-    text.write_text("\n".join(lines).replace("<unk>", "UNK_"))
+def seconds_of(command: list[str], **options: Any) -> float:
+    """User and system seconds of a program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [
-        os.environ["LMPLZ"],
-        "-o",
-        str(order),
-        "--discount_fallback",
-        "-S",
-        "1G",
-        "--arpa",
-        str(folder / "theirs"),
-    ]
-    subprocess.run(command, stdin=text.open("rb"), check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, **options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def lmplz_seconds(lines: list[str], order: int, folder: Path) -> float:
+    """Seconds of lmplz, its ARPA file included."""
+    text = folder / "text"
+    text.write_text("\n".join(lines).replace("<unk>", "UNK_"))
+    options = ["-o", str(order), "--discount_fallback", "-S", "1G", "--arpa", str(folder / "theirs")]
+    with text.open("rb") as stream:
+        return seconds_of([os.environ["LMPLZ"], *options], stdin=stream)
+
+
+def programs(train: list[str], order: int, rounds: int, folder: Path, ours: dict[str, float]) -> None:
+    """lmplz and build_binary, where they are, beside our text to model and to ARPA file, and that file back."""
+    if "LMPLZ" in os.environ:
+        theirs = median(lmplz_seconds(train, order, folder) for _ in range(rounds))
+        whole = ours["fit"] + ours["out"]
+        print(f"    lmplz {theirs:.3f} s: {theirs / ours['fit']:.1f} times; ", end="")
+        print(f"{theirs / whole:.1f} times text to ARPA file, {whole:.3f} s")
+    if "BUILD_BINARY" in os.environ:
+        for kind in ("probing", "trie"):
+            command = [os.environ["BUILD_BINARY"], kind, str(folder / "ours.arpa"), str(folder / kind)]
+            theirs = median(seconds_of(command) for _ in range(rounds))
+            print(f"    build_binary {kind} {theirs:.3f} s: {theirs / ours['in']:.1f} times our ARPA in")
+
+
+def nltk_seconds(lines: list[str], order: int) -> float:
+    """CPU seconds of NLTK from text to a fitted model of Kneser and Ney."""
+    from nltk.lm import KneserNeyInterpolated
+    from nltk.lm.preprocessing import padded_everygram_pipeline
+
+    start = process_time()
+    n_grams, words = padded_everygram_pipeline(order, [line.split() for line in lines])
+    KneserNeyInterpolated(order).fit(n_grams, words)
+    return process_time() - start
+
+
+def beside_nltk(train: list[str], rounds: int) -> None:
+    """Text to fitted model of the first sentences."""
+    lines = train[:NLTK_SENTENCES]
+    for order in (3, 5):
+        theirs = nltk_seconds(lines, order)
+        ours = interleaved({"fit": lambda n=order: fitted(lines, n, smoothing="kneser_ney")}, rounds)["fit"]
+        print(f"{len(lines)} sentences, order {order}: NLTK {theirs:.2f} s, {theirs / ours:.0f} times")
 
 
 def times(train: list[str], test: list[str], order: int, rounds: int, folder: Path) -> None:
@@ -108,6 +141,9 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
     model = fitted(train, order)
     model.to_arpa(path)
     megabytes = path.stat().st_size / 1e6
+    start = process_time()
+    model.score_samples(train)  # so much that tables are made: what a model that serves has
+    first = process_time() - start
     words = " ".join(test).split()
     contexts = [words[first : first + order - 1] for first in range(0, 75000, 75)]
     contenders: dict[str, Callable[[], object]] = {
@@ -127,12 +163,11 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
         contenders["kenlm in"] = lambda: kenlm.Model(str(path))
         agreement(model, theirs, test)
     found = interleaved(contenders, rounds)
-    print(f"order {order}: text to model {found['fit']:.3f} s", end="")
-    if "LMPLZ" in os.environ:
-        seconds = median(lmplz_seconds(train, order, folder) for _ in range(rounds))
-        print(f"; lmplz {seconds:.3f} s, {seconds / found['fit']:.1f} times", end="")
+    print(f"order {order}: text to model {found['fit']:.3f} s")
+    programs(train, order, rounds, folder, found)
+    print(f"    scoring the training text, tables included: {first:.3f} s")
     out, back = megabytes / found["out"], megabytes / found["in"]
-    print(f"\n    ARPA, {megabytes:.0f} MB: out {out:.0f} MB/s, in {back:.0f} MB/s")
+    print(f"    ARPA, {megabytes:.0f} MB: out {out:.0f} MB/s, in {back:.0f} MB/s")
     print(f"    scoring strings: {EVENTS / found['score'] / 1e6:.1f} M words/s", end="")
     if "kenlm score" in found:
         ratio = found["kenlm score"] / found["score"]
@@ -158,6 +193,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for order in (3, 5):
                 times(train, test, order, options.repeat, Path(folder))
+    if not options.only or "nltk" in options.only:
+        beside_nltk(train, options.repeat)
 
 
 if __name__ == "__main__":

@@ -216,6 +216,10 @@ class LanguageModel(ReadsSentences, Estimator):
             raise TypeError(f"a word is a string, got {word!r:.60}")
         return self._word_model.vocabulary.numbers.get(word, UNKNOWN)
 
+    def _numbers(self, words: Sequence[Any]) -> list[int]:
+        known = self._word_model.vocabulary.numbers
+        return [known[word] if type(word) is str and word in known else self._number(word) for word in words]
+
     def _follower(self, word: Any) -> int:
         """The number of a word that may come next."""
         number = self._number(word)
@@ -233,7 +237,7 @@ class LanguageModel(ReadsSentences, Estimator):
         if self._reader().backward:
             words.reverse()
         begin = bool(words) and words[0] == BEGIN_NAME
-        numbers = [self._number(word) for word in words[begin:]]
+        numbers = self._numbers(words[begin:])
         if BEGIN in numbers:
             raise ValueError(f"{BEGIN_NAME} stands within a context; it can only be its first word")
         model = self._word_model
@@ -332,7 +336,7 @@ class LanguageModel(ReadsSentences, Estimator):
         if isinstance(context, str):
             context = self._reader().words(context)
         prompt = [word for word in context if word != BEGIN_NAME]
-        numbers = [self._number(word) for word in (prompt[::-1] if backward else prompt)]
+        numbers = self._numbers(prompt[::-1] if backward else prompt)
         start = model.state_after(numbers, True)
         found = []
         for _ in range(n):
