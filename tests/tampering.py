@@ -163,6 +163,10 @@ def value_mutants(array):
         limits = np.iinfo(array.dtype)
         values = {0, 1, -1, 2, len(array), len(array) - 1, 2**31 - 1, 2**31, 2**62, limits.min, limits.max, 10**6}
         values = sorted(value for value in values if limits.min <= value <= limits.max)
+    if array.dtype.kind == "i" and array.size > 5:  # a difference of neighbours overflows, and is positive
+        wrapping = array.copy()
+        wrapping.reshape(-1)[2:5] = limits.max, limits.min, -1
+        yield "wraps around", wrapping
     for value in values:
         for where, place in (("first", 0), ("middle", array.size // 2), ("last", array.size - 1), ("all", slice(None))):
             changed = array.copy()

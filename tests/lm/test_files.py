@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import fastlin
-from fastlin.lm import NgramModel
-from fastlin.store import ModelFileError
+from fastlin.lm import MaxentLM, NgramModel
+from fastlin.store import ModelFileError, read_archive
 from lm_support import CORPUS, arrays, quiet, random_corpus
+from tampering import forge_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:too few counts")
 SENTENCES = random_corpus(2, 400)
@@ -187,3 +188,19 @@ def test_mutated_files_are_refused_or_the_same(tmp_path):
         except ModelFileError:
             continue
         assert arrays(again) == arrays(model)
+
+
+@pytest.mark.parametrize("model", [NgramModel(3, "witten_bell"), MaxentLM(3, classes=6)], ids=repr)
+def test_numbers_whose_differences_overflow_do_not_rise(model, tmp_path):
+    fastlin.save(model.fit(SENTENCES[:40]), tmp_path / "x")
+    header, whole = read_archive(tmp_path / "x", "model", mmap=False)
+    integers = {name: array for name, array in whole.items() if array.dtype.kind == "i" and array.size > 5}
+    assert len(integers) > 5
+    for name, array in integers.items():
+        limits = np.iinfo(array.dtype)
+        for place, value in ((slice(2, 5), (limits.max, limits.min, -1)), (-1, limits.min)):
+            wrong = array.copy()
+            wrong[place] = value
+            forge_model(tmp_path / "y", header, whole | {name: wrong})
+            with pytest.raises(ModelFileError):
+                fastlin.load(tmp_path / "y")

@@ -71,7 +71,7 @@ def _sorted(array: Any, below: int, name: str) -> NDArray[np.int64]:
     """Keys that rise, from 0 on."""
     if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1:
         raise ValueError(f"{name} must be a vector of int64")
-    if len(array) and (array[0] < 0 or array[-1] >= below or (np.diff(array) <= 0).any()):
+    if len(array) and (array[0] < 0 or array[-1] >= below or (array[1:] <= array[:-1]).any()):
         raise ValueError(f"{name} must rise, from 0 to below {below}")
     return array
 
@@ -158,7 +158,7 @@ def _csr(arrays: Any, n_rows: int, K: int) -> tuple[NDArray[np.int64], NDArray[n
     starts, classes, values = arrays
     if starts.dtype != np.int64 or starts.shape != (n_rows + 1,) or classes.dtype != np.int32 or classes.ndim != 1:
         raise ValueError(f"weights of classes must have {n_rows + 1} starts of int64, and classes of int32")
-    if starts[0] != 0 or starts[-1] != len(classes) or (np.diff(starts) < 0).any():
+    if starts[0] != 0 or starts[-1] != len(classes) or (starts[1:] < starts[:-1]).any():
         raise ValueError("starts of weights of classes must rise from 0 to how many there are")
     if len(classes) and (classes.min() < 0 or classes.max() >= K):
         raise ValueError(f"weights of classes must be of classes from 0 to below {K}")

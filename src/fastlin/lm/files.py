@@ -36,7 +36,7 @@ def give_vocabulary(state: Any) -> Vocabulary:
     arena, offsets = state["arena"], state["offsets"]
     if not (_is_vector(arena, np.uint8) and _is_vector(offsets, np.int64)) or len(offsets) < MARKS + 1:
         raise ValueError(f"arena must be a vector of uint8, offsets one of at least {MARKS + 1} int64")
-    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] + ROOM_BEHIND > len(arena):
+    if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any() or offsets[-1] > len(arena) - ROOM_BEHIND:
         raise ValueError(f"offsets must rise from 0 to {ROOM_BEHIND} bytes before the end of arena")
     vocabulary = Vocabulary(arena, offsets)
     if vocabulary.names[:2] != [BEGIN_NAME, END_NAME] or len(vocabulary.table) != len(vocabulary):
