@@ -12,7 +12,7 @@ from fastlin.data.scratch import Held
 from fastlin.linear.alphabets import Alphabet, CategoryCounts
 from fastlin.linear.counts import Counts
 from fastlin.linear.labels import columns
-from fastlin.linear.online import SparseWeights
+from fastlin.linear.online_weights import SparseWeights
 from fastlin.optim.rules import CLOCK, GENERATION, RULE
 from fastlin.optim.state import OnlineState
 from fastlin.store.exports import proved_labels

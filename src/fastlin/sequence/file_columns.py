@@ -17,9 +17,9 @@ class FileColumns(NamedTuple):
         """The columns that a file of a model names; ValueError: it names none."""
         columns, label, width = kept
         if columns is not None and (type(columns) is not list or not columns or not all(map(_names_one, columns))):
-            raise ValueError("columns that are none")
+            raise ValueError("columns must be a list of numbers or names, or None")
         if not _names_one(label) or type(width) is not int or not 0 < width < 1 << 31:
-            raise ValueError("a column of labels that is none")
+            raise ValueError("label must be the number or the name of a column, width how many columns there are")
         return cls(columns, label, width)
 
     def picked(self, sentence: Sentence) -> Sentence:

@@ -1,0 +1,233 @@
+"""The weights of online learners, dense or sparse: asked for, set by hand, pruned, and the whole state as arrays."""
+
+import contextlib
+import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin import store, validation
+from fastlin.core.estimator import learns, reads
+from fastlin.data import Corpus
+from fastlin.linear.base import Infer, Readable, Scorer, dense_scorer, sparse_scorer
+from fastlin.linear.growing import GrowingClassifier, grown_scorer, known_only, lasting_scorer
+from fastlin.linear.labels import columns
+from fastlin.linear.options import initial_coef, initial_intercept
+from fastlin.optim.state import OnlineState
+from fastlin.validation import as_sparse
+
+
+class SparseWeights(NamedTuple):
+    """What `sparsify` leaves of a state, or what a model file holds of one: all that predictions need."""
+
+    coef: Any  # a CSR or, from a file, maybe an array
+    intercept: NDArray[np.float64]
+    clock: NDArray[Any]
+    rule: NDArray[Any]
+    learning: dict[str, NDArray[Any]] | None = None  # the whole state, as it lies in the file
+
+
+class OnlineWeights(GrowingClassifier):
+    """A linear classifier whose weights are a state that is learnt in place, or sparse ones that only predict."""
+
+    n_jobs: int | None
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    _state: OnlineState
+    _sparse: SparseWeights | None
+    _generator: np.random.Generator
+
+    # What was learnt
+
+    @property
+    @reads
+    def coef_(self) -> Any:
+        """Weights in scikit-learn's shape: (1, n_features) for two labels, else (n_labels, n_features)."""
+        self._check_learnt()
+        return self._state.coef().T if self._sparse is None else self._sparse.coef
+
+    @coef_.setter
+    @learns
+    def coef_(self, value: Any) -> None:
+        self._check_learnt()
+        state = self.densify()._state
+        with state.lock.writing():
+            state.restart(initial_coef(value, state), state.intercept())
+
+    @property
+    @reads
+    def intercept_(self) -> NDArray[np.float64]:
+        """One number a row of `coef_`."""
+        self._check_learnt()
+        return self._state.intercept() if self._sparse is None else self._sparse.intercept
+
+    @intercept_.setter
+    @learns
+    def intercept_(self, value: Any) -> None:
+        self._check_learnt()
+        state = self.densify()._state
+        with state.lock.writing():
+            state.restart(state.by_label().T, initial_intercept(value, state))
+
+    @property
+    @reads
+    def t_(self) -> int:
+        """Instances counted so far, and one."""
+        self._check_fitted()
+        if self._sparse is not None:
+            return int(self._sparse.clock["t"][0]) + 1
+        with self._state.lock.reading():
+            return int(self._state.clock["t"][0]) + 1
+
+    @reads
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
+        scores = self._scores(self._checked_rows(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @learns
+    def prune(self, threshold: float) -> int:
+        """Set all weights of `coef_` that are smaller to 0, and forget what was summed up for them.
+
+        Between the calls of `partial_fit`, or in a `callback`, it keeps the model of an endless stream small; the
+        weights may grow again.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        int
+            How many weights there were.
+        """
+        self._check_learnt()
+        if self._sparse is not None:
+            raise ValueError("call densify() before prune: the weights are in sparse form")
+        threshold = validation.real_number("threshold", threshold, at_least=0)
+        with self._state.lock.writing():
+            return self._state.prune(threshold)
+
+    @learns
+    def sparsify(self) -> Self:
+        """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on."""
+        self._check_learnt()
+        self._wake()
+        if self._sparse is not None:
+            return self
+        model, state = self._working_copy(), self._state
+        model._sparse = SparseWeights(
+            sp.csr_array(state.by_label().T), state.intercept(), state.clock.copy(), state.rule.copy()
+        )
+        del model._state
+        return self._become(model)
+
+    @learns
+    def densify(self) -> Self:
+        """Turn `coef_` back into an array. An average and Adagrad's sums start anew."""
+        self._check_learnt()
+        if self._sparse is None:
+            return self
+        model, (coef, intercept, clock, rule, learning) = self._working_copy(), self._sparse
+        if learning is not None:
+            model._state = OnlineState.restore(learning)
+            found = len(model._state.order), len(model._state.weights)
+            if found != coef.shape:
+                raise ValueError(f"the learning state has weights of the shape {found}, coef_ has {coef.shape}")
+        else:
+            model._state = OnlineState(rule, coef.shape[1], coef.shape[0], coef.dtype)
+            model._state.clock["t"], model._state.clock["steps"] = clock["t"], clock["steps"]
+            model._state.restart(as_sparse(coef, "coef_").toarray() if sp.issparse(coef) else coef, intercept)
+        model._sparse = None
+        return self._become(model)
+
+    def _wake(self) -> None:
+        """Weights that lie in a file become weights that learn."""
+        served = getattr(self, "_sparse", None)
+        if served is not None and not sp.issparse(served.coef):
+            self.densify()
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
+        self._check_fitted()
+        model = self._lasting()
+        model._wake()
+        if model._sparse is not None:
+            raise ValueError("call densify() before get_state: the weights are in sparse form")
+        labels = store.export_labels(model.classes_)
+        return model._state.export() | labels | store.export_generator(model._generator)
+
+    @learns
+    def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
+        """Take over a state that `get_state` returned; learning goes on with the same bits."""
+        state = OnlineState.restore(arrays)
+        classes = store.restore_labels(arrays)
+        if len(state.order) != columns(len(classes)):
+            raise ValueError(f"state has {len(state.order)} columns, which does not fit {len(classes)} labels")
+        model = self._working_copy()._install(state, classes, store.restore_generator(arrays))
+        return self._become(model._record([], converged=True))
+
+    def _lasting(self) -> Self:
+        while True:
+            state = vars(self).get("_state")
+            with contextlib.nullcontext() if state is None else state.lock.reading():
+                model = self._snapshot()
+                present = vars(model).get("_state")
+                if present is not None and state is not None and present.lock is state.lock:
+                    model._state, model._generator = present.reading_view(), copy.deepcopy(model._generator)
+                elif present is not state:  # another was put in its place meanwhile
+                    continue
+                return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        known: dict[str, Any] = super().__getstate__()
+        if "_state" in known:
+            known["_state"] = copy.copy(known["_state"])
+        return known
+
+    # Parts
+
+    def _install(self, state: OnlineState, classes: NDArray[Any], generator: np.random.Generator) -> Self:
+        self._state, self._sparse, self.classes_, self._generator = state, None, classes, generator
+        self.n_features_in_ = len(state.weights)
+        return self
+
+    def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
+        self.history_, self.n_iter_, self.converged_ = history, len(history), converged
+        self.objective_ = history[-1]["objective"] if history else np.nan
+        return self
+
+    def _check_learnt(self) -> None:
+        """Refuse labels, or a number of features, that do not fit the weights: users may set them."""
+        self._check_fitted()
+        served = self._sparse
+        width, n_features = (len(self._state.order), len(self._state.weights)) if served is None else served.coef.shape
+        classes = self.classes_
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or columns(len(classes)) != width:
+            raise ValueError(f"classes_ must be an array of the labels that {width} column(s) of weights belong to")
+        if self.n_features_in_ != n_features:
+            raise ValueError(
+                f"n_features_in_ is {self.n_features_in_!r}, but there are weights of {n_features} features"
+            )
+
+    def _checked_rows(self, X: Any) -> Readable:
+        self._check_learnt()
+        return super()._checked_rows(X)
+
+    def _wanted(self) -> dict[str, Any]:
+        return {"dtype": (self._state.weights if self._sparse is None else self._sparse.coef).dtype}
+
+    def _forward(self, rows: Readable, scorer: Scorer, infer: Infer) -> None:
+        if self._sparse is None and isinstance(rows, Corpus):  # all of its segments meet the same weights
+            scorer = lasting_scorer(self._state, self.n_jobs)
+        super()._forward(rows, scorer, infer)
+
+    def _scorer(self) -> Scorer:
+        if self._sparse is None:
+            return grown_scorer(self._state, self.n_jobs)
+        coef, intercept = self._sparse.coef, self._sparse.intercept
+        scorer = sparse_scorer(coef, intercept) if sp.issparse(coef) else dense_scorer(coef.T, intercept, self.n_jobs)
+        return known_only(scorer, coef.shape[1])
