@@ -109,10 +109,18 @@ def programs(train: list[str], order: int, rounds: int, folder: Path, ours: dict
         print(f"    lmplz {theirs:.3f} s: {theirs / ours['fit']:.1f} times; ", end="")
         print(f"{theirs / whole:.1f} times text to ARPA file, {whole:.3f} s")
     if "BUILD_BINARY" in os.environ:
-        for kind in ("probing", "trie"):
-            command = [os.environ["BUILD_BINARY"], kind, str(folder / "ours.arpa"), str(folder / kind)]
-            theirs = median(seconds_of(command) for _ in range(rounds))
-            print(f"    build_binary {kind} {theirs:.3f} s: {theirs / ours['in']:.1f} times our ARPA in")
+        for path in (folder / "ours.arpa", folder / "theirs"):
+            if path.exists():
+                beside_build_binary(path, rounds)
+
+
+def beside_build_binary(path: Path, rounds: int) -> None:
+    """An ARPA file in, ours or of lmplz."""
+    ours = interleaved({"in": lambda: NgramModel.from_arpa(path, unk=OOV)}, rounds)["in"]
+    for kind in ("probing", "trie"):
+        command = [os.environ["BUILD_BINARY"], kind, str(path), str(path.with_suffix(f".{kind}"))]
+        theirs = median(seconds_of(command) for _ in range(rounds))
+        print(f"    {path.name} in {ours:.3f} s, build_binary {kind} {theirs:.3f} s: {theirs / ours:.1f} times")
 
 
 def nltk_seconds(lines: list[str], order: int) -> float:
