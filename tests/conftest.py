@@ -1,5 +1,6 @@
 """The tests need no data but what they make, and nothing in them is left to chance."""
 
+import importlib.util
 import os
 import signal
 
@@ -26,11 +27,19 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Slow tests are left out unless asked for: deselected, as by -m, so that no run reports them as skipped."""
-    if not config.getoption("--slow"):
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
+    """Slow tests are left out unless asked for, and those of peers that have no wheels where these are not installed.
+
+    They are deselected, as by -m, so that no run reports them as skipped.
+    """
+
+    def left_out(item):
+        slow, peer = (item.get_closest_marker(name) for name in ("slow", "peer"))
+        missing = peer is not None and importlib.util.find_spec(peer.args[0]) is None
+        return missing or (slow is not None and not config.getoption("--slow"))
+
+    deselected = [item for item in items if left_out(item)]
+    items[:] = [item for item in items if not left_out(item)]
+    config.hook.pytest_deselected(items=deselected)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -52,8 +52,18 @@ CHANGES = {
 NOTHING = [lambda _: None, lambda _: np.array(5), lambda _: "x"]  # what stands in the place of numbers
 for number in ("coef_", "intercept_", "cluster_centers_", "class_prior_"):
     CHANGES[number] += NOTHING
-CASES = [(name, attribute, place) for name in FITTED for attribute, changes in CHANGES.items()
-         for place in range(len(changes))]  # fmt: skip
+
+
+def _attributes(name):
+    """Which of the attributes a model has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        known = vars(FITTED[name]()[0])
+    return [attribute for attribute in CHANGES if attribute in known]
+
+
+CASES = [(name, attribute, place) for name in FITTED for attribute in _attributes(name)
+         for place in range(len(CHANGES[attribute]))]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +76,6 @@ def _quiet():
 @pytest.mark.parametrize(("name", "attribute", "place"), CASES)
 def test_what_does_not_belong_together_is_refused_by_name(name, attribute, place, tmp_path):
     model, data = FITTED[name]()
-    if attribute not in vars(model):
-        pytest.skip("no such attribute")
     old = getattr(model, attribute)
     setattr(model, attribute, CHANGES[attribute][place](old))
     readers = [reader for reader in READERS if hasattr(model, reader)]

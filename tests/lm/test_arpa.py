@@ -194,8 +194,10 @@ def test_partial_fit_needs_counts():
         parsed(SMALL).discounts_  # noqa: B018
 
 
+@pytest.mark.peer("kenlm")
 def test_kenlm_agrees(tmp_path):
-    kenlm = pytest.importorskip("kenlm")
+    import kenlm
+
     sentences = random_corpus(7, 400)
     model = quiet(4, sentences)
     path = str(tmp_path / "x.arpa")
