@@ -17,7 +17,7 @@ from reference_candidates import loss_of, made, split
 from support import text_like
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
-EXACT = {"tol": 1e-9, "max_iter": 10_000}
+EXACT = {"tol": 1e-14, "max_iter": 10_000}
 
 
 def quiet(**options):

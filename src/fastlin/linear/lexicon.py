@@ -122,7 +122,7 @@ class LexiconClassifier(SparseClassifier):
             warnings.warn(
                 f"{len(model.unknown_words_)} of the {len(words)} words of the lexicon are no columns, "
                 f"and will never count: {shown}{more}",
-                stacklevel=2,
+                stacklevel=3,
             )
         return self._become(model)
 

@@ -143,7 +143,7 @@ class OnlineClassifier(OnlineWeights, ABC):
                 f"Maximum number of iteration reached before convergence: max_iter={self.max_iter} epochs were not "
                 f"enough for tol={self.tol}. Raise max_iter, or set tol=None to run a fixed number of epochs.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
