@@ -5,6 +5,8 @@ SCRATCH: int
 TABLES_ROOM: int
 
 class BackoffQueries:
+    n_tables: int
+
     def __init__(
         self,
         starts: list[NDArray[np.int32]],
@@ -14,8 +16,6 @@ class BackoffQueries:
         seed: int,
         room: int = ...,
     ) -> None: ...
-    @property
-    def n_tables(self) -> int: ...
     def score(
         self,
         tokens: NDArray[np.int32],

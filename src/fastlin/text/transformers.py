@@ -107,7 +107,7 @@ def names_of_columns(estimator: Any, input_features: Any, n_columns: int) -> NDA
 def proved(X: Any) -> Any:
     """X itself, which is well formed if it is sparse: scipy converts and indexes without looking."""
     if sp.issparse(X):
-        validation.as_rows(X)
+        validation.check_structure(X)
     return X
 
 

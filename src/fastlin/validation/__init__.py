@@ -27,7 +27,7 @@ from fastlin.validation.parameters import (
     whole_number,
 )
 from fastlin.validation.partly import as_partly_labels, places_of_labels, refuse_missing
-from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, as_sparse, check_values
+from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, as_sparse, check_structure, check_values
 from fastlin.validation.texts import as_texts
 from fastlin.validation.tuples import Position, as_tuples
 
@@ -58,6 +58,7 @@ __all__ = [
     "as_vector",
     "as_verbose",
     "as_weights",
+    "check_structure",
     "check_values",
     "class_factors",
     "class_weights",

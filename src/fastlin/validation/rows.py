@@ -166,6 +166,13 @@ def as_rows(
     return check_values(_prove(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
 
 
+def check_structure(X: Any, name: str = "X") -> None:
+    """Prove that a sparse matrix is well formed, however large its values are."""
+    if X.ndim != 2 or X.shape[1] > WIDEST:
+        raise ValueError(f"{name} must be a matrix of at most {WIDEST} columns, got shape {X.shape}")
+    _prove(_to_csr(X, name), name, False)
+
+
 def as_sparse(weights: Any, name: str) -> sp.csr_array:
     """Sparse weights in any format as a CSR, proved, for scipy and kernels go where indices lead."""
     if 0 in weights.shape:
