@@ -18,7 +18,7 @@ from cython cimport final
 
 from fastlin.engine.allocation cimport allocate, allocate_zeros
 from fastlin.engine.mathx cimport exponential
-from fastlin.engine.ngram_tables cimport Level, Tables, free_tables, make_tables, score_table
+from fastlin.engine.ngram_tables cimport Level, NgramTables, free_tables, make_tables, score_table
 
 cdef extern from "backoff.h" nogil:
     int64_t find "fastlin_find"(const int32_t*, int64_t first, int64_t stop, int32_t) noexcept
@@ -48,7 +48,7 @@ cdef class BackoffQueries:
     cdef int64_t asked          # tokens that were scored
     cdef uint64_t seed
     cdef int64_t room           # bytes of the tables
-    cdef Tables* tables         # made when so many were that it pays; NULL: not yet
+    cdef NgramTables* tables     # made when so many were that it pays; NULL: not yet
     cdef bint tried             # to make them
     cdef float* unigrams        # p of each
     cdef list kept
@@ -97,7 +97,7 @@ cdef class BackoffQueries:
         free(self.unigrams)
         free(self.levels)
 
-    cdef const Tables* tables_for(self, int64_t n) except? NULL:
+    cdef const NgramTables* tables_for(self, int64_t n) except? NULL:
         """The tables, once there were a quarter as many questions as n-grams; without memory there are none."""
         cdef int64_t n_ngrams = 0
         cdef int k
@@ -125,7 +125,7 @@ cdef class BackoffQueries:
         `nodes` and `weights` [order + SCRATCH] are scratch memory. The tokens are words of the model.
         """
         cdef int64_t start, stop, n = tokens.shape[0], room = self.order + CHUNK + 1
-        cdef const Tables* tables
+        cdef const NgramTables* tables
         if log_prob.shape[0] != n or lengths.shape[0] != n or nodes.shape[0] < room or weights.shape[0] < room:
             raise ValueError("no room for the answers")
         if n == 0:
@@ -142,7 +142,7 @@ cdef class BackoffQueries:
                                  &lengths[start])
                 start = stop
 
-    cdef void score_chunk(self, const Tables* tables, const int32_t* tokens, int64_t n, int32_t* last_nodes,
+    cdef void score_chunk(self, const NgramTables* tables, const int32_t* tokens, int64_t n, int32_t* last_nodes,
                           float* last_weights, double* log_prob, int32_t* lengths) noexcept nogil:
         """`last` are those of every level at the token before; behind them is room for one and those of a level."""
         cdef int32_t* nodes = last_nodes + self.order + 1

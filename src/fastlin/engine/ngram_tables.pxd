@@ -20,14 +20,14 @@ cdef extern from "backoff.h" nogil:
 cdef extern from "ngram_tables.h" nogil:
     ctypedef struct Bucket "fastlin_bucket":
         pass
-    ctypedef struct Table "fastlin_table":
+    ctypedef struct NgramTable "fastlin_table":
         void* memory
         Bucket* buckets
         uint64_t n
         uint64_t seed
-    void fill "fastlin_fill"(const Table*, const Level*, int64_t first, int64_t stop, const int32_t* above,
+    void fill "fastlin_fill"(const NgramTable*, const Level*, int64_t first, int64_t stop, const int32_t* above,
                              int32_t* places) noexcept
-    void score_table "fastlin_score_table"(const Table*, const int32_t* tokens, int64_t n, int32_t* nodes,
+    void score_table "fastlin_score_table"(const NgramTable*, const int32_t* tokens, int64_t n, int32_t* nodes,
                                            float* backoff, double* log_prob, int32_t* lengths,
                                            int32_t length) noexcept
     void* zeros "fastlin_zeros"(size_t) noexcept
@@ -37,8 +37,8 @@ cdef enum:
     LINE = 64               # bytes of a bucket
     SLICE = 1 << 20         # n-grams that are put in before Ctrl-C is asked for
 
-cdef struct Tables:
-    Table* of               # [order], the first without buckets
+cdef struct NgramTables:
+    NgramTable* of          # [order], the first without buckets
     int n                   # orders that have one, unigrams among them
     int32_t* numbers        # by places in the last table, those of its n-grams; NULL: no order without a table asks
 
@@ -48,7 +48,7 @@ cdef inline int64_t buckets_for(int64_t n) noexcept nogil:
     return n * 8 // (5 * SLOTS) + 1
 
 
-cdef inline void free_tables(Tables* tables) noexcept:
+cdef inline void free_tables(NgramTables* tables) noexcept:
     cdef int k
     if tables != NULL:
         for k in range(1, tables.n):
@@ -58,7 +58,7 @@ cdef inline void free_tables(Tables* tables) noexcept:
         free(tables)
 
 
-cdef inline bint reserve_table(Table* table, int64_t n_ngrams, uint64_t seed) noexcept nogil:
+cdef inline bint reserve_table(NgramTable* table, int64_t n_ngrams, uint64_t seed) noexcept nogil:
     """An empty one; False: there is no memory for it."""
     table.n = <uint64_t>buckets_for(n_ngrams)
     table.seed = seed
@@ -67,7 +67,7 @@ cdef inline bint reserve_table(Table* table, int64_t n_ngrams, uint64_t seed) no
     return table.memory != NULL
 
 
-cdef inline int fill_table(const Table* table, const Level* level, int64_t n_histories, const int32_t* above,
+cdef inline int fill_table(const NgramTable* table, const Level* level, int64_t n_histories, const int32_t* above,
                            int32_t* places) except -1:
     """Slice by slice of the histories."""
     cdef int64_t first = 0, stop
@@ -82,7 +82,7 @@ cdef inline int fill_table(const Table* table, const Level* level, int64_t n_his
     return 0
 
 
-cdef inline bint fill_tables(Tables* tables, const Level* levels, int order, uint64_t seed,
+cdef inline bint fill_tables(NgramTables* tables, const Level* levels, int order, uint64_t seed,
                              int64_t room) except -1:
     """The tables of as many orders as fit into so many bytes; False: there is no memory for them."""
     cdef int32_t* above = NULL
@@ -112,14 +112,14 @@ cdef inline bint fill_tables(Tables* tables, const Level* levels, int order, uin
         free(places)
 
 
-cdef inline Tables* make_tables(const Level* levels, int order, uint64_t seed, int64_t room) except? NULL:
+cdef inline NgramTables* make_tables(const Level* levels, int order, uint64_t seed, int64_t room) except? NULL:
     """Those of as many orders, bigrams first, as fit into so many bytes. NULL: there is no memory for them."""
-    cdef Tables* tables = <Tables*>allocate_zeros(1, sizeof(Tables))
+    cdef NgramTables* tables = <NgramTables*>allocate_zeros(1, sizeof(NgramTables))
     cdef bint whole = False
     if tables == NULL:
         return NULL
     tables.n = 1
-    tables.of = <Table*>allocate_zeros(order, sizeof(Table))
+    tables.of = <NgramTable*>allocate_zeros(order, sizeof(NgramTable))
     try:
         whole = tables.of != NULL and fill_tables(tables, levels, order, seed, room)
     finally:

@@ -27,7 +27,7 @@ cdef struct Pending:
     int32_t[BATCH] nodes
     Py_ssize_t n
 
-cdef struct Lines:
+cdef struct SentenceLines:
     int64_t tokens
     int64_t lines
     int64_t marked              # the first line that holds a mark; −1: none does
@@ -39,7 +39,7 @@ cdef inline bint blank(uint8_t c) noexcept nogil:
 
 
 cdef bint flush(Lexicon* lexicon, bint learn, bint keep, const char* text, Pending* pending, int32_t* tokens,
-                Lines* found) noexcept nogil:
+                SentenceLines* found) noexcept nogil:
     """Look up the words that wait. False: a mark that must not be there, or no memory."""
     cdef Py_ssize_t i
     cdef int32_t node
@@ -62,7 +62,7 @@ cdef bint flush(Lexicon* lexicon, bint learn, bint keep, const char* text, Pendi
 
 
 cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py_ssize_t n, int32_t* tokens,
-                Lines* found) noexcept nogil:
+                SentenceLines* found) noexcept nogil:
     cdef Pending pending
     cdef Py_ssize_t p = 0, start
     cdef int64_t m = 0
@@ -158,7 +158,7 @@ cdef class WordTable:
         64 bytes follow the n, and there is room for 2n + 2 tokens. `keep`: an unknown word's mark is a word, those of
         sentences become −1.
         """
-        cdef Lines found
+        cdef SentenceLines found
         found.tokens = found.lines = 0
         found.marked = -1
         found.full = False

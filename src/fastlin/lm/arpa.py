@@ -14,7 +14,7 @@ from fastlin.data.dump import created
 from fastlin.engine import arpa as engine
 from fastlin.engine.ngram_words import ROOM_BEHIND, WordTable
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, UNKNOWN_NAME, Vocabulary, marks
+from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, UNKNOWN_NAME, WordVocabulary, marks
 
 LN_10 = float(np.log(10))
 ZERO = np.float32(-99 * LN_10)  # SRILM's p = 0
@@ -77,14 +77,14 @@ def _lines(
         yield buffer[:used].tobytes()
 
 
-def _writable(vocabulary: Vocabulary, characters: bool) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _writable(vocabulary: WordVocabulary, characters: bool) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The words as they stand in a file; ValueError: one cannot stand there."""
     names = vocabulary.names
     if characters and " " in names:
         if SPACE in names:
             raise ValueError(f"{SPACE!r} stands for a space in an ARPA file, and is a character of this model")
         names = [SPACE if name == " " else name for name in names]
-        vocabulary = Vocabulary.of(names)
+        vocabulary = WordVocabulary.of(names)
     bad = next((name for name in names if not name or "\0" in name or BLANKS.search(name)), None)
     if bad is not None:
         raise ValueError(f"the word {bad!r:.60} cannot stand in an ARPA file: it is empty or holds white space or NUL")
@@ -122,7 +122,7 @@ def read(source: Any, *, unk: str | None = None, characters: bool = False) -> tu
     files = sources.files(source)
     if len(files) != 1:
         raise ValueError(f"{len(files)} files; a model is one")
-    arpa = _Arpa(files[0].name, Vocabulary.of(marks(unk)).new_table())
+    arpa = _Arpa(files[0].name, WordVocabulary.of(marks(unk)).new_table())
     line = 1
     for piece in sources.pieces(files[0]):
         _read_piece(arpa, piece.text, piece.line)
@@ -231,7 +231,7 @@ def _end_section(arpa: _Arpa, line: int) -> None:
 
 
 def _model(arpa: _Arpa, unk: str | None, characters: bool) -> tuple[BackoffModel, str]:
-    names = Vocabulary.of_table(arpa.table).names
+    names = WordVocabulary.of_table(arpa.table).names
     unigrams = arpa.sections[0]
     numbers = np.arange(len(names), dtype=np.int32)
     if unk is None and not (unigrams.rows == UNKNOWN).any() and "<UNK>" in names:
@@ -243,7 +243,7 @@ def _model(arpa: _Arpa, unk: str | None, characters: bool) -> tuple[BackoffModel
         names = [" " if name == SPACE else name for name in names]
     for section in arpa.sections:
         section.rows = numbers[section.rows]
-    vocabulary = Vocabulary.of(names)
+    vocabulary = WordVocabulary.of(names)
     try:
         return _built(arpa, vocabulary), unk or UNKNOWN_NAME
     except _LostHistoryError:
@@ -269,7 +269,7 @@ def _add_lost_histories(arpa: _Arpa) -> None:
             shorter.backoff = np.concatenate([shorter.backoff, np.zeros(m, np.float32)])
 
 
-def _built(arpa: _Arpa, vocabulary: Vocabulary) -> BackoffModel:
+def _built(arpa: _Arpa, vocabulary: WordVocabulary) -> BackoffModel:
     """Sorted tries of n-grams that stand in whatever order."""
     nothing = np.empty(0, np.int32)
     log_prob, backoff = _unigrams(arpa, len(vocabulary))

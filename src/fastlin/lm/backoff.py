@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine import backoff as engine
-from fastlin.lm.vocabulary import BEGIN, Vocabulary
+from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.runtime.made_once import made_once
 
 StateNodes = tuple[int, ...]
@@ -25,7 +25,7 @@ class BackoffModel:
 
     Attributes
     ----------
-    vocabulary : Vocabulary
+    vocabulary : WordVocabulary
         The words: unigram w is word w.
     words : list of ndarray of int32
         The last word of each n-gram; of unigrams empty.
@@ -39,7 +39,7 @@ class BackoffModel:
         ln of the history's back-off weight; there is none for the highest order.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: WordVocabulary
     words: list[NDArray[np.int32]]
     starts: list[NDArray[np.int32]]
     suffix: list[NDArray[np.int32]]

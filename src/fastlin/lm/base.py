@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastlin.core.estimator import Estimator, reads
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.sentences import ReadsSentences, SentenceReader
-from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, Vocabulary, marks
+from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, WordVocabulary, marks
 from fastlin.lm.word_model import WordModel
 from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
 
@@ -156,14 +156,14 @@ class LanguageModel(ReadsSentences, Estimator):
 
     def _n_characters(self, X: Any) -> int:
         """Characters of the words of X, unknown ones included, and one for each word and each end of a sentence."""
-        table = Vocabulary.of(marks(None)).new_table()
+        table = WordVocabulary.of(marks(None)).new_table()
         reader, n = self._reader(), 0
         counts = np.zeros(0, np.int64)
         for tokens in reader.blocks(X, table, True):
             found = np.bincount(tokens, minlength=len(counts))
             found[: len(counts)] += counts
             counts = found
-        names = Vocabulary.of_table(table).names
+        names = WordVocabulary.of_table(table).names
         for number in range(MARKS, len(counts)):
             n += int(counts[number]) * (len(names[number]) + 1)
         return n + int(counts[END]) if len(counts) else 0

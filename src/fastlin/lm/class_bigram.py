@@ -16,7 +16,7 @@ from fastlin.lm.base import LanguageModel
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import SentenceReader
-from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
+from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 from fastlin.lm.word_model import prove_state
 from fastlin.validation import as_generator, real_number, whole_number
 
@@ -31,7 +31,7 @@ MARK_OF_BEGIN = (BEGIN,)
 class AggregateModel:
     """p(w | v) = Σ_c p(c | v) p(w | c): rows of words, columns of classes, padded with zeros."""
 
-    vocabulary: Vocabulary
+    vocabulary: WordVocabulary
     class_given: Floats
     word_given: Floats
     order = 2

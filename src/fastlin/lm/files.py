@@ -13,7 +13,7 @@ from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import HIGHEST, ImportedState, NgramModel, NgramState
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, SentenceReader
 from fastlin.lm.smoothing import Estimate
-from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, Vocabulary
+from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, WordVocabulary
 from fastlin.store.keeping import Keeper, State, only, or_unfitted
 from fastlin.store.parameters import ABSENT, FLAG, JOBS, LABEL_WEIGHTS, NUMBERS, STRINGS, TEXT, WORD, Table, real, whole
 from fastlin.store.reading import Reading
@@ -26,11 +26,11 @@ SERVING = "it was saved for serving"
 # --- vocabularies ------------------------------------------------------------------------------------------------
 
 
-def take_vocabulary(vocabulary: Vocabulary) -> State:
+def take_vocabulary(vocabulary: WordVocabulary) -> State:
     return {"arena": vocabulary.arena, "offsets": vocabulary.offsets}
 
 
-def give_vocabulary(state: Any) -> Vocabulary:
+def give_vocabulary(state: Any) -> WordVocabulary:
     """Proved: strings that are all different, the marks of sentences the first of them."""
     only(state, "arena", "offsets")
     arena, offsets = state["arena"], state["offsets"]
@@ -38,7 +38,7 @@ def give_vocabulary(state: Any) -> Vocabulary:
         raise ValueError(f"arena must be a vector of uint8, offsets one of at least {MARKS + 1} int64")
     if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any() or offsets[-1] > len(arena) - ROOM_BEHIND:
         raise ValueError(f"offsets must rise from 0 to {ROOM_BEHIND} bytes before the end of arena")
-    vocabulary = Vocabulary(arena, offsets)
+    vocabulary = WordVocabulary(arena, offsets)
     if vocabulary.names[:2] != [BEGIN_NAME, END_NAME] or len(vocabulary.table) != len(vocabulary):
         raise ValueError("the words of a vocabulary must differ, and begin with the marks of sentences")
     return vocabulary

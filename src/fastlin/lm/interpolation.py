@@ -14,7 +14,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
 from fastlin.lm.sentences import DIRECTIONS, SentenceReader
-from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary, look_up, marks
+from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.lm.word_model import WordModel, prove_state
 from fastlin.validation import real_number, whole_number
 
@@ -33,7 +33,7 @@ class Component:
     log_shares: Floats
 
     @classmethod
-    def of(cls, model: WordModel, vocabulary: Vocabulary) -> "Component":
+    def of(cls, model: WordModel, vocabulary: WordVocabulary) -> "Component":
         numbers = look_up(model.vocabulary.table, vocabulary.names, False)
         numbers[UNKNOWN] = UNKNOWN
         unknown = (numbers < 0) | (numbers == UNKNOWN)
@@ -57,7 +57,7 @@ class Mixture:
     A state is a tuple of the components' states, and of a cache the last words.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: WordVocabulary
     components: list[Component | Cache]
     weights: Floats
 
@@ -274,7 +274,7 @@ class Interpolation(LanguageModel):
         known = [model.vocabulary for model in word_models if not isinstance(model, Cache)]
         unknown_word = known[0].names[UNKNOWN]
         names = dict.fromkeys(name for vocabulary in known for name in vocabulary.names[UNKNOWN + 1 :])
-        vocabulary = Vocabulary.of([*marks(unknown_word), *(name for name in names if name != unknown_word)])
+        vocabulary = WordVocabulary.of([*marks(unknown_word), *(name for name in names if name != unknown_word)])
         if weights is None:
             weights = self._given_weights(len(models))
         parts = [m if isinstance(m, Cache) else Component.of(m, vocabulary) for m in word_models]

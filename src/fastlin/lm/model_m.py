@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.lm.backoff import StateNodes
-from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
+from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 from fastlin.lm.word_model import prove_state
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ class ModelM:
     of `Contexts` the scores of classes, and weights of words and of contexts as CSRs. A state is the last words.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: WordVocabulary
     order: int
     classes: NDArray[np.int32]
     gram_keys: list[Integers]  # history · V + word, sorted; of unigrams empty

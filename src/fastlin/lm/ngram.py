@@ -19,8 +19,8 @@ from fastlin.lm.backoff_base import BackoffLanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, on_disk, relabel
 from fastlin.lm.pruning import entropy_kept, pruned
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
-from fastlin.lm.smoothing import SMOOTHINGS, Estimate, Smoothing, estimate
-from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, Vocabulary, look_up, marks
+from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
+from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.run import Workers
 from fastlin.runtime.made_once import made_once
 from fastlin.validation.parameters import as_jobs, one_of, real_number, whole_number
@@ -37,9 +37,9 @@ PARAMETERS_OF_TEXTS = ("min_count", "vocabulary", "unk", "unit", "direction", "m
 class NgramState:
     """The learnt state: counts of every word that was seen, and how a model is made of them."""
 
-    seen: Vocabulary
+    seen: WordVocabulary
     counts: NgramCounts
-    smoothing: Smoothing
+    smoothing: SmoothingMethod
     reader: SentenceReader
     min_count: int
     vocabulary: tuple[str, ...] | None
@@ -49,7 +49,7 @@ class NgramState:
         return self.__dict__.copy()  # of one moment: others may add what is made when it is first asked for
 
     @made_once
-    def known(self) -> tuple[Vocabulary, NgramCounts]:
+    def known(self) -> tuple[WordVocabulary, NgramCounts]:
         """The vocabulary, and its counts: those of rare and of other words are the unknown word's."""
         return _known(self)
 
@@ -217,7 +217,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
     def _counted(self, X: Any, known: NgramState | None, memory: int | str | None = None) -> NgramState:
         order, smoothing, reader = self._checked()
         if known is None:
-            table = Vocabulary.of(marks(self.unk)).new_table()
+            table = WordVocabulary.of(marks(self.unk)).new_table()
         else:
             if known.counts.order != order or known.reader != reader or known.unk != self.unk:
                 raise ValueError("order, unit, direction, markup and unk must be those of what was counted before")
@@ -232,7 +232,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         if counts.counts[0][BEGIN] == 0:
             raise ValueError("X must hold at least one sentence to learn from; there is no sentence in it")
         vocabulary = None if self.vocabulary is None else tuple(self.vocabulary)
-        return NgramState(Vocabulary.of_table(table), counts, smoothing, reader, self.min_count, vocabulary, self.unk)
+        return NgramState(
+            WordVocabulary.of_table(table), counts, smoothing, reader, self.min_count, vocabulary, self.unk
+        )
 
     def _runs(self, blocks: Iterator[NDArray[np.int32]], order: int, table: Any) -> Iterator[NgramCounts]:
         """The counts of each block, cut into one part for each thread."""
@@ -243,7 +245,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
                     lambda tokens, n: count_tokens(tokens, order, n), [(p, len(table)) for p in parts]
                 )
 
-    def _checked(self) -> tuple[int, Smoothing, SentenceReader]:
+    def _checked(self) -> tuple[int, SmoothingMethod, SentenceReader]:
         order = whole_number("order", self.order, 1)
         if order > HIGHEST:
             raise ValueError(f"order must be at most {HIGHEST}, got {self.order!r}")
@@ -264,7 +266,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             isinstance(self.vocabulary, Collection) and all(isinstance(word, str) for word in self.vocabulary)
         ):
             raise TypeError(f"vocabulary must be a list of words, got {self.vocabulary!r:.60}")
-        smoothing = Smoothing(
+        smoothing = SmoothingMethod(
             self.smoothing, bool(self.interpolate), discount, alpha, self.base_measure, cutoffs, self.unk is None
         )
         reader = SentenceReader(self.unit, self.direction == "backward", self.markup == "keep")
@@ -401,7 +403,7 @@ def _parts(tokens: NDArray[np.int32], n: int) -> Iterator[NDArray[np.int32]]:
         yield tokens[begins[start] : begins[stop]]
 
 
-def _known(state: NgramState) -> tuple[Vocabulary, NgramCounts]:
+def _known(state: NgramState) -> tuple[WordVocabulary, NgramCounts]:
     """The words that are known, and counts in which all others are the unknown word."""
     counts, seen = state.counts, state.seen
     if state.vocabulary is None and state.min_count == 1:
@@ -415,7 +417,7 @@ def _known(state: NgramState) -> tuple[Vocabulary, NgramCounts]:
     else:
         words = list(dict.fromkeys(state.vocabulary))
         names = marks(state.unk)
-        vocabulary = Vocabulary.of(names + [word for word in words if word not in names])
+        vocabulary = WordVocabulary.of(names + [word for word in words if word not in names])
         found = look_up(vocabulary.table, seen.names, False)
         numbers = np.where(found >= 0, found, UNKNOWN).astype(np.int32)
         rare = counts.counts[0] < state.min_count

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fastlin.engine import smoothing as engine
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
-from fastlin.lm.vocabulary import BEGIN, UNKNOWN, Vocabulary
+from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 
 Probabilities = NDArray[np.float64]
 SMOOTHINGS = (
@@ -25,7 +25,7 @@ NOTHING_TAKEN = np.zeros(1)
 
 
 @dataclass(frozen=True)
-class Smoothing:
+class SmoothingMethod:
     """A smoothing of counts; the parameters of NgramModel of the same names."""
 
     name: str = "modified_kneser_ney"
@@ -49,7 +49,7 @@ class Estimate:
     discounts: list[NDArray[np.float64]]
 
 
-def estimate(counts: NgramCounts, vocabulary: Vocabulary, smoothing: Smoothing) -> Estimate:
+def estimate(counts: NgramCounts, vocabulary: WordVocabulary, smoothing: SmoothingMethod) -> Estimate:
     """The probabilities and back-off weights of all n-grams, shorter ones first."""
     base = _base_measure(counts, vocabulary, smoothing)
     adjusted = _adjusted(counts) if smoothing.name in CONTINUATIONS else counts.counts
@@ -97,7 +97,7 @@ def _adjusted(counts: NgramCounts) -> list[NDArray[np.int64]]:
     return [*found, counts.counts[-1]]
 
 
-def _base_measure(counts: NgramCounts, vocabulary: Vocabulary, smoothing: Smoothing) -> Probabilities:
+def _base_measure(counts: NgramCounts, vocabulary: WordVocabulary, smoothing: SmoothingMethod) -> Probabilities:
     """The probabilities of words without any history: uniform, or as given."""
     base = np.ones(counts.n_words)
     given = smoothing.base_measure
@@ -120,7 +120,7 @@ def _unigram_starts(n_words: int) -> NDArray[np.int32]:
 
 
 def _discounted(
-    counts: NgramCounts, adjusted: NDArray[np.int64], n: int, taken: NDArray[np.float64], smoothing: Smoothing
+    counts: NgramCounts, adjusted: NDArray[np.int64], n: int, taken: NDArray[np.float64], smoothing: SmoothingMethod
 ) -> tuple[Probabilities, Probabilities]:
     """q and γ of an order: those of unigrams have one history, and begin is none of them."""
     raw, cutoff = counts.counts[n], smoothing.cutoff(n)
@@ -138,7 +138,7 @@ def _discounted(
 
 
 def _with_base(
-    counts: NgramCounts, n: int, base: Probabilities, smoothing: Smoothing
+    counts: NgramCounts, n: int, base: Probabilities, smoothing: SmoothingMethod
 ) -> tuple[Probabilities, Probabilities]:
     """Whole histories share their mass with the base measure; what is shorter has nothing but that.
 
@@ -168,7 +168,7 @@ def _with_base(
     return p, np.where(whole, left, 1.0)
 
 
-def _taken(counts: NDArray[np.int64], n: int, smoothing: Smoothing) -> NDArray[np.float64]:
+def _taken(counts: NDArray[np.int64], n: int, smoothing: SmoothingMethod) -> NDArray[np.float64]:
     """The discounts of counts of 0, 1, 2, …, the last for all larger ones."""
     if smoothing.name not in ("modified_kneser_ney", "kneser_ney", "absolute_discounting", "katz"):
         return NOTHING_TAKEN

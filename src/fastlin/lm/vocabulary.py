@@ -16,7 +16,7 @@ BEGIN, END, UNKNOWN, MARKS = 0, 1, 2, 3
 BEGIN_NAME, END_NAME, UNKNOWN_NAME = "<s>", "</s>", "<unk>"
 
 
-class Vocabulary:
+class WordVocabulary:
     """Strings, numbered: first the marks that begin and end a sentence and stand for unknown words. Never changed.
 
     Parameters
@@ -31,7 +31,7 @@ class Vocabulary:
         self.arena, self.offsets = arena, offsets
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> "Vocabulary":
+    def of(cls, names: Sequence[str]) -> "WordVocabulary":
         """Of names, the marks among them; ValueError: one is there twice."""
         vocabulary = cls(*_strings(names))
         if len(vocabulary.table) != len(names):
@@ -40,7 +40,7 @@ class Vocabulary:
         return vocabulary
 
     @classmethod
-    def of_table(cls, table: WordTable) -> "Vocabulary":
+    def of_table(cls, table: WordTable) -> "WordVocabulary":
         """Of a table that learns no more."""
         vocabulary = cls(*table.strings())
         vocabulary.__dict__["table"] = table
@@ -74,10 +74,10 @@ class Vocabulary:
     def numbers(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.names)}
 
-    def taking(self, numbers: NDArray[np.int32]) -> "Vocabulary":
+    def taking(self, numbers: NDArray[np.int32]) -> "WordVocabulary":
         """Only some of these words, in this order."""
         names = self.names
-        return Vocabulary(*_strings([names[number] for number in numbers.tolist()]))
+        return WordVocabulary(*_strings([names[number] for number in numbers.tolist()]))
 
 
 def _strings(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -18,7 +18,7 @@ from fastlin.linear.reporting import reporter
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import ReadsSentences, SentenceReader
-from fastlin.lm.vocabulary import BEGIN, MARKS, Vocabulary
+from fastlin.lm.vocabulary import BEGIN, MARKS, WordVocabulary
 from fastlin.validation import as_callback, as_verbose, real_number, whole_number
 
 TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
@@ -31,7 +31,7 @@ Bigrams = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 class ClassState:
     """The learnt state: the words, and the class of each."""
 
-    vocabulary: Vocabulary
+    vocabulary: WordVocabulary
     counts: NDArray[np.int64]
     classes: NDArray[np.int32]
     reader: SentenceReader
@@ -138,7 +138,7 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         return n_classes, whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)
 
     @learns
-    def fit_counts(self, vocabulary: Vocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
+    def fit_counts(self, vocabulary: WordVocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
         """`fit`, from bigrams that were counted before."""
         n_classes, max_iter, tol = self._checked()
         model = self._working_copy()

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.lm.backoff import StateNodes
-from fastlin.lm.vocabulary import Vocabulary
+from fastlin.lm.vocabulary import WordVocabulary
 
 
 def prove_state(state: Any, least: int, most: int, n_words: int) -> None:
@@ -24,7 +24,7 @@ class WordModel(Protocol):
     """
 
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> WordVocabulary: ...
     @property
     def order(self) -> int:
         """One more than the words that a state depends on."""
