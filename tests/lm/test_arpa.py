@@ -114,6 +114,79 @@ def test_histories_and_suffixes_that_pruning_took():
     assert np.isfinite(wrong).all()
 
 
+def reordered(text, change):
+    """The file with the lines of each section as `change` has them."""
+    found, section = [], None
+    for line in text.decode().split("\n"):
+        if line.startswith("\\") and section is not None:
+            found += [*change(section), ""]
+            section = None
+        if section is not None:
+            section += [line] if line else []
+            continue
+        found.append(line)
+        if line.endswith("-grams:"):
+            section = []
+    return "\n".join(found)
+
+
+def by_suffix(lines):
+    return sorted(lines, key=lambda line: line.split("\t")[1].split(" ")[::-1])
+
+
+def shuffled(lines):
+    return [lines[place] for place in np.random.default_rng(len(lines)).permutation(len(lines))]
+
+
+@pytest.mark.parametrize("change", [by_suffix, shuffled, sorted, reversed])
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_n_grams_may_stand_in_any_order(change, order):
+    model = quiet(order, random_corpus(3, 400))
+    text = written(model)
+    words = text.split(b"\\2-grams:")[0]  # of unigrams the order decides which number each has
+    again = parsed(words + reordered(b"\\2-grams:" + text.split(b"\\2-grams:")[1], change).encode())
+    straight = parsed(text)
+    ours, theirs = straight._word_model, again._word_model
+    assert max(np.diff(ours.starts[1])) > 16  # some are sorted by insertion, others not
+    for name in ("starts", "words", "suffix"):
+        for a, b in zip(getattr(ours, name), getattr(model._word_model, name), strict=True):
+            np.testing.assert_array_equal(a, b)
+    for name in ("starts", "words", "suffix", "log_prob", "backoff"):
+        for a, b in zip(getattr(ours, name), getattr(theirs, name), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(parsed(reordered(text, change)).score_samples(TEXTS), straight.score_samples(TEXTS))
+
+
+def test_an_n_gram_that_stands_twice_among_many():
+    lines = written(quiet(2, [[f"w{number}"] for number in range(40)])).decode()
+    row = next(line for line in lines.split("\n") if "<s> w7" in line)
+    twice = lines.replace(row, f"{row}\n{row}").replace("ngram 2=80", "ngram 2=81")
+    assert "ngram 2=81" in twice
+    assert len(twice) > len(lines)
+    with pytest.raises(ArpaError, match="stands there twice"):
+        parsed(twice)
+
+
+def test_histories_of_histories_that_pruning_took():
+    model = quiet(4, random_corpus(11, 60))
+    rows = written(model).decode().split("\n")
+    four = next(row for row in rows[rows.index("\\4-grams:") + 1 :] if "<s>" not in row).split("\t")[1].split(" ")
+    lost = {2: " ".join(four[:2]), 3: " ".join(four[:3])}
+    for n, gram in lost.items():  # nothing else may need what is left out
+        rows = [row for row in rows if row.split("\t")[1:2] != [gram]]
+        place = next(place for place, row in enumerate(rows) if row.startswith(f"ngram {n}="))
+        rows[place] = f"ngram {n}={int(rows[place][8:]) - 1}"
+    again = parsed("\n".join(rows))
+    assert again.n_grams_ == model.n_grams_
+    p = dict(zip(again.words_, again.next_word(four[:1]), strict=True))
+    backoff = {row.split("\t")[1]: float([*row.split("\t"), "0"][2]) for row in rows if row.count("\t")}
+    unigram = dict(zip(again.words_, again.next_word(), strict=True))
+    assert p[four[1]] == pytest.approx(10 ** backoff[four[0]] * unigram[four[1]], rel=1e-5)
+    shorter = dict(zip(again.words_, again.next_word(four[1:2]), strict=True))
+    longer = dict(zip(again.words_, again.next_word(four[:2]), strict=True))
+    assert longer[four[2]] == pytest.approx(shorter[four[2]], rel=1e-5)  # no weight: p is that of the suffix
+
+
 def test_characters_and_backward_models():
     model = quiet(3, ["a b", "b a"], unit="character", direction="backward")
     again = parsed(written(model), unit="character", direction="backward")

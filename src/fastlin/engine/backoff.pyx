@@ -206,27 +206,6 @@ cdef class BackoffQueries:
         return (self.levels[k + 1].starts[node] == self.levels[k + 1].starts[node + 1]
                 and self.levels[k].backoff[node] == 0)
 
-    def locate(self, const int32_t[:, ::1] rows, int32_t[::1] nodes):
-        """The number of the n-gram that each row is; −1: it is not there."""
-        cdef Py_ssize_t i, k, n = rows.shape[1]
-        cdef int64_t node
-        cdef bint inside = True
-        if n < 1 or n > self.order or nodes.shape[0] != rows.shape[0]:
-            raise ValueError("n-grams of an order that the model does not have")
-        with nogil:
-            for i in range(rows.shape[0]):
-                node = rows[i, 0]
-                if node < 0 or node >= self.n_words:
-                    inside = False
-                    break
-                for k in range(1, n):
-                    node = child(&self.levels[k], node, rows[i, k])
-                    if node < 0:
-                        break
-                nodes[i] = <int32_t>node
-        if not inside:
-            raise ValueError("a word that the model does not have")
-
     def log_prob_of(self, const int32_t[:, ::1] rows, double[::1] log_prob):
         """log p of the last word of each row after those before it."""
         cdef Py_ssize_t i, k, first, n = rows.shape[1]

@@ -1,6 +1,7 @@
 """Language models in ARPA's format, as KenLM, SRILM and variKN read and write them."""
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,13 +15,14 @@ from fastlin.data.dump import created
 from fastlin.engine import arpa as engine
 from fastlin.engine.ngram_words import ROOM_BEHIND, WordTable
 from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.counts import MOST
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, UNKNOWN_NAME, WordVocabulary, marks
 
 LN_10 = float(np.log(10))
 ZERO = np.float32(-99 * LN_10)  # SRILM's p = 0
 MISSING_UNKNOWN = np.float32(-100 * LN_10)  # KenLM's p of an unknown word, where a file has none
-ROUNDING = 1e-6  # a logarithm above 0 by this much is one of p = 1
 BUFFER = 1 << 20
+TOGETHER = 1 << 20  # histories between two looks at Ctrl-C
 SPACE = "▁"  # stands for a space among the characters of a model of characters
 BLANKS = re.compile("[\t\n\v\f\r ]")
 COUNT = re.compile(rb"ngram\s+(\d{1,18})\s*=\s*(\d{1,18})\s*$")
@@ -29,6 +31,9 @@ FAULTS = {
     engine.NO_NUMBER: "a logarithm is no number",
     engine.FEW_WORDS: "there are fewer words than the order has",
     engine.MORE: "something follows the back-off weight",
+    engine.ABOVE_ONE: "a probability above 1",
+    engine.UNBOUNDED: "a back-off weight without bound",
+    engine.LONG_WORD: "a word is longer than 2 GB",
 }
 
 
@@ -95,13 +100,46 @@ def _writable(vocabulary: WordVocabulary, characters: bool) -> tuple[NDArray[np.
 
 
 @dataclass
-class _Section:
-    """The n-grams of an order as they stand in the file."""
+class _Part:
+    """Some n-grams of an order as they stand in the file; what p is NaN is as backing off has it."""
 
     rows: NDArray[np.int32]
     log_prob: NDArray[np.float32]
     backoff: NDArray[np.float32]
+
+    def histories(self, model: BackoffModel) -> NDArray[np.int32]:
+        """The numbers of all words but the last; −1: the model does not have them."""
+        found = np.empty(len(self.rows), np.int32)
+        engine.find_histories(model.starts, model.words, model.n_words, self.rows, found)
+        return found
+
+
+@dataclass
+class _Section:
+    """The n-grams of an order."""
+
+    parts: list[_Part]
     line: int  # behind it
+
+    @property
+    def size(self) -> int:
+        return sum(len(part.rows) for part in self.parts)
+
+
+@dataclass
+class _Rooms:
+    """Memory for the lines of a piece, which the next one uses again."""
+
+    begins: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    lengths: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    log_prob: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    backoff: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+
+    def reserve(self, n_lines: int, n: int) -> None:
+        if len(self.begins) < n_lines * n:
+            self.begins, self.lengths = np.empty(n_lines * n, np.int64), np.empty(n_lines * n, np.int32)
+        if len(self.log_prob) < n_lines:
+            self.log_prob, self.backoff = np.empty(n_lines, np.float32), np.empty(n_lines, np.float32)
 
 
 @dataclass
@@ -112,9 +150,10 @@ class _Arpa:
     table: WordTable
     counts: list[int] = field(default_factory=list)
     sections: list[_Section] = field(default_factory=list)
-    pending: list[_Section] = field(default_factory=list)
+    pending: list[_Part] = field(default_factory=list)
     order: int = -1  # of the section that is being read; −1: before the first, 0: the counts
     ended: bool = False
+    rooms: _Rooms = field(default_factory=_Rooms)
 
 
 def read(source: Any, *, unk: str | None = None, characters: bool = False) -> tuple[BackoffModel, str]:
@@ -123,15 +162,12 @@ def read(source: Any, *, unk: str | None = None, characters: bool = False) -> tu
     if len(files) != 1:
         raise ValueError(f"{len(files)} files; a model is one")
     arpa = _Arpa(files[0].name, WordVocabulary.of(marks(unk)).new_table())
-    line = 1
+    piece = sources.Piece(b"", arpa.path, 1)
     for piece in sources.pieces(files[0]):
         _read_piece(arpa, piece.text, piece.line)
-        line = piece.line + piece.text.count(b"\n")
         if arpa.ended:
-            break
-    if not arpa.ended:
-        raise ArpaError(arpa.path, line, "the file ends before \\end\\")
-    return _model(arpa, unk, characters)
+            return _model(arpa, unk, characters)
+    raise ArpaError(arpa.path, piece.line + piece.text.count(b"\n"), "the file ends before \\end\\")
 
 
 def _read_piece(arpa: _Arpa, text: bytes, line: int) -> None:
@@ -176,27 +212,22 @@ def _read_heading(arpa: _Arpa, text: bytes, line: int) -> None:
 
 def _read_n_grams(arpa: _Arpa, text: NDArray[np.uint8], start: int, stop: int, line: int) -> tuple[int, int]:
     """(bytes, lines) that were n-grams."""
-    n = arpa.order
-    most = (stop - start) // (2 * n + 2) + 1
-    begins, lengths = np.empty(most * n, np.int64), np.empty(most * n, np.int32)
-    log_prob, backoff = np.empty(most, np.float32), np.empty(most, np.float32)
-    m, used, lines, fault = engine.parse(text, start, stop, n, begins, lengths, log_prob, backoff)
-    if fault:
-        raise ArpaError(arpa.path, line + lines, FAULTS[fault])
+    n, rooms = arpa.order, arpa.rooms
+    rooms.reserve((stop - start) // (2 * n + 2) + 1, n)
+    m, used, lines, fault = engine.parse(
+        text, start, stop, n, rooms.begins, rooms.lengths, rooms.log_prob, rooms.backoff
+    )
     if n == 1:
         _check_encoding(arpa.path, text[start : start + used].tobytes(), line)
     numbers = np.empty(m * n, np.int32)
-    arpa.table.look_up_at(text, begins, lengths, n == 1, numbers)
-    section = _Section(numbers.reshape(m, n), log_prob[:m].copy(), backoff[:m].copy(), line + lines)
-    for wrong, what in (
-        (numbers.reshape(m, n).min(1, initial=MARKS) < 0, "a word that is not among the unigrams"),
-        (~(section.log_prob <= ROUNDING), "a probability above 1"),
-        (~(section.backoff < np.inf), "a back-off weight without bound"),
-    ):
-        if wrong.any():
-            place = _line_of(text, start, int(np.flatnonzero(wrong)[0]))
-            raise ArpaError(arpa.path, line + place, what)
-    arpa.pending.append(section)
+    arpa.table.look_up_at(text, rooms.begins, rooms.lengths, n == 1, numbers)
+    rows = numbers.reshape(m, n)
+    if numbers.min(initial=0) < 0:
+        place = _line_of(text, start, int(np.flatnonzero(rows.min(axis=1) < 0)[0]))
+        raise ArpaError(arpa.path, line + place, "a word that is not among the unigrams")
+    if fault:
+        raise ArpaError(arpa.path, line + lines, FAULTS[fault])
+    arpa.pending.append(_Part(rows, rooms.log_prob[:m].copy(), rooms.backoff[:m].copy()))
     return used, lines
 
 
@@ -216,112 +247,104 @@ def _line_of(text: NDArray[np.uint8], start: int, n: int) -> int:
 
 
 def _end_section(arpa: _Arpa, line: int) -> None:
-    n, found = arpa.order, arpa.pending
-    rows = np.concatenate([np.empty((0, n), np.int32), *(each.rows for each in found)])
-    nothing = np.empty(0, np.float32)
-    log_prob = np.concatenate([nothing, *(each.log_prob for each in found)])
-    backoff = np.concatenate([nothing, *(each.backoff for each in found)])
-    if len(rows) != arpa.counts[n - 1]:
-        raise ArpaError(arpa.path, line, f"{len(rows)} {n}-grams stand above, of {arpa.counts[n - 1]} counted")
-    if n > 1 and (rows[:, 1:] == BEGIN).any():
+    n, section = arpa.order, _Section(arpa.pending, line)
+    if section.size != arpa.counts[n - 1]:
+        raise ArpaError(arpa.path, line, f"{section.size} {n}-grams stand above, of {arpa.counts[n - 1]} counted")
+    if section.size > MOST:
+        raise ArpaError(arpa.path, line, f"more than {MOST} {n}-grams stand above")
+    if n > 1 and any((part.rows[:, 1:] == BEGIN).any() for part in section.parts):
         raise ArpaError(arpa.path, line, f"<s> follows a word in the {n}-grams above")
-    log_prob = np.where(log_prob == -np.inf, ZERO, np.minimum(log_prob, 0)).astype(np.float32)
-    arpa.sections.append(_Section(rows, log_prob, np.maximum(backoff, ZERO), line))
+    arpa.sections.append(section)
     arpa.pending, arpa.order = [], n
 
 
 def _model(arpa: _Arpa, unk: str | None, characters: bool) -> tuple[BackoffModel, str]:
     names = WordVocabulary.of_table(arpa.table).names
-    unigrams = arpa.sections[0]
-    numbers = np.arange(len(names), dtype=np.int32)
-    if unk is None and not (unigrams.rows == UNKNOWN).any() and "<UNK>" in names:
+    if unk is None and "<UNK>" in names and not any((part.rows == UNKNOWN).any() for part in arpa.sections[0].parts):
         unk, old = "<UNK>", names.index("<UNK>")
         names = [*names[:UNKNOWN], unk, *names[MARKS:old], *names[old + 1 :]]
+        numbers = np.arange(len(names) + 1, dtype=np.int32)
         numbers[old + 1 :] -= 1
         numbers[old] = UNKNOWN
+        for part in itertools.chain.from_iterable(section.parts for section in arpa.sections):
+            part.rows = numbers[part.rows]
     if characters:
         names = [" " if name == SPACE else name for name in names]
-    for section in arpa.sections:
-        section.rows = numbers[section.rows]
-    vocabulary = WordVocabulary.of(names)
-    try:
-        return _built(arpa, vocabulary), unk or UNKNOWN_NAME
-    except _LostHistoryError:
-        _add_lost_histories(arpa)
-        return _built(arpa, vocabulary), unk or UNKNOWN_NAME
-
-
-class _LostHistoryError(Exception):
-    """The first words of an n-gram are none themselves."""
-
-
-def _add_lost_histories(arpa: _Arpa) -> None:
-    """Histories that pruning took, as n-grams whose p, NaN for now, is what backing off says."""
-    for n in range(len(arpa.sections) - 1, 1, -1):
-        shorter, rows = arpa.sections[n - 1], arpa.sections[n].rows[:, :-1]
-        histories = np.unique(rows, axis=0) if len(rows) else rows
-        known = set(map(bytes, np.ascontiguousarray(shorter.rows)))
-        lost = [row for row in histories if bytes(np.ascontiguousarray(row)) not in known]
-        if lost:
-            m = len(lost)
-            shorter.rows = np.concatenate([shorter.rows, np.array(lost, np.int32)])
-            shorter.log_prob = np.concatenate([shorter.log_prob, np.full(m, np.nan, np.float32)])
-            shorter.backoff = np.concatenate([shorter.backoff, np.zeros(m, np.float32)])
+    return _built(arpa, WordVocabulary.of(names)), unk or UNKNOWN_NAME
 
 
 def _built(arpa: _Arpa, vocabulary: WordVocabulary) -> BackoffModel:
-    """Sorted tries of n-grams that stand in whatever order."""
+    """Sorted tries of n-grams that stand in whatever order; histories that are none themselves become some."""
     nothing = np.empty(0, np.int32)
     log_prob, backoff = _unigrams(arpa, len(vocabulary))
-    model = BackoffModel(vocabulary, [nothing], [nothing], [nothing], [log_prob], [])
-    for section in arpa.sections[1:]:
-        model, backoff = _with_order(model, backoff, section, arpa.path)
+    models = [(BackoffModel(vocabulary, [nothing], [nothing], [nothing], [log_prob], []), backoff)]
+    while len(models) < len(arpa.sections):
+        section = arpa.sections[len(models)]
+        histories = [part.histories(models[-1][0]) for part in section.parts]
+        lost = [part.rows[found < 0, :-1] for part, found in zip(section.parts, histories, strict=True)]
+        if any(len(rows) for rows in lost):
+            arpa.sections[len(models) - 1].parts.append(_backing_off(np.unique(np.concatenate(lost), axis=0)))
+            models.pop()
+        else:
+            models.append(_with_order(*models[-1], section, histories, arpa.path))
+    model = models[-1][0]
     model.check()
     return model
 
 
+def _backing_off(rows: NDArray[np.int32]) -> _Part:
+    """N-grams that pruning took, though others begin with them."""
+    return _Part(rows, np.full(len(rows), np.nan, np.float32), np.zeros(len(rows), np.float32))
+
+
 def _unigrams(arpa: _Arpa, n_words: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     section = arpa.sections[0]
-    words = section.rows[:, 0]
+    words = np.concatenate([np.empty(0, np.int32), *(part.rows[:, 0] for part in section.parts)])
     if len(np.unique(words)) != len(words):
         raise ArpaError(arpa.path, section.line, "a word stands twice among the unigrams above")
     log_prob, backoff = np.full(n_words, ZERO, np.float32), np.zeros(n_words, np.float32)
     log_prob[UNKNOWN] = MISSING_UNKNOWN
-    log_prob[words], backoff[words] = section.log_prob, section.backoff
+    for part in section.parts:
+        log_prob[part.rows[:, 0]], backoff[part.rows[:, 0]] = part.log_prob, part.backoff
     log_prob[BEGIN] = -np.inf
     return log_prob, backoff
 
 
 def _with_order(
-    model: BackoffModel, backoff: NDArray[np.float32], section: _Section, path: str
+    model: BackoffModel, backoff: NDArray[np.float32], section: _Section, histories: list[NDArray[np.int32]], path: str
 ) -> tuple[BackoffModel, NDArray[np.float32]]:
     """A model of one order more, whose highest had these back-off weights; and those of the new one."""
-    histories = _located(model, section.rows[:, :-1])
-    if histories.min(initial=0) < 0:
-        raise _LostHistoryError
-    keys = histories.astype(np.int64) << 32 | section.rows[:, -1]
-    if not (keys[1:] > keys[:-1]).all():
-        order = np.argsort(keys, kind="stable")
-        keys, histories = keys[order], histories[order]
-        section = _Section(section.rows[order], section.log_prob[order], section.backoff[order], section.line)
-        if (keys[1:] == keys[:-1]).any():
+    starts = np.zeros(model.n_grams[-1] + 1, np.int32)
+    for found in histories:
+        engine.count_children(found, starts)
+    np.cumsum(starts, out=starts)
+    entries, places = np.empty((section.size, 4), np.int32), starts[:-1].copy()
+    for part, found in zip(section.parts, histories, strict=True):
+        log_prob = part.log_prob
+        if np.isnan(log_prob).any():
+            shorter = np.empty(len(found))
+            model.queries.log_prob_of(np.ascontiguousarray(part.rows[:, 1:]), shorter)
+            log_prob = np.minimum(shorter + backoff[found], 0).astype(np.float32)
+        engine.put_children(found, part.rows, _suffixes(model, part, found), log_prob, part.backoff, places, entries)
+    for first in range(0, len(places), TOGETHER):
+        if not engine.sort_children(starts, entries, first, min(first + TOGETHER, len(places))):
             raise ArpaError(path, section.line, f"one of the {model.order + 1}-grams above stands there twice")
-    for place in np.flatnonzero(np.isnan(section.log_prob)).tolist():
-        words = section.rows[place].tolist()
-        shorter = model.queries.advance(model.state_after(words[1:-1], False), words[-1])[0]
-        section.log_prob[place] = min(shorter + float(backoff[histories[place]]), 0.0)
+    words, suffixes, logarithms, new = (np.ascontiguousarray(column) for column in entries.T)
     longer = BackoffModel(
         model.vocabulary,
-        [*model.words, np.ascontiguousarray(section.rows[:, -1])],
-        [*model.starts, np.searchsorted(histories, np.arange(model.n_grams[-1] + 1)).astype(np.int32)],
-        [*model.suffix, _located(model, section.rows[:, 1:])],
-        [*model.log_prob, section.log_prob],
+        [*model.words, words],
+        [*model.starts, starts],
+        [*model.suffix, suffixes],
+        [*model.log_prob, logarithms.view(np.float32)],
         [*model.backoff, backoff],
     )
-    return longer, section.backoff
+    return longer, new.view(np.float32)
 
 
-def _located(model: BackoffModel, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    nodes = np.empty(len(rows), np.int32)
-    model.queries.locate(np.ascontiguousarray(rows), nodes)
-    return nodes
+def _suffixes(model: BackoffModel, part: _Part, histories: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The numbers of all words but the first; −1: the model does not have them."""
+    if model.order == 1:
+        return np.ascontiguousarray(part.rows[:, 1])
+    found = np.empty(len(part.rows), np.int32)
+    engine.find_suffixes(model.suffix[-1], model.starts[-1], model.words[-1], histories, part.rows, found)
+    return found
