@@ -99,3 +99,9 @@ def test_what_it_cannot_do_is_said():
     with pytest.raises(AttributeError, match="no back-off model"):
         model.to_arpa("somewhere")
     assert NgramModel(2).fit(TEXT).n_grams_
+
+
+def test_threads_change_no_answer():
+    model = MaxentLM(2, classes=5).fit(TEXT)
+    wanted = model.score_samples(TEXT)
+    np.testing.assert_array_equal(model.set_params(n_jobs=2).score_samples(TEXT), wanted)

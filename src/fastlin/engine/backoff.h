@@ -51,43 +51,47 @@ typedef struct {
     int64_t n;
 } fastlin_level;
 
-#define FASTLIN_FAR 64 /* tokens ahead: where children begin */
+/* The tokens whose n-gram of a level may be known, since their history is: all others have nothing to add. */
+typedef struct {
+    int32_t *at;      /* the token */
+    int32_t *history; /* before it; the last of them is the token before */
+    float *weight;    /* its back-off, where histories are places in a table */
+    int64_t n;
+} fastlin_questions;
+
+#define FASTLIN_FAR 64 /* questions ahead: where children begin */
 #define FASTLIN_NEAR 32 /* the children themselves */
 
-/* From the nodes above to those of a level, last token first: each looks at the node one before it, and there is
-   one before the first. Found, an n-gram's log_prob replaces what stood there, else the history's backoff is added. */
+/* Answer the questions of a level: a known n-gram's log_prob replaces what stood at its token, else the history's
+   backoff is added. Known n-grams are the histories of the questions of the next level, one token on. */
 static inline void fastlin_score_level(const fastlin_level *level, const float *backoff, const int32_t *tokens,
-                                       int64_t n, int32_t *nodes, double *log_prob, int32_t *lengths, int32_t length)
+                                       const fastlin_questions *asked, fastlin_questions *next, double *log_prob,
+                                       int32_t *lengths, int32_t length)
 {
     const float *known = level->log_prob;
-    if (level->n == 0) { /* nor need there be histories */
-        for (int64_t i = n - 1; i >= 0; i--) {
-            int32_t history = nodes[i - 1];
-            log_prob[i] += history >= 0 && tokens[i] != 0 ? (double)backoff[history] : 0.0;
-            nodes[i] = -1;
-        }
-        return;
-    }
-    for (int64_t i = n - 1; i >= 0; i--) {
-        if (i > FASTLIN_FAR) {
-            int32_t far = nodes[i - FASTLIN_FAR - 1], near = nodes[i - FASTLIN_NEAR - 1];
-            far = far < 0 ? 0 : far;
-            near = near < 0 ? 0 : near;
+    int64_t n = asked->n, m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i + FASTLIN_FAR < n) {
+            int32_t far = asked->history[i + FASTLIN_FAR], near = asked->history[i + FASTLIN_NEAR];
             __builtin_prefetch(level->starts + far);
             __builtin_prefetch(backoff + far);
             int64_t first = level->starts[near], stop = level->starts[near + 1];
             __builtin_prefetch(level->words + ((first + stop) >> 1));
             __builtin_prefetch(known + first);
         }
-        int32_t history = nodes[i - 1];
-        int64_t there = -(int64_t)(history >= 0 && tokens[i] != 0);
-        int64_t h = history & there, first = level->starts[h];
-        int64_t found = fastlin_find(level->words, first, first + ((level->starts[h + 1] - first) & there), tokens[i]);
+        int32_t at = asked->at[i], history = asked->history[i];
+        int64_t there = -(int64_t)(tokens[at] != 0), first = level->starts[history];
+        int64_t stop = first + ((level->starts[history + 1] - first) & there);
+        int64_t found = level->n ? fastlin_find(level->words, first, stop, tokens[at]) : -1;
         int64_t is = -(int64_t)(found >= 0);
-        double kept[2] = {log_prob[i] + (there ? (double)backoff[h] : 0.0), known[found & is]};
-        log_prob[i] = kept[is & 1];
-        lengths[i] = is ? length : lengths[i];
-        nodes[i] = (int32_t)found;
+        double kept[2] = {log_prob[at] + (there ? (double)backoff[history] : 0.0),
+                          level->n ? known[found & is] : 0.0};
+        log_prob[at] = kept[is & 1];
+        lengths[at] = is ? length : lengths[at];
+        next->at[m] = at + 1;
+        next->history[m] = (int32_t)found;
+        m += is & 1;
     }
+    next->n = m;
 }
 #endif

@@ -3,11 +3,12 @@
     log p(w|h) = log_prob(hw)                     if hw is known
                = backoff(h) + log p(w|h′)         else, where an unknown h has backoff 0
 
-A text is asked level by level. At level n, `nodes` holds for each token the (n−1)-gram that ends there, −1: it is not
-known. The n-gram is a child of the node one token before: found, its log_prob replaces what stood there, else the
-history's backoff is added. There is no state and no branch on how far back a word has to go; what the next tokens
-ask for is on its way from memory meanwhile. A chunk of tokens passes all levels while it is in cache. Who asks much is
-answered from hash tables, which are made then; nodes are places in them.
+A text is asked level by level. The questions of level n are the tokens whose (n−1)-gram before them is known: where the
+n-gram is a child of it, its log_prob replaces what stood there, else the history's backoff is added. The n-grams that
+are known are the histories of the next level's questions, of which there are fewer and fewer. There is no branch on how
+far back a word has to go; what the next questions ask for is on its way from memory meanwhile. A chunk of tokens passes
+all levels while it is in cache. Who asks much is answered from hash tables, which are made then; histories are places
+in them.
 
 The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 """
@@ -18,21 +19,43 @@ from cython cimport final
 
 from fastlin.engine.allocation cimport allocate, allocate_zeros
 from fastlin.engine.mathx cimport exponential
-from fastlin.engine.ngram_tables cimport Level, NgramTables, free_tables, make_tables, score_table
+from fastlin.engine.ngram_tables cimport Level, Questions, NgramTables, free_tables, make_tables, score_table
 
 cdef extern from "backoff.h" nogil:
     int64_t find "fastlin_find"(const int32_t*, int64_t first, int64_t stop, int32_t) noexcept
-    void score_level "fastlin_score_level"(const Level*, const float* backoff, const int32_t* tokens, int64_t n,
-                                           int32_t* nodes, double* log_prob, int32_t* lengths,
-                                           int32_t length) noexcept
+    void score_level "fastlin_score_level"(const Level*, const float* backoff, const int32_t* tokens,
+                                           const Questions* asked, Questions* next, double* log_prob,
+                                           int32_t* lengths, int32_t length) noexcept
 
 cdef enum:
-    CHUNK = 4096            # tokens that pass the levels together
+    CHUNK = 1024            # tokens that pass the levels together
     TOGETHER = 256          # children whose exponentials are vectors
     PAYS = 4                # n-grams for each question: tables of them are made as soon as there are fewer
 
-SCRATCH = CHUNK + 1         # nodes of scratch memory, and their weights, besides one for each order
+SCRATCH = 5 * CHUNK + 4     # numbers of scratch memory, besides one for each order
 TABLES_ROOM = 1 << 30       # bytes of all tables of a model
+
+cdef inline Questions questions_in(int32_t* numbers, float* weights) noexcept nogil:
+    """An empty list of up to CHUNK questions; before the first there is room for one more."""
+    cdef Questions questions
+    questions.at = numbers + 1
+    questions.history = numbers + CHUNK + 2
+    questions.weight = weights + 1
+    questions.n = 0
+    return questions
+
+
+cdef inline Questions beginning_with(Questions questions, int32_t history, float weight) noexcept nogil:
+    """The same questions after that of the first token."""
+    questions.at -= 1
+    questions.history -= 1
+    questions.weight -= 1
+    questions.n += 1
+    questions.at[0] = 0
+    questions.history[0] = history
+    questions.weight[0] = weight
+    return questions
+
 
 cdef inline int64_t child(const Level* level, int64_t history, int32_t word) noexcept nogil:
     return find(level.words, level.starts[history], level.starts[history + 1], word)
@@ -48,7 +71,7 @@ cdef class BackoffQueries:
     cdef int64_t asked          # tokens that were scored
     cdef uint64_t seed
     cdef int64_t room           # bytes of the tables
-    cdef NgramTables* tables     # made when so many were that it pays; NULL: not yet
+    cdef NgramTables* tables         # made when so many were that it pays; NULL: not yet
     cdef bint tried             # to make them
     cdef float* unigrams        # p of each
     cdef list kept
@@ -122,11 +145,13 @@ cdef class BackoffQueries:
               float[::1] weights):
         """log p of each token, and how long the n-gram is that it was found in; 0 where a sentence begins.
 
-        `nodes` and `weights` [order + SCRATCH] are scratch memory. The tokens are words of the model.
+        Empty `lengths` are not asked for. `nodes` and `weights` [order + SCRATCH] are scratch memory. The tokens are
+        words of the model.
         """
-        cdef int64_t start, stop, n = tokens.shape[0], room = self.order + CHUNK + 1
+        cdef int64_t start, stop, n = tokens.shape[0], room = self.order + SCRATCH
         cdef const NgramTables* tables
-        if log_prob.shape[0] != n or lengths.shape[0] != n or nodes.shape[0] < room or weights.shape[0] < room:
+        cdef int32_t* of_chunk
+        if log_prob.shape[0] != n or lengths.shape[0] not in (0, n) or min(nodes.shape[0], weights.shape[0]) < room:
             raise ValueError("no room for the answers")
         if n == 0:
             return
@@ -134,38 +159,50 @@ cdef class BackoffQueries:
         with nogil:
             for start in range(self.order):
                 nodes[start] = -1
-                weights[start] = 0
             start = 0
             while start < n:
                 stop = start + CHUNK if start + CHUNK < n else n
-                self.score_chunk(tables, &tokens[start], stop - start, &nodes[0], &weights[0], &log_prob[start],
-                                 &lengths[start])
+                of_chunk = &lengths[start] if lengths.shape[0] else &nodes[room - CHUNK]
+                self.score_chunk(tables, &tokens[start], <int32_t>(stop - start), &nodes[0], &weights[0],
+                                 &log_prob[start], of_chunk)
                 start = stop
 
-    cdef void score_chunk(self, const NgramTables* tables, const int32_t* tokens, int64_t n, int32_t* last_nodes,
+    cdef void score_chunk(self, const NgramTables* tables, const int32_t* tokens, int32_t n, int32_t* last_nodes,
                           float* last_weights, double* log_prob, int32_t* lengths) noexcept nogil:
-        """`last` are those of every level at the token before; behind them is room for one and those of a level."""
-        cdef int32_t* nodes = last_nodes + self.order + 1
-        cdef float* weights = last_weights + self.order + 1
+        """`last` are the n-grams that end at the token before, one of each order, −1: not known; behind them is room
+        for two lists of questions."""
+        cdef Questions asked = questions_in(last_nodes + self.order, last_weights + self.order)
+        cdef Questions others = questions_in(last_nodes + self.order + 2 * (CHUNK + 1),
+                                             last_weights + self.order + CHUNK + 1)
+        cdef Questions all_asked
         cdef int n_tables = 1 if tables == NULL else tables.n
-        cdef int64_t i
+        cdef int32_t i, history
+        cdef float weight
         cdef int k
         for i in range(n):
-            nodes[i] = tokens[i]
             log_prob[i] = self.levels[0].log_prob[tokens[i]] if tokens[i] else 0
             lengths[i] = tokens[i] != 0
-        for i in range(n if n_tables > 1 else 0):
-            weights[i] = self.levels[0].backoff[tokens[i]]
+        for i in range(n if self.order > 1 else 0):
+            asked.at[i] = i + 1
+            asked.history[i] = tokens[i]
+            asked.weight[i] = self.levels[0].backoff[tokens[i]]
+        asked.n = n
         for k in range(1, self.order):
-            last_nodes[self.order], last_nodes[k - 1] = last_nodes[k - 1], nodes[n - 1]
-            if k >= n_tables:
-                score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, n, nodes, log_prob, lengths, k + 1)
-                continue
-            last_weights[self.order], last_weights[k - 1] = last_weights[k - 1], weights[n - 1]
-            score_table(&tables.of[k], tokens, n, nodes, weights, log_prob, lengths, k + 1)
+            history, weight = last_nodes[k - 1], last_weights[k - 1]
+            last_nodes[k - 1] = -1
+            if asked.n > 0 and asked.at[asked.n - 1] == n:  # a question of the next chunk
+                asked.n -= 1
+                last_nodes[k - 1], last_weights[k - 1] = asked.history[asked.n], asked.weight[asked.n]
+            all_asked = asked if history < 0 else beginning_with(asked, history, weight)
+            if k < n_tables:
+                score_table(&tables.of[k], tokens, &all_asked, &others, log_prob, lengths, k + 1)
+            else:
+                score_level(&self.levels[k], self.levels[k - 1].backoff, tokens, &all_asked, &others, log_prob,
+                            lengths, k + 1)
             if k + 1 == n_tables and n_tables < self.order:
-                for i in range(n):
-                    nodes[i] = tables.numbers[nodes[i]] if nodes[i] >= 0 else -1
+                for i in range(<int32_t>others.n):
+                    others.history[i] = tables.numbers[others.history[i]]
+            asked, others = others, asked
 
     def advance(self, state, int32_t word):
         """(log p of a word after a state, the state after it): the known n-grams that end there, of 1, 2, … words."""

@@ -8,9 +8,9 @@
 #include "text.h"
 
 #define FASTLIN_SLOTS 4 /* of a bucket */
-#define FASTLIN_SPILLED ((uint64_t)1 << 63) /* in a bucket's last key: some went on to the next bucket */
-#define FASTLIN_NO_KEY (~FASTLIN_SPILLED)
-#define FASTLIN_ASKED 128 /* questions whose buckets are on their way from memory */
+#define FASTLIN_SPILLED ((uint64_t)1 << 63) /* in one of a bucket's keys: some went on, see fastlin_goes_on */
+#define FASTLIN_ASKED 128 /* n-grams whose buckets are on their way from memory, while a table is filled */
+#define FASTLIN_WAITING (int64_t)16 /* questions whose buckets are */
 
 typedef struct {
     uint64_t keys[FASTLIN_SLOTS]; /* history << 32 | word, which is never 0; 0: nothing here */
@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     void *memory;
-    fastlin_bucket *buckets; /* begin with lines of the cache; one more than n, and nothing is in that one */
+    fastlin_bucket *buckets; /* begin with lines of the cache */
     uint64_t n;
     uint64_t seed; /* keeps those who wrote a file from choosing what collides */
 } fastlin_table;
@@ -45,14 +45,21 @@ static inline uint32_t fastlin_matches(const fastlin_bucket *bucket, uint64_t ke
 {
 #if defined(__AVX512VL__)
     __m256i keys = _mm256_maskz_and_epi64(15, _mm256_load_si256((const __m256i *)bucket->keys),
-                                          _mm256_set1_epi64x((int64_t)FASTLIN_NO_KEY));
+                                          _mm256_set1_epi64x((int64_t)~FASTLIN_SPILLED));
     return _mm256_cmpeq_epi64_mask(keys, _mm256_set1_epi64x((int64_t)key));
 #else
     uint32_t found = 0;
     for (int i = 0; i < FASTLIN_SLOTS; i++)
-        found |= (uint32_t)((bucket->keys[i] & FASTLIN_NO_KEY) == key) << i;
+        found |= (uint32_t)((bucket->keys[i] & ~FASTLIN_SPILLED) == key) << i;
     return found;
 #endif
+}
+
+/* Whether a key that is not in its bucket may be in the next one. A full bucket has a mark for each quarter of the keys
+   that went on, by two of their bits, so that who looks for what is nowhere seldom goes on: that line comes late. */
+static inline uint32_t fastlin_goes_on(const fastlin_bucket *bucket, uint64_t key)
+{
+    return (uint32_t)(bucket->keys[key & (FASTLIN_SLOTS - 1)] >> 63);
 }
 
 /* The children of some histories into a table. `above` holds the places of the histories, NULL: their numbers;
@@ -75,7 +82,7 @@ static inline void fastlin_fill(const fastlin_table *table, const fastlin_level 
             uint64_t bucket = where[j - begin];
             uint32_t empty;
             while ((empty = fastlin_matches(table->buckets + bucket, 0)) == 0) {
-                table->buckets[bucket].keys[FASTLIN_SLOTS - 1] |= FASTLIN_SPILLED;
+                table->buckets[bucket].keys[keys[j - begin] & (FASTLIN_SLOTS - 1)] |= FASTLIN_SPILLED;
                 bucket = fastlin_next_bucket(table, bucket);
             }
             int slot = __builtin_ctz(empty);
@@ -87,48 +94,57 @@ static inline void fastlin_fill(const fastlin_table *table, const fastlin_level 
     }
 }
 
-/* A number, or 0, without a branch. */
-static inline float fastlin_if(uint32_t all_bits, float number)
+/* A question whose bucket is on its way from memory. */
+typedef struct {
+    uint64_t key;
+    const fastlin_bucket *bucket;
+    int32_t at;
+    float weight;
+} fastlin_waiting;
+
+static inline int64_t fastlin_answer(const fastlin_table *table, const fastlin_waiting *asked, fastlin_questions *next,
+                                     int64_t known, double *log_prob, int32_t *lengths, int32_t length)
 {
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    bits &= all_bits;
-    memcpy(&number, &bits, sizeof bits);
-    return number;
+    const fastlin_bucket *bucket = asked->bucket;
+    uint32_t matches = fastlin_matches(bucket, asked->key);
+    while ((matches == 0) & fastlin_goes_on(bucket, asked->key)) {
+        bucket = table->buckets + fastlin_next_bucket(table, (uint64_t)(bucket - table->buckets));
+        matches = fastlin_matches(bucket, asked->key);
+    }
+    uint32_t found = matches != 0, slot = (uint32_t)__builtin_ctz(matches | 1 << FASTLIN_SLOTS) & 3;
+    double kept[2] = {log_prob[asked->at] + asked->weight, bucket->log_prob[slot]};
+    log_prob[asked->at] = kept[found];
+    lengths[asked->at] = found ? length : lengths[asked->at];
+    next->at[known] = asked->at + 1;
+    next->history[known] = (int32_t)((uint32_t)(bucket - table->buckets) * FASTLIN_SLOTS + slot);
+    next->weight[known] = bucket->backoff[slot];
+    return known + found;
 }
 
-/* What fastlin_score_level does, with places for nodes; `backoff` goes along with them. Both have one before the first:
-   that of the token before. */
-static inline void fastlin_score_table(const fastlin_table *table, const int32_t *tokens, int64_t n, int32_t *nodes,
-                                       float *backoff, double *log_prob, int32_t *lengths, int32_t length)
+/* What fastlin_score_level does, with places for histories, and their back-offs beside them. An answer follows as many
+   questions later as memory takes, so that it is always asked and never waited for. */
+static inline void fastlin_score_table(const fastlin_table *table, const int32_t *tokens,
+                                       const fastlin_questions *asked, fastlin_questions *next, double *log_prob,
+                                       int32_t *lengths, int32_t length)
 {
-    uint64_t keys[FASTLIN_ASKED];
-    const fastlin_bucket *where[FASTLIN_ASKED];
-    for (int64_t stop = n; stop > 0; stop -= FASTLIN_ASKED) {
-        int64_t first = stop > FASTLIN_ASKED ? stop - FASTLIN_ASKED : 0;
-        for (int64_t i = first; i < stop; i++) {
-            int32_t history = nodes[i - 1];
-            int asked = history >= 0 && tokens[i] != 0;
-            uint64_t key = fastlin_ngram(history, tokens[i]), bucket = fastlin_bucket_of(table, key);
-            keys[i - first] = asked ? key : FASTLIN_NO_KEY;
-            where[i - first] = table->buckets + (asked ? bucket : table->n);
-            __builtin_prefetch(where[i - first]);
-        }
-        for (int64_t i = stop - 1; i >= first; i--) {
-            const fastlin_bucket *bucket = where[i - first];
-            uint32_t matches = fastlin_matches(bucket, keys[i - first]);
-            while (!matches && bucket->keys[FASTLIN_SLOTS - 1] & FASTLIN_SPILLED) {
-                bucket = table->buckets + fastlin_next_bucket(table, (uint64_t)(bucket - table->buckets));
-                matches = fastlin_matches(bucket, keys[i - first]);
-            }
-            uint32_t found = matches != 0, slot = (uint32_t)__builtin_ctz(matches | 1 << FASTLIN_SLOTS) & 3;
-            double kept[2] = {log_prob[i] + fastlin_if((uint32_t)-(tokens[i] != 0), backoff[i - 1]),
-                              bucket->log_prob[slot]};
-            log_prob[i] = kept[found];
-            lengths[i] = found ? length : lengths[i];
-            backoff[i] = fastlin_if(-found, bucket->backoff[slot]);
-            nodes[i] = (int32_t)((uint32_t)(bucket - table->buckets) * FASTLIN_SLOTS + slot) | (int32_t)(found - 1);
+    fastlin_waiting waiting[FASTLIN_WAITING];
+    int64_t known = 0, n_asked = 0, answered = 0;
+    for (int64_t i = 0; i < asked->n; i++) {
+        fastlin_waiting *one = waiting + n_asked % FASTLIN_WAITING;
+        int32_t token = tokens[asked->at[i]];
+        one->key = fastlin_ngram(asked->history[i], token);
+        one->bucket = table->buckets + fastlin_bucket_of(table, one->key);
+        one->at = asked->at[i];
+        one->weight = asked->weight[i];
+        __builtin_prefetch(one->bucket);
+        n_asked += token != 0;
+        if (n_asked - answered == FASTLIN_WAITING) {
+            known = fastlin_answer(table, waiting + answered % FASTLIN_WAITING, next, known, log_prob, lengths, length);
+            answered++;
         }
     }
+    for (; answered < n_asked; answered++)
+        known = fastlin_answer(table, waiting + answered % FASTLIN_WAITING, next, known, log_prob, lengths, length);
+    next->n = known;
 }
 #endif

@@ -16,6 +16,11 @@ cdef extern from "backoff.h" nogil:
         const float* log_prob
         const float* backoff
         int64_t n
+    ctypedef struct Questions "fastlin_questions":
+        int32_t* at
+        int32_t* history
+        float* weight
+        int64_t n
 
 cdef extern from "ngram_tables.h" nogil:
     ctypedef struct Bucket "fastlin_bucket":
@@ -27,8 +32,8 @@ cdef extern from "ngram_tables.h" nogil:
         uint64_t seed
     void fill "fastlin_fill"(const NgramTable*, const Level*, int64_t first, int64_t stop, const int32_t* above,
                              int32_t* places) noexcept
-    void score_table "fastlin_score_table"(const NgramTable*, const int32_t* tokens, int64_t n, int32_t* nodes,
-                                           float* backoff, double* log_prob, int32_t* lengths,
+    void score_table "fastlin_score_table"(const NgramTable*, const int32_t* tokens, const Questions* asked,
+                                           Questions* next, double* log_prob, int32_t* lengths,
                                            int32_t length) noexcept
     void* zeros "fastlin_zeros"(size_t) noexcept
     int SLOTS "FASTLIN_SLOTS"
@@ -62,7 +67,7 @@ cdef inline bint reserve_table(NgramTable* table, int64_t n_ngrams, uint64_t see
     """An empty one; False: there is no memory for it."""
     table.n = <uint64_t>buckets_for(n_ngrams)
     table.seed = seed
-    table.memory = zeros((table.n + 2) * LINE)
+    table.memory = zeros((table.n + 1) * LINE)
     table.buckets = <Bucket*>((<size_t>table.memory + LINE - 1) // LINE * LINE)
     return table.memory != NULL
 
@@ -90,7 +95,7 @@ cdef inline bint fill_tables(NgramTables* tables, const Level* levels, int order
     cdef int64_t i
     try:
         while tables.n < order:
-            room -= (buckets_for(levels[tables.n].n) + 2) * LINE
+            room -= (buckets_for(levels[tables.n].n) + 1) * LINE
             if room < 0:
                 break
             places = <int32_t*>allocate(levels[tables.n].n, sizeof(int32_t))

@@ -11,6 +11,13 @@ import numpy as np
 
 from fastlin.engine.tables cimport BATCH, PADDING, Lexicon, free_lexicon, make_lexicon, strings
 
+cdef extern from "text.h" nogil:
+    uint64_t blanks_of "fastlin_blanks"(const uint8_t*, int64_t n, bint goes_on, uint64_t* line_ends) noexcept
+    int BLOCK "FASTLIN_BLOCK"
+
+cdef extern from * nogil:
+    int trailing_zeros "__builtin_ctzll"(uint64_t) noexcept
+
 cdef enum:
     BEGIN = 0
     END = 1
@@ -32,10 +39,6 @@ cdef struct SentenceLines:
     int64_t lines
     int64_t marked              # the first line that holds a mark; −1: none does
     bint full                   # there was no memory
-
-
-cdef inline bint blank(uint8_t c) noexcept nogil:
-    return c == 32 or <uint8_t>(c - 9) < 5
 
 
 cdef bint flush(Lexicon* lexicon, bint learn, bint keep, const char* text, Pending* pending, int32_t* tokens,
@@ -61,42 +64,64 @@ cdef bint flush(Lexicon* lexicon, bint learn, bint keep, const char* text, Pendi
     return True
 
 
+cdef inline void begin_line(int32_t* tokens, int64_t* m, bint* open_line) noexcept nogil:
+    """Its mark, unless the line has begun."""
+    if not open_line[0]:
+        tokens[m[0]] = BEGIN
+        m[0] += 1
+        open_line[0] = True
+
+
+cdef inline void end_line(int32_t* tokens, int64_t* m, bint* open_line, SentenceLines* found) noexcept nogil:
+    begin_line(tokens, m, open_line)
+    tokens[m[0]] = END
+    m[0] += 1
+    found.lines += 1
+    open_line[0] = False
+
+
+cdef inline void add_word(Pending* pending, int64_t start, int64_t stop, int64_t place, int64_t line) noexcept nogil:
+    pending.start[pending.n] = start
+    pending.length[pending.n] = <int32_t>(stop - start)
+    pending.place[pending.n] = place
+    pending.line[pending.n] = line
+    pending.n += 1
+
+
 cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py_ssize_t n, int32_t* tokens,
                 SentenceLines* found) noexcept nogil:
+    """64 bytes at a time: masks say where words begin and end, and where lines do."""
     cdef Pending pending
-    cdef Py_ssize_t p = 0, start
+    cdef Py_ssize_t first, at, start = -1, last = -1
     cdef int64_t m = 0
+    cdef uint64_t blanks, line_ends, begins, ends, events, inside = 0
     cdef bint open_line = False
     pending.n = 0
-    while p < n:
-        if not open_line:
-            tokens[m] = BEGIN
-            m += 1
-            open_line = True
-        if text[p] == c"\n" or (text[p] == c"\r" and not (p + 1 < n and text[p + 1] == c"\n")):
-            tokens[m] = END
-            m += 1
-            found.lines += 1
-            open_line = False
-            p += 1
-        elif blank(text[p]):
-            p += 1
-        else:
-            start = p
-            while p < n and not blank(text[p]):
-                p += 1
-            pending.start[pending.n] = start
-            pending.length[pending.n] = <int32_t>(p - start)
-            pending.place[pending.n] = m
-            pending.line[pending.n] = found.lines
-            pending.n += 1
-            m += 1
-            if pending.n == BATCH and not flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
-                return
-    if open_line:
-        tokens[m] = END
-        m += 1
-        found.lines += 1
+    for first in range(0, n + 1, 64):  # the block in which the last word ends, too
+        blanks = blanks_of(text + first, n - first, first + BLOCK < n, &line_ends)
+        begins, ends = ~blanks & ~(~blanks << 1 | inside), blanks & (~blanks << 1 | inside)
+        inside = ~blanks >> 63
+        events = ends | line_ends
+        while events:
+            at = first + trailing_zeros(events)
+            if ends & events & -events:
+                if start < 0:
+                    start = first + trailing_zeros(begins)
+                    begins &= begins - 1
+                begin_line(tokens, &m, &open_line)
+                add_word(&pending, start, at, m, found.lines)
+                start = -1
+                m += 1
+                if pending.n == BATCH and not flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
+                    return
+            if line_ends & events & -events:
+                end_line(tokens, &m, &open_line, found)
+                last = at
+            events &= events - 1
+        if begins:
+            start = first + trailing_zeros(begins)
+    if last + 1 < n:
+        end_line(tokens, &m, &open_line, found)
     if flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
         found.tokens = m
 

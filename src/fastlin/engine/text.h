@@ -74,6 +74,26 @@ static inline uint64_t fastlin_members(const uint8_t *text, uint8_t *lower, int 
     return mask;
 }
 
+/* Of the first n ≤ 64 bytes, of which 65 can be read: which are white space of ASCII (those behind them are, too), and
+   which end a line: \n, and \r without a \n. */
+static inline uint64_t fastlin_blanks(const uint8_t *text, int64_t n, int goes_on, uint64_t *line_ends)
+{
+    uint64_t inside = n < FASTLIN_BLOCK ? ~(~(uint64_t)0 << n) : ~(uint64_t)0;
+    uint64_t blanks = 0, newlines = 0, returns = 0;
+    for (int i = 0; i < FASTLIN_BLOCK; i += FASTLIN_LANES) {
+        fastlin_bytes c;
+        memcpy(&c, text + i, FASTLIN_LANES);
+        blanks |= fastlin_mask((fastlin_truths)(c == ' ') | (fastlin_truths)((fastlin_bytes)(c - 9) < 5)) << i;
+        newlines |= fastlin_mask((fastlin_truths)(c == '\n')) << i;
+        returns |= fastlin_mask((fastlin_truths)(c == '\r')) << i;
+    }
+    newlines &= inside;
+    *line_ends = newlines | (returns & inside & ~(newlines >> 1));
+    if (goes_on && text[FASTLIN_BLOCK] == '\n')
+        *line_ends &= ~((returns & ~newlines) >> 63 << 63);
+    return blanks | ~inside;
+}
+
 /* Which of 64 characters are no digits. */
 static inline uint64_t fastlin_no_digits(const uint8_t *text)
 {

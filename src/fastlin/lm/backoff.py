@@ -17,6 +17,7 @@ from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.runtime.made_once import made_once
 
 StateNodes = tuple[int, ...]
+NO_LENGTHS = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,17 @@ class BackoffModel:
 
     def score(self, tokens: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """ln p of every token, and the length of the n-gram it was found in; 0 where a sentence begins."""
-        log_prob, lengths = np.empty(len(tokens)), np.empty(len(tokens), np.int32)
-        room = self.order + engine.SCRATCH
+        lengths = np.empty(len(tokens), np.int32)
+        return self._scored(tokens, lengths), lengths
+
+    def token_log_prob(self, tokens: NDArray[np.int32]) -> NDArray[np.float64]:
+        """ln p of every token; 0 where a sentence begins."""
+        return self._scored(tokens, NO_LENGTHS)
+
+    def _scored(self, tokens: NDArray[np.int32], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+        log_prob, room = np.empty(len(tokens)), self.order + engine.SCRATCH
         self.queries.score(tokens, log_prob, lengths, np.empty(room, np.int32), np.empty(room, np.float32))
-        return log_prob, lengths
+        return log_prob
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""

@@ -1,8 +1,8 @@
 """The base of language models that are back-off models: they score by threads, and are written in ARPA's format."""
 
 import itertools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from fastlin.core.estimator import reads
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
-from fastlin.lm.base import LanguageModel
+from fastlin.lm.base import LanguageModel, sentence_sums
 from fastlin.lm.sentences import BATCH
 from fastlin.lm.word_model import WordModel
 from fastlin.run import Workers
 from fastlin.validation.parameters import whole_number
+
+R = TypeVar("R")
+Scored = tuple[NDArray[np.int32], NDArray[np.float64]]
+PARTS_OF_A_THREAD = 2  # so that one that was kept waiting has less to do
 
 
 class BackoffLanguageModel(LanguageModel):
@@ -28,25 +32,37 @@ class BackoffLanguageModel(LanguageModel):
     def _word_model(self) -> WordModel:
         return self._backoff_model
 
-    def _scored(self, X: Any) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """Score by threads: each has a part of a block, and the blocks, so all sums, are those of one thread."""
+    def _scored(self, X: Any) -> Iterator[Scored]:
+        """Score by threads: each has parts of a block, and the blocks, so all sums, are those of one thread."""
+        for parts in self._in_parts(X, lambda tokens, log_prob: (tokens, log_prob)):
+            if len(parts) == 1:
+                yield parts[0]
+            else:
+                yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def _sentence_sums(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        return itertools.chain.from_iterable(self._in_parts(X, sentence_sums))
+
+    def _in_parts(self, X: Any, work: Callable[[NDArray[np.int32], NDArray[np.float64]], R]) -> Iterator[list[R]]:
+        """work(tokens, ln p of each) of all parts of one block after the other; threads share the parts of a list."""
+        model, reader = self._word_model, self._reader()
+        table = model.vocabulary.table
+
+        def scored(start: int, stop: int) -> list[R]:
+            blocks = reader.blocks(X[start:stop], table, False, start)
+            return [work(tokens, _log_prob(model, tokens)) for tokens in blocks]
+
         with Workers(getattr(self, "n_jobs", None)) as workers:
-            if workers.threads == 1 or not isinstance(X, list | tuple):
-                yield from super()._scored(X)
+            if workers.threads == 1 or not isinstance(X, list | tuple) or not isinstance(model, BackoffModel):
+                for tokens in self._blocks(X):
+                    yield [work(tokens, _log_prob(model, tokens))]
                 return
-            model, reader = self._backoff_model, self._reader()
-            table = model.vocabulary.table
-
-            def work(start: int, stop: int) -> list[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-                blocks = reader.blocks(X[start:stop], table, False, start)
-                return [(tokens, model.score(tokens)[0]) for tokens in blocks]
-
             for first in range(0, len(X), BATCH):
-                size = min(BATCH, len(X) - first)
-                cuts = [first + size * part // workers.threads for part in range(workers.threads + 1)]
-                parts = list(itertools.chain.from_iterable(workers.map(work, itertools.pairwise(cuts))))
+                size, n_parts = min(BATCH, len(X) - first), PARTS_OF_A_THREAD * workers.threads
+                cuts = [first + size * part // n_parts for part in range(n_parts + 1)]
+                parts = list(itertools.chain.from_iterable(workers.map(scored, itertools.pairwise(cuts))))
                 if parts:
-                    yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+                    yield parts
 
     def _next_word(self, model: WordModel, state: StateNodes) -> NDArray[np.float32]:
         return model.next_probabilities(state) if isinstance(model, BackoffModel) else super()._next_word(model, state)
@@ -85,3 +101,8 @@ class BackoffLanguageModel(LanguageModel):
             Names that end in .gz, .bz2, .xz or .zst are compressed.
         """
         arpa.write(self._backoff_model, path, characters=self._reader().unit == "character")
+
+
+def _log_prob(model: WordModel, tokens: NDArray[np.int32]) -> NDArray[np.float64]:
+    """ln p of every token."""
+    return model.token_log_prob(tokens) if isinstance(model, BackoffModel) else model.score(tokens)[0]

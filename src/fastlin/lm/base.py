@@ -73,6 +73,11 @@ class LanguageModel(ReadsSentences, Estimator):
         for tokens in self._blocks(X):
             yield tokens, model.score(tokens)[0]
 
+    def _sentence_sums(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """ln p of the sentences of each block."""
+        for tokens, log_prob in self._scored(X):
+            yield sentence_sums(tokens, log_prob)
+
     def _events(self, X: Any) -> Iterator[_Events]:
         for tokens, log_prob in self._scored(X):
             inside = tokens != BEGIN
@@ -92,7 +97,7 @@ class LanguageModel(ReadsSentences, Estimator):
         -------
         ndarray of float64, shape (n_sentences,)
         """
-        found = [np.add.reduceat(log_prob, np.flatnonzero(tokens == BEGIN)) for tokens, log_prob in self._scored(X)]
+        found = list(self._sentence_sums(X))
         return np.concatenate(found) if found else np.empty(0)
 
     @reads
@@ -361,6 +366,11 @@ class LanguageModel(ReadsSentences, Estimator):
             words.append(names[word])
             state = model.advance(state, word)[1]
         return words
+
+
+def sentence_sums(tokens: NDArray[np.int32], log_prob: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum over each sentence."""
+    return np.add.reduceat(log_prob, np.flatnonzero(tokens == BEGIN))
 
 
 def _turned(ends: NDArray[np.int64]) -> NDArray[np.int64]:

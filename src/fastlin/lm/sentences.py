@@ -85,7 +85,7 @@ class SentenceReader:
         for documents in reader:
             if not isinstance(documents, Documents):
                 raise TypeError("a language model reads texts; these files hold rows of numbers")
-            yield self._strings(documents.texts, table, learn, first)
+            yield self._strings(documents.texts, "\n".join(documents.texts), table, learn, first)
             first += len(documents.texts)
 
     def _sentences(self, X: Iterable[Any], table: WordTable, learn: bool, first: int) -> Iterator[Tokens]:
@@ -93,8 +93,8 @@ class SentenceReader:
         while batch := list(itertools.islice(rest, BATCH)):
             if isinstance(batch[0], Documents):
                 raise TypeError("give what fastlin.data.read returns itself, not a list of its blocks")
-            if all(isinstance(sentence, str) for sentence in batch):
-                yield self._strings(batch, table, learn, first)
+            if isinstance(batch[0], str) and (text := _joined(batch)) is not None:
+                yield self._strings(batch, text, table, learn, first)
             else:
                 yield self._lists([self._listed(sentence) for sentence in batch], table, learn, first)
             first += len(batch)
@@ -114,18 +114,19 @@ class SentenceReader:
         if self.unit == "character":
             lines = [bytes(one).decode("utf-8") for one in text.splitlines()]
             return self._characters(lines, table, learn)
-        tokens, marked = _split(text, table, learn, self.keep_marks)
+        tokens, _, marked = _split(text, table, learn, self.keep_marks)
         if marked >= 0:
             raise ReadError(path, line + marked, _marked(text.splitlines()[marked].decode()))
         return tokens
 
-    def _strings(self, sentences: Sequence[str], table: WordTable, learn: bool, first: int) -> Tokens:
+    def _strings(self, sentences: Sequence[str], text: str, table: WordTable, learn: bool, first: int) -> Tokens:
+        """Sentences, which `text` holds with a line for each, unless there are line breaks in them."""
         if self.unit == "character":
             return self._characters(sentences, table, learn)
-        text = "\n".join(sentences)
-        if "\r" in text or text.count("\n") != len(sentences) - 1:
+        tokens, n_lines, marked = _split(_utf8(text), table, learn, self.keep_marks)
+        if n_lines != len(sentences) or marked >= 0:
             text = "\n".join(str.translate(sentence, LINE_BREAKS) for sentence in sentences)
-        tokens, marked = _split(text.encode("utf-8", "surrogatepass") + b"\n", table, learn, self.keep_marks)
+            tokens, _, marked = _split(_utf8(text), table, learn, self.keep_marks)
         if marked >= 0:
             raise ValueError(f"sentence {first + marked}: {_marked(sentences[marked])}")
         return tokens
@@ -155,11 +156,24 @@ class SentenceReader:
         return _with_marks(numbers[inverse], np.concatenate([[0], np.cumsum(lengths)]))
 
 
-def _split(text: bytes, table: WordTable, learn: bool, keep: bool) -> tuple[Tokens, int]:
+def _joined(sentences: list[Any]) -> str | None:
+    """A line for each; None: not all are strings."""
+    try:
+        return "\n".join(sentences)
+    except TypeError:
+        return None
+
+
+def _utf8(text: str) -> bytes:
+    return (text + "\n").encode("utf-8", "surrogatepass")
+
+
+def _split(text: bytes, table: WordTable, learn: bool, keep: bool) -> tuple[Tokens, int, int]:
+    """(tokens, how many lines, the first with a mark that must not be there or −1)."""
     padded = np.frombuffer(text + bytes(ROOM_BEHIND), np.uint8)
     tokens = np.empty(2 * len(text) + 2, np.int32)
-    n, _, marked = table.split(padded, len(text), learn, keep, tokens)
-    return _without_holes(tokens[:n].copy()) if keep else tokens[:n].copy(), marked
+    n, n_lines, marked = table.split(padded, len(text), learn, keep, tokens)
+    return _without_holes(tokens[:n].copy()) if keep else tokens[:n].copy(), n_lines, marked
 
 
 def _marked(text: str) -> str:
