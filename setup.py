@@ -19,8 +19,9 @@ from setuptools.errors import CompileError
 
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
-ONCE = ("engine/cpu", "sequence/attributes", "text/entries", "text/raw")  # no kernels: one build does
-KERNELS = sorted(path.stem for path in ENGINE.glob("*.pyx") if f"engine/{path.stem}" not in ONCE)
+ONCE = ("engine/cpu", "features/dict_rows", "sequence/attributes", "text/token_strings")  # no kernels: one build does
+KERNELS = sorted(f"{path.parent.name}/{path.stem}" for path in ENGINE.glob("*/*.pyx"))
+FOLDERS = sorted({path.parent for path in ENGINE.glob("*/*.p[yx][xd]")})
 # Cython's own processes, where they are copies of this one; elsewhere each would run this file from its beginning.
 PROCESSES = os.cpu_count() or 1 if multiprocessing.get_start_method() == "fork" else 0
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
@@ -50,12 +51,16 @@ DIRECTIVES = {
 }
 
 
+def name_of(path: str) -> str:
+    return f"fastlin.{path.replace('/', '.')}"
+
+
 def extension(path: str) -> Extension:
     return Extension(
-        f"fastlin.{path.replace('/', '.')}",
+        name_of(path),
         [str(PACKAGE / f"{path}.pyx")],
-        include_dirs=[str(ENGINE)],
-        depends=[str(header) for kind in ("pxd", "h") for header in PACKAGE.glob(f"*/*.{kind}")],
+        include_dirs=[str(folder) for folder in FOLDERS],
+        depends=[str(header) for kind in ("pxd", "h") for header in PACKAGE.glob(f"**/*.{kind}")],
         extra_compile_args=FLAGS,
         extra_link_args=LINK,
     )
@@ -70,19 +75,20 @@ class BuildEveryInstructionSet(build_ext):
 
     def build_extensions(self) -> None:
         supported = [build for build, flags in BUILDS.items() if self.accepts(flags)]
-        translated = {Path(module.sources[0]).stem: module for module in self.extensions}
-        self.extensions = [translated[Path(path).stem] for path in ONCE]
+        translated = {module.name: module for module in self.extensions}
+        self.extensions = [translated[name_of(path)] for path in ONCE]
         for build in supported:
             for kernel in KERNELS:
-                module = copy.copy(translated[kernel])
-                module.name = module._full_name = f"fastlin.engine.{build}.{kernel}"
+                module = copy.copy(translated[name_of(f"engine/{kernel}")])
+                module.name = module._full_name = name_of(f"engine/{build}/{kernel}")
                 module.extra_compile_args = FLAGS + BUILDS[build]
                 self.extensions.append(module)
         super().build_extensions()
 
     def copy_extensions_to_source(self) -> None:
         for build in BUILDS:
-            (ENGINE / build).mkdir(exist_ok=True)
+            for folder in FOLDERS:
+                (ENGINE / build / folder.name).mkdir(parents=True, exist_ok=True)
         super().copy_extensions_to_source()
 
     def build_extension(self, ext: Extension) -> None:

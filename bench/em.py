@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from corpora import documents
-from fastlin import CountVectorizer, MultinomialMixture, run, validation
-from fastlin.cluster.expectation import Expectation
-from fastlin.cluster.merged import lay_out
-from fastlin.linear.counts import Prior
+from fastlin import CountVectorizer, MultinomialMixture, validation
+from fastlin.core.class_counts import Prior
+from fastlin.mixture.merged_columns import lay_out
+from fastlin.mixture.multinomial_em import Expectation
 from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
-from fastlin.optim.layouts import Dense
+from fastlin.optim.likelihoods import Labels
+from fastlin.optim.weight_layouts import Dense
+from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
 CORPORA = {"20 Newsgroups": "20newsgroups", "IMDB": "imdb"}
@@ -72,7 +73,7 @@ def numpy_em(X: sparse.csr_matrix, start: Floats, iterations: int) -> float:
     return bound
 
 
-def passes(X: sparse.csr_matrix, width: int, workers: run.Workers) -> dict[str, Prepare]:
+def passes(X: sparse.csr_matrix, width: int, workers: parallel.Workers) -> dict[str, Prepare]:
     """An iteration, and a forward and a backward pass over all columns."""
     rows = validation.as_rows(X)
     labels = Labels(np.full(len(rows), -1, np.int32), np.empty(0), width)
@@ -84,7 +85,7 @@ def passes(X: sparse.csr_matrix, width: int, workers: run.Workers) -> dict[str, 
     design = Design.of(rows)
     layout, gradient = Dense(design.n_features, width), np.empty(design.n_features * width)
     weights, bias, residual = np.zeros(design.n_features * width), np.zeros(width), start.copy()
-    row_cuts, column_cuts = list(run.cuts(design.indptr, width)), list(run.cuts(design.column_indptr, width))
+    row_cuts, column_cuts = list(parallel.cuts(design.indptr, width)), list(parallel.cuts(design.column_indptr, width))
 
     def iteration() -> None:
         em.expect()
@@ -100,7 +101,7 @@ def passes(X: sparse.csr_matrix, width: int, workers: run.Workers) -> dict[str, 
 
 
 def of_passes(name: str, X: sparse.csr_matrix, width: int, repeat: int) -> dict[str, Any]:
-    with run.Workers(1) as workers:
+    with parallel.Workers(1) as workers:
         times = interleave(passes(X, width, workers), 4 * repeat)
     mine, bare = (median(times[who]) for who in ("EM", "passes"))
     return {"corpus": name, "K": width, "ms": 1e3 * mine, "passes ms": 1e3 * bare, "ratio": mine / bare}

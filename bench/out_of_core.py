@@ -25,8 +25,8 @@ import scipy.sparse as sp
 
 from fastlin import Corpus, Perceptron, SGDClassifier
 from fastlin.data import corpus as corpora
-from fastlin.data.builder import Builder
-from fastlin.data.target import Target
+from fastlin.data.atomic_folder import Target
+from fastlin.data.shard_writer import Builder
 from fastlin.validation import as_rows
 
 ROWS, LENGTH, FEATURES = 400_000, 100, 1_000_000

@@ -20,7 +20,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from corpora import documents
 from fastlin import CountVectorizer, MultinomialMixture
-from fastlin.cluster.starts import WAYS
+from fastlin.mixture.em_init import WAYS
 
 ALPHAS = (0.01, 0.1, 1.0)
 COMPONENTS = 20

@@ -30,7 +30,7 @@ from fastlin.lm import (
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 from fastlin.text import templates
 
-FOLDER = Path(__file__).parent / "store" / "files" / "v1"
+FOLDER = Path(__file__).parent / "storage" / "files" / "v1"
 FEW_ROWS = 5
 RAW = [[("a", "D"), ("new", "A"), ("dog", "N")], [("Rex", "P"), ("ran", "V")], []]
 TAGGED = [["D", "A", "N"], ["P", "V"], []]

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline, make_union
 import fastlin
 from fastlin import select
 from fastlin.sequence import CRF, MEMM, StructuredPerceptron
-from fastlin.store import layout
+from fastlin.storage import zip_layout
 
 rng = np.random.default_rng(0)
 X = rng.poisson(0.6, (90, 12)).astype(float)
@@ -186,11 +186,11 @@ def forge(path, whole, contents):
     members, parts = [], []
 
     def add(name, content):
-        member = layout.Member(name, members[-1].stop if members else 0, len(content), zlib.crc32(content))
+        member = zip_layout.Member(name, members[-1].stop if members else 0, len(content), zlib.crc32(content))
         members.append(member)
-        parts.append(layout.local_header(member) + content)
+        parts.append(zip_layout.local_header(member) + content)
 
     for name, content in contents.items():
         add(f"{name}.npy", content)
     add("model.json", whole if isinstance(whole, bytes) else json.dumps(whole, separators=(",", ":")).encode())
-    path.write_bytes(b"".join(parts) + layout.ending(members))
+    path.write_bytes(b"".join(parts) + zip_layout.ending(members))

@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 
 import fastlin
 import golden_files
-from fastlin import store
+from fastlin import storage
 from store_models import FEW, X, fitted, forge
 
 MEMORY = 1 << 30  # bytes that a child may take besides what it has after its imports: files and data are of kilobytes
@@ -234,7 +234,7 @@ def refused_or_used(path, data):
     """Load a file and call every public method; what is raised but a refusal is passed on."""
     try:
         model = fastlin.load(path)
-    except store.ModelFileError as error:
+    except storage.ModelFileError as error:
         if "MemoryError" in str(error):
             raise MemoryError(str(error)) from None
         return "refused"
@@ -290,10 +290,10 @@ def call(method, given):
 
 
 def inspections(model, data):
-    yield lambda: str(fastlin.inspect.summary(model))
-    yield lambda: fastlin.inspect.top_features(model, 3)
-    yield lambda: fastlin.inspect.explain(model, data[0][0]).strongest(2)
-    yield lambda: fastlin.inspect.transitions(model).shown()
+    yield lambda: str(fastlin.inspection.summary(model))
+    yield lambda: fastlin.inspection.top_features(model, 3)
+    yield lambda: fastlin.inspection.explain(model, data[0][0]).strongest(2)
+    yield lambda: fastlin.inspection.transitions(model).shown()
 
 
 # Children
@@ -306,8 +306,10 @@ def data_of(path, known):
 def mutants_of(path):
     """The mutants of a file, with what it may have from its siblings."""
     files = {which: path.parent / which / path.name for which in SIBLINGS}
-    siblings = {which: store.read_archive(file, "model", mmap=False) for which, file in files.items() if file.exists()}
-    return mutants(*store.read_archive(path, "model", mmap=False), siblings)
+    siblings = {
+        which: storage.read_archive(file, "model", mmap=False) for which, file in files.items() if file.exists()
+    }
+    return mutants(*storage.read_archive(path, "model", mmap=False), siblings)
 
 
 def use_all(folder, numbers, told):
@@ -344,9 +346,9 @@ def forge_model(path, header, arrays):
     """A whole file with all digests right; unlike `write_archive`, nobody waits for the disk."""
     table, contents = {}, {}
     for name, array in arrays.items():
-        described, raw = store.archive._described(array.dtype), np.ascontiguousarray(array).tobytes()
-        contents[name] = store.layout.npy_header(described, array.shape) + raw
-        table[name] = {"dtype": described, "shape": list(array.shape), "crc32": store.digest.crc32(contents[name])}
+        described, raw = storage.archive._described(array.dtype), np.ascontiguousarray(array).tobytes()
+        contents[name] = storage.zip_layout.npy_header(described, array.shape) + raw
+        table[name] = {"dtype": described, "shape": list(array.shape), "crc32": storage.crc32.crc32(contents[name])}
     forge(path, {"format": 1, "kind": "model", "arrays": table, "header": header}, contents)
 
 

@@ -7,12 +7,12 @@ import scipy.sparse as sp
 
 import fastlin
 import fitted_checksums
-from fastlin.store import keeping
+from fastlin.storage import model_codec
 
 
 def test_every_estimator_has_a_case():
     classes = {type(model).__name__ for _, model, _ in fitted_checksums.cases()}
-    kept = {name.rsplit(".", 1)[1] for name in keeping._MODULES if name.startswith("fastlin.")}
+    kept = {name.rsplit(".", 1)[1] for name in model_codec._MODULES if name.startswith("fastlin.")}
     assert kept - {"Cache"} <= classes  # a cache learns nothing: it is a part of a mixture
 
 

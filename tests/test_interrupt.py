@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from fastlin import LogisticRegression, run
+from fastlin import LogisticRegression
 from fastlin.optim import epochs
+from fastlin.runtime import parallel
 from fastlin.validation import as_rows
 from logistic_problems import frozen
 from support import assert_same_bits, interrupted_after, make, random_sparse, refused, snapshot, text_like
@@ -121,9 +122,9 @@ def test_ctrl_c_in_counting_keeps_whole_blocks(monkeypatch, fitted):
         model.partial_fit(X, y)
         model.predict(X)
         expected.partial_fit(X, y)
-    monkeypatch.setattr(run, "WORK", 50)
-    _, learnt = next(run.blocks(as_rows(X), 1))
-    interrupted_in_the_second_block(monkeypatch, run.passes, "count", model, X, y)
+    monkeypatch.setattr(parallel, "WORK", 50)
+    _, learnt = next(parallel.blocks(as_rows(X), 1))
+    interrupted_in_the_second_block(monkeypatch, parallel.passes, "count", model, X, y)
     expected.partial_fit(X[:learnt], y[:learnt], classes=np.unique(y))
     assert_same_bits(model, expected)
     np.testing.assert_array_equal(model.class_count_, expected.class_count_)

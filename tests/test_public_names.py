@@ -9,7 +9,7 @@ import pytest
 
 import fastlin
 
-ROOMS = ("data", "inspect", "losses", "select", "sequence", "store", "text")
+ROOMS = ("data", "inspection", "losses", "select", "sequence", "storage", "text")
 
 
 def test_all_names_are_classes_functions_and_the_version():

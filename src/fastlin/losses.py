@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import rows as _rows
+from fastlin.engine.core import row_scores as _rows
 
 __all__ = ["hinge", "log_loss", "perceptron", "squared_hinge", "zero_one"]
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 from cli_support import documents, write
-from fastlin.cli.preparing import Prepared, checked
+from fastlin.cli.training_data import Prepared, checked
 from support import assert_same_bits
 
 PAIRS = documents(120)

@@ -141,7 +141,7 @@ def test_an_error_of_fastlins_own_shows_where_and_says_so(shell, folder, monkeyp
     def broken(*_, **__):
         raise KeyError("no such thing")
 
-    monkeypatch.setattr("fastlin.cli.models.load", broken)
+    monkeypatch.setattr("fastlin.cli.model_io.load", broken)
     done = shell("predict", "-m", folder / "model.fastlin", stdin="a text")
     assert done.code == 3
     assert "Traceback" in done.err
@@ -154,7 +154,7 @@ def test_memory_that_is_not_there_is_said(shell, folder, monkeypatch):
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("fastlin.cli.models.load", full)
+    monkeypatch.setattr("fastlin.cli.model_io.load", full)
     assert "not enough memory" in shell.wrong("predict", "-m", folder / "model.fastlin")
 
 

@@ -8,7 +8,7 @@ from sklearn import metrics
 
 import fastlin
 from cli_support import documents, write
-from fastlin.inspect import explain, summary, top_features
+from fastlin.inspection import explain, summary, top_features
 
 
 @pytest.fixture(scope="module")

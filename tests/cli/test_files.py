@@ -14,7 +14,7 @@ from scipy import sparse
 import fastlin
 from cli_support import documents, write
 from fastlin import Corpus
-from fastlin.cli import memory
+from fastlin.cli import available_memory
 from support import assert_same_bits
 
 LEARNERS = ["logistic", "svm", "nb", "sgd", "mira"]
@@ -47,19 +47,19 @@ def test_the_limit_decides_where_rows_lie(shell, folder, tmp_path):
     words = ["train", folder / "train.tsv", "-m", tmp_path / "m", "--verbose", "--memory"]
     assert "converting" in shell(*words, "10k").err
     assert "converting" not in shell(*words, "1G").err
-    assert 1 << 20 < memory.available() < 1 << 62
+    assert 1 << 20 < available_memory.available() < 1 << 62
 
 
 def test_memory_has_limits(monkeypatch, tmp_path):
-    free = memory.available()
-    monkeypatch.setattr(memory.resource, "getrlimit", lambda _: (1 << 20, 1 << 30))
-    assert memory.available() == min(free, 1 << 20)
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    free = available_memory.available()
+    monkeypatch.setattr(available_memory.resource, "getrlimit", lambda _: (1 << 20, 1 << 30))
+    assert available_memory.available() == min(free, 1 << 20)
+    monkeypatch.setattr(available_memory, "CGROUP", tmp_path)
     (tmp_path / "memory.max").write_text("1000\n")
     (tmp_path / "memory.current").write_text("400\n")
-    assert memory.available() == 600
+    assert available_memory.available() == 600
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available() > 600
+    assert available_memory.available() > 600
 
 
 def test_shards_are_converted_once_and_learnt_from(shell, folder, tmp_path):

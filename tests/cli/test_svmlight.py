@@ -7,7 +7,7 @@ from scipy import sparse
 import fastlin
 from fastlin import Corpus
 from fastlin.data import dump_svmlight, load_svmlight
-from fastlin.store import ModelFileError
+from fastlin.storage import ModelFileError
 
 
 @pytest.fixture(params=[True, False], ids=["from 0", "from 1"])

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fastlin import run
 from fastlin.cluster import seeding
 from fastlin.cluster.seeding import plus_plus, spread, squared_norms, take
+from fastlin.runtime import parallel
 from fastlin.validation import as_rows
 from reference_kmeans import distances, unit
 from strategies import seeds, sparse_matrices, weighted
@@ -85,7 +85,7 @@ def test_far_rows_are_preferred():
 
 
 def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
-    monkeypatch.setattr(run, "WORK", 64)
+    monkeypatch.setattr(parallel, "WORK", 64)
     X = sparse.random_array((60, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
     pieces = [(start, as_rows(X[start : start + 20])) for start in (0, 20, 40)]
     alone = plus_plus(as_rows(X), 7, np.random.default_rng(1))
@@ -96,8 +96,8 @@ def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
 
 
 def test_a_pass_serves_all_rows_that_compete_for_a_place(monkeypatch):
-    calls, forward = [], run.forward
-    monkeypatch.setattr(seeding.run, "forward", lambda *given: calls.append(given) or forward(*given))
+    calls, forward = [], parallel.forward
+    monkeypatch.setattr(seeding.parallel, "forward", lambda *given: calls.append(given) or forward(*given))
     plus_plus(as_rows(np.random.default_rng(0).normal(size=(30, 4))), 6, np.random.default_rng(0))
     assert len(calls) == 6
 

@@ -4,9 +4,10 @@ import doctest
 from pathlib import Path
 
 import fastlin.data.dump
-import fastlin.data.errors
 import fastlin.data.reading
 import fastlin.data.svmlight
+
+import fastlin.data.errors
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -19,6 +20,6 @@ def test_the_page_of_documentation_runs():
 
 
 def test_the_examples_of_the_docstrings_run():
-    modules = (fastlin.data.dump, fastlin.data.errors, fastlin.data.reading, fastlin.data.svmlight)
+    modules = (fastlin.data.svmlight_writer, fastlin.data.errors, fastlin.data.reader, fastlin.data.readers.svmlight)
     tried = [doctest.testmod(module, optionflags=OPTIONS) for module in modules]
     assert all(each.failed == 0 and each.attempted >= 2 for each in tried)

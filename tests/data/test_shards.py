@@ -18,7 +18,7 @@ from corpus_support import assert_same_corpus, small_corpus
 from fastlin import Corpus
 from fastlin.data import CorpusError, manifest
 from fastlin.data import corpus as module
-from fastlin.data.target import Target
+from fastlin.data.atomic_folder import Target
 
 FORMATS = ["npy", "arrow"]
 EDGES = (0, 1, 2, 127, 128, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
@@ -182,7 +182,7 @@ def test_a_file_that_changes_between_two_epochs_is_noticed(stored, memory, tmp_p
 
 def test_every_file_is_verified_once(stored, monkeypatch):
     seen = []
-    for room in ("fastlin.data.shards", "fastlin.data.arrow", "fastlin.data.strings"):
+    for room in ("fastlin.data.shards", "fastlin.data.arrow_shards", "fastlin.data.string_files"):
         monkeypatch.setattr(f"{room}.crc32", lambda data: seen.append(len(data)) or zlib.crc32(data))
     corpus = Corpus(stored)
     for _ in range(3):

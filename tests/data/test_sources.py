@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin.data import ReadError, read
-from fastlin.data.sources import File, pieces, whole_lines
+from fastlin.data.readers.sources import File, pieces, whole_lines
 
 COMPRESS = {
     ".gz": gzip.compress,

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from fastlin import CandidateClassifier
 from fastlin.data import Corpus
 from fastlin.data import corpus as corpora
-from fastlin.optim.solvers import SOLVERS
+from fastlin.optim.solvers.dispatch import SOLVERS
 
 
 def data(seed=0, n_groups=60, V=15):

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from fastlin import CandidateClassifier, Corpus, LinearSVC, LogisticRegression
 from fastlin.data import corpus as corpora
-from fastlin.store import ModelFileError, read_archive, write_archive
-from fastlin.store.values import decode, encode
+from fastlin.storage import ModelFileError, read_archive, write_archive
+from fastlin.storage.json_values import decode, encode
 from kills import check_kills
 from support import refused, text_like
 
@@ -309,8 +309,8 @@ import sys, warnings
 import numpy as np
 from fastlin import Corpus, LinearSVC, LogisticRegression
 from fastlin.data import corpus
-from fastlin.store import ModelFileError, read_archive, write_archive
-from fastlin.store.values import decode, encode
+from fastlin.storage import ModelFileError, read_archive, write_archive
+from fastlin.storage.json_values import decode, encode
 from support import refused, text_like
 corpus.SEGMENT = 20000
 X, y = text_like(n_rows=4000, n_features=300, n_labels=5, density=0.1)

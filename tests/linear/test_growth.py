@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin import Corpus
-from fastlin.optim import state as states
+from fastlin.optim import online_state as states
 from strategies import seeds
 from support import (
     ONLINE,

@@ -284,11 +284,11 @@ def test_any_form_of_matrix_gives_the_same_bits(case, form):
 
 @pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "iis"])
 def test_two_threads_give_the_same_bits(monkeypatch, case, solver):
-    from fastlin import run
+    from fastlin.runtime import parallel
 
     X, y, weights, options = case
     solver = "newton" if options.get("l1_ratio") and solver == "iis" else solver
-    monkeypatch.setattr(run, "WORK", 64)  # many blocks
+    monkeypatch.setattr(parallel, "WORK", 64)  # many blocks
     one, two = (
         LogisticRegression(**options, solver=solver, tol=1e-3, max_iter=2000, n_jobs=jobs, random_state=0).fit(
             X, y, weights

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from fastlin import LogisticRegression, LogisticRegressionCV
 from fastlin.data import Corpus
 from fastlin.data import corpus as corpora
-from fastlin.optim.solvers import SOLVERS
+from fastlin.optim.solvers.dispatch import SOLVERS
 
 EXACT = ("auto", "gd", "cg", "newton", "lbfgs")
 VARIANCE = np.random.default_rng(5).uniform(0.3, 3, 40)

@@ -6,7 +6,7 @@ import pytest
 from fastlin import Corpus, SGDClassifier
 from fastlin.data import corpus as corpora
 from fastlin.optim import epochs
-from fastlin.store import ModelFileError
+from fastlin.storage import ModelFileError
 from kills import check_kills
 from support import ONLINE_OPTIONS, assert_same_bits, make_option, refused, text_like
 

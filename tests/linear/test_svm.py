@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC as Theirs
 
 import reference_svm as naive
 from fastlin import LinearSVC
-from fastlin.optim import dual as driver
+from fastlin.optim.solvers import svm_dual as driver
 from strategies import seeds, sparse_matrices
 from support import random_sparse, text_like
 

@@ -5,7 +5,7 @@ import pytest
 
 import fastlin
 from fastlin.lm import MaxentLM, NgramModel
-from fastlin.store import ModelFileError, read_archive
+from fastlin.storage import ModelFileError, read_archive
 from lm_support import CORPUS, arrays, quiet, random_corpus
 from tampering import forge_model
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import MaxentLM, NgramModel
-from fastlin.run import Workers
+from fastlin.runtime.parallel import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
 CORPORA = st.lists(st.lists(st.sampled_from("abcd"), min_size=0, max_size=6), min_size=1, max_size=12)

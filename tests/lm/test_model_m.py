@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import MaxentLM, NgramModel, State, WordClasses
-from fastlin.run import Workers
+from fastlin.runtime.parallel import Workers
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*discount.*:UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"

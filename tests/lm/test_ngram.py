@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastlin.data import Corpus, read
-from fastlin.engine import backoff as engine
+from fastlin.engine.lm import backoff as engine
 from fastlin.lm import NgramModel
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.sentences import SentenceReader

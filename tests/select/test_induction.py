@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference_select as reference
-from fastlin import run
-from fastlin.engine import gains as kernels
+from fastlin.engine.solvers import feature_gain as kernels
 from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
-from fastlin.optim.solvers import SOLVERS
+from fastlin.optim.likelihoods import Labels
+from fastlin.optim.solvers.dispatch import SOLVERS
+from fastlin.runtime import parallel
 from fastlin.select import SelectFeatures
 from fastlin.select import induction as induction_module
 from fastlin.select.induction import Induction
@@ -28,7 +28,7 @@ def grown(X, y, columns=(), weights=None, C=1.0, fit_intercept=True, n_jobs=1):
     n_labels = int(y.max()) + 1
     design = Design.of(as_rows(X))
     labels = Labels(y.astype(np.int32), weights, 1 if n_labels == 2 else n_labels)
-    with run.Workers(n_jobs) as workers:
+    with parallel.Workers(n_jobs) as workers:
         grown = Induction(design, labels, 1 / C, fit_intercept, workers)
         places = np.flatnonzero(np.isin(design.features, columns))
         grown.active = places

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
-from fastlin import run
+from fastlin.runtime import parallel
 from fastlin.sequence.base import SequenceModel
-from fastlin.sequence.blocks import Potentials
 from fastlin.sequence.chain import Chain
-from fastlin.sequence.scores import dense_scores
+from fastlin.sequence.chain_batches import Potentials
+from fastlin.sequence.token_scores import dense_scores
 from fastlin.text.templates import Column, Templates
 from reference_chain import Paths
 from sequence_support import fit, items, problem, stacked
@@ -76,7 +76,7 @@ def paths_of(model, X, allowed=None):
 
 def with_work(monkeypatch, work=40):
     """Blocks of so little work that there are many."""
-    monkeypatch.setattr(run, "WORK", work)
+    monkeypatch.setattr(parallel, "WORK", work)
 
 
 options = st.sampled_from([{}, {"edges": True}, {"order": 2}])

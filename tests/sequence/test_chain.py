@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin import engine
-from fastlin.engine import chain as kernels
+from fastlin.engine.chain import chain as kernels
 from fastlin.sequence.chain import NOTHING, Chain
 from reference_chain import Paths, forward_backward, log_sum, viterbi
 from strategies import seeds

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import reference_chain
-from fastlin import LogisticRegression, run
+from fastlin import LogisticRegression
+from fastlin.runtime import parallel
 from fastlin.sequence import CRF
 from reference_chain import log_sum
 from sequence_support import fit, items, problem, stacked
@@ -68,7 +69,7 @@ def test_the_objective_and_its_gradient_are_sums_over_all_paths(name, scale):
     X[5] = X[5] - 1.0  # numbers of both signs
     twin, model, (rows, lengths) = reference_chain.CRF(X, y, 3, **LAYOUTS[name]), CRF(**LAYOUTS[name]), stacked(X)
     tokens, codes = model._learn(rows, np.concatenate(y), lengths)
-    with run.Workers(2) as workers:
+    with parallel.Workers(2) as workers:
         posed = model._problem(tokens, codes, workers)
         theta = np.random.default_rng(0).normal(size=posed.size) * scale
         gradient = np.empty(posed.size)
@@ -82,7 +83,7 @@ def test_the_objective_and_its_gradient_are_sums_over_all_paths(name, scale):
 def test_scores_of_edges_are_in_memory_for_some_sequences_at_a_time(monkeypatch):
     X, y = problem(n_labels=5, longest=9)
     whole = fit(CRF(edges=[0, 1, 2], c1=0.1, **EXACT), X, y)
-    monkeypatch.setattr("fastlin.sequence.edges.ROOM", 100)
+    monkeypatch.setattr("fastlin.sequence.crf.edge_weights.ROOM", 100)
     pieces = fit(CRF(edges=[0, 1, 2], c1=0.1, **EXACT), X, y)
     np.testing.assert_allclose(pieces.objective_, whole.objective_, rtol=1e-10)
     np.testing.assert_allclose(theta_of(pieces), theta_of(whole), atol=1e-4)

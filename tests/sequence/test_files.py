@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastlin
-from fastlin import store
+from fastlin import storage
 from fastlin.sequence import CRF, MEMM, StructuredPerceptron
 from sequence_support import items, problem, stacked
 
@@ -111,7 +111,7 @@ def test_many_names_and_one_label(path, name):
 
 def header_and_arrays(name, path):
     fastlin.save(fitted(name), path)
-    return store.read_archive(path, "model", mmap=False)
+    return storage.read_archive(path, "model", mmap=False)
 
 
 @every
@@ -122,8 +122,8 @@ def test_what_does_not_fit_is_refused(path, name):
         if "history" in key or "certificate" in key:
             continue
         for wrong in (array[:-1], np.concatenate([array, array]), array.astype("S3"), array[..., np.newaxis]):
-            store.write_archive(path, "model", header, arrays | {key: wrong})
-            with pytest.raises(store.ModelFileError, match=r"model\.fastlin: "):
+            storage.write_archive(path, "model", header, arrays | {key: wrong})
+            with pytest.raises(storage.ModelFileError, match=r"model\.fastlin: "):
                 fastlin.load(path)
     learnt = header["model"]["learnt"]
     for key in ("classes", "names", "n_features_in_"):
@@ -131,16 +131,16 @@ def test_what_does_not_fit_is_refused(path, name):
             forged = {"model": header["model"] | {"learnt": learnt | {key: wrong}}, "fastlin": "0"}
             if key == "names" and wrong is None:  # a model of columns
                 continue
-            store.write_archive(path, "model", forged, arrays)
-            with pytest.raises(store.ModelFileError, match=r"model\.fastlin: "):
+            storage.write_archive(path, "model", forged, arrays)
+            with pytest.raises(storage.ModelFileError, match=r"model\.fastlin: "):
                 fastlin.load(path)
     for key in learnt:
         forged = {"model": header["model"] | {"learnt": {one: learnt[one] for one in learnt if one != key}}}
-        store.write_archive(path, "model", forged, arrays)
+        storage.write_archive(path, "model", forged, arrays)
         if key in ("classes", "coef", "start", "transitions", "names", "words", "labels_of_words"):
-            with pytest.raises(store.ModelFileError, match=r"model\.fastlin: "):
+            with pytest.raises(storage.ModelFileError, match=r"model\.fastlin: "):
                 fastlin.load(path)
     forged = {"model": header["model"] | {"learnt": learnt | {"more": 1}}}
-    store.write_archive(path, "model", forged, arrays)
-    with pytest.raises(store.ModelFileError, match="more"):
+    storage.write_archive(path, "model", forged, arrays)
+    with pytest.raises(storage.ModelFileError, match="more"):
         fastlin.load(path)

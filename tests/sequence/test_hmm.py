@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fastlin.sequence import HMM
-from fastlin.sequence.density import walks
-from fastlin.sequence.transitions import Transitions
+from fastlin.sequence.hmm.distribution import walks
+from fastlin.sequence.hmm.transitions import Transitions
 from reference_hmm import STOP, Counted, Suffixes, log_sum
 from strategies import seeds
 
@@ -402,7 +402,7 @@ def test_constraints_hold_in_what_is_predicted_only():
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_threads_change_no_bit(order, monkeypatch):
-    monkeypatch.setattr("fastlin.run.WORK", 1 << 8)
+    monkeypatch.setattr("fastlin.runtime.parallel.WORK", 1 << 8)
     X, y = some_corpus(150)
     X[3] = ["never"] * 3
     y[3] = ["x"] * 3

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fastlin.sequence.labels import Labels
+from fastlin.sequence.label_encoder import Labels
 from fastlin.sequence.tokens import Attributes
 
 

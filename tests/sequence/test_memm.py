@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import LogisticRegression, run
-from fastlin.engine import local
+from fastlin import LogisticRegression
+from fastlin.engine.chain import memm_normalizer
+from fastlin.runtime import parallel
 from fastlin.sequence import MEMM
 from reference_chain import log_sum
 from sequence_support import fit, problem, stacked
@@ -157,11 +158,11 @@ def test_normalisers_are_those_of_logarithms(seed, scale, K):
     edges = rng.normal(size=(5, K, K)) * scale
     tops, offsets, spare = A.max(axis=1), np.empty((5, 7)), np.empty(K)
     factors = np.ascontiguousarray(np.exp(A - tops[:, None]).T)
-    local.normalise(S, A, factors, tops, spare, offsets)
+    memm_normalizer.normalise(S, A, factors, tops, spare, offsets)
     expected = [[-log_sum(s + a) for a in A] for s in S]
     np.testing.assert_allclose(offsets, expected, rtol=1e-12, atol=1e-12)
     of_edges, histories = np.empty((5, K)), rng.normal(size=(K, K)) * scale
-    local.normalise_edges(S, histories, edges, spare, of_edges)
+    memm_normalizer.normalise_edges(S, histories, edges, spare, of_edges)
     expected = [
         [-log_sum(s + a + e) for a, e in zip(histories, edge, strict=True)] for s, edge in zip(S, edges, strict=True)
     ]
@@ -306,7 +307,7 @@ def test_threads_and_blocks_change_no_bit(monkeypatch, kind):
     rows, lengths = stacked(X)
     expected = np.concatenate(one.predict_marginals(rows, lengths=lengths))
     with monkeypatch.context() as patch:
-        patch.setattr(run, "WORK", 100)
+        patch.setattr(parallel, "WORK", 100)
         for n_jobs in (1, 2):
             np.testing.assert_array_equal(
                 np.concatenate(one.set_params(n_jobs=n_jobs).predict_marginals(rows, lengths=lengths)), expected

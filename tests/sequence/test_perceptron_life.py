@@ -8,8 +8,9 @@ import pycrfsuite
 import pytest
 
 import fastlin
-from fastlin.engine import structured
-from fastlin.sequence import StructuredPerceptron, averaged
+from fastlin.engine.chain import tagger_online
+from fastlin.sequence import StructuredPerceptron
+from fastlin.sequence.perceptron import averaged_weights
 from sequence_support import fit, items, problem, stacked
 
 SENTENCES = [["the", "dog", "barks"], ["a", "dog", "ran"], ["the", "cat", "ran"], ["zebras", "ran"]] * 3
@@ -98,7 +99,7 @@ def test_it_does_not_depend_on_where_it_looks_up(kind, monkeypatch):
     """The work between two looks at Ctrl-C changes no bit."""
     X, y = problem(30, seed=2)
     whole = fit(StructuredPerceptron(random_state=0, **KINDS[kind]), X, y)
-    monkeypatch.setattr(averaged, "BUDGET", 1)
+    monkeypatch.setattr(averaged_weights, "BUDGET", 1)
     equal(whole, fit(StructuredPerceptron(random_state=0, **KINDS[kind]), X, y))
 
 
@@ -117,9 +118,9 @@ def test_ctrl_c(monkeypatch, first):
             raise KeyboardInterrupt
         return structured_run(machine, *arguments)
 
-    structured_run = structured.run
-    monkeypatch.setattr(averaged, "BUDGET", 1)
-    monkeypatch.setattr(structured, "run", run)
+    structured_run = tagger_online.run
+    monkeypatch.setattr(averaged_weights, "BUDGET", 1)
+    monkeypatch.setattr(tagger_online, "run", run)
     with pytest.raises(KeyboardInterrupt):
         fit(copy.copy(model), X, y)
     assert hasattr(model, "classes_") == (not first)

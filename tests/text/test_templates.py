@@ -19,8 +19,6 @@ from sklearn.exceptions import NotFittedError
 
 import fastlin
 from fastlin.sequence.tokens import Attributes
-from fastlin.text import known
-from fastlin.text.language import FLAGS
 from fastlin.text.templates import (
     BOS,
     EOS,
@@ -31,10 +29,12 @@ from fastlin.text.templates import (
     Templates,
     chunking,
     crfpp,
+    index,
     ner,
     pos,
     ratnaparkhi96,
 )
+from fastlin.text.templates.dsl import FLAGS
 from reference_templates import Naive, word_of
 
 W, P = Column(0, "w"), Column(1, "pos")
@@ -181,7 +181,7 @@ def test_blocks_do_not_show(X):
     expected = Templates(**chosen.get_params()).fit(X)
     found = Templates(**chosen.get_params())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "BLOCK", 1)
+        patch.setattr(index, "BLOCK", 1)
         found.fit(X)
     assert rows_of(found, X) == rows_of(expected, X)
     assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
@@ -562,10 +562,10 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_states_that_no_templates_have_are_refused(name):
     model, state = state_of()
-    known.Known.restored(model._program(), copy.deepcopy(state))
+    index.Known.restored(model._program(), copy.deepcopy(state))
     WRONG[name](state)
     with pytest.raises((ValueError, TypeError)):
-        known.Known.restored(model._program(), state)
+        index.Known.restored(model._program(), state)
 
 
 # --- as an estimator -------------------------------------------------------------------------------------------------
@@ -600,14 +600,14 @@ def test_an_interrupt_leaves_what_was_learnt(monkeypatch):
     X = [[("a", "X"), ("b", "Y")], [("c", "Z")]]
     model = chunking().fit(X)
     before, names = rows_of(model, X), model.get_feature_names_out().tolist()
-    run = known.Known._pair_up
+    run = index.Known._pair_up
 
     def interrupted(self, pair, *arguments):
         run(self, pair, *arguments)
         if pair == self.program.pairs[-1]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(known.Known, "_pair_up", interrupted)
+    monkeypatch.setattr(index.Known, "_pair_up", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit([[("d", "X"), ("e", "V"), ("b", "Y")]])
     monkeypatch.undo()

@@ -18,9 +18,10 @@ from sklearn.feature_extraction import text as theirs
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fastlin import run, validation
-from fastlin.engine import weighting
-from fastlin.text import TfidfTransformer, tfidf
+from fastlin import validation
+from fastlin.engine.text import tfidf as weighting
+from fastlin.runtime import parallel
+from fastlin.text import TfidfTransformer, tfidf_transformer
 from strategies import cuts, sparse_matrices
 from support import text_like
 
@@ -144,11 +145,11 @@ def test_copy_false_puts_the_weights_in_the_place_of_the_counts():
 def test_threads_change_no_bit(options):
     X = sparse.random_array((3000, 500), density=0.2, rng=np.random.default_rng(0), format="csr")
     X.data = np.ceil(X.data * 400)
-    work, run.WORK = run.WORK, 1 << 12
+    work, parallel.WORK = parallel.WORK, 1 << 12
     try:
         one, two = (TfidfTransformer(**options, n_jobs=n).fit_transform(X) for n in (1, 2))
     finally:
-        run.WORK = work
+        parallel.WORK = work
     np.testing.assert_array_equal(one.data, two.data)
     whole = TfidfTransformer(**options).fit_transform(X)
     np.testing.assert_array_equal(one.data, whole.data)
@@ -312,4 +313,4 @@ def test_clones_pickles_and_pipelines():
 
 
 def test_the_examples_run():
-    assert doctest.testmod(tfidf, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
+    assert doctest.testmod(tfidf_transformer, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0

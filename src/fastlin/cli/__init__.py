@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastlin import __version__
-from fastlin.cli.messages import UserError, close_output, did_you_mean, explained
+from fastlin.cli.errors import UserError, close_output, did_you_mean, explained
 
 OK, MISTAKE, BUG, INTERRUPTED, BROKEN_PIPE = 0, 2, 3, 130, 141  # 1: a check that a command was asked for failed
 HELP = ("-h", "--help", "help")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from fastlin.cli.messages import UserError, did_you_mean
+from fastlin.cli.errors import UserError, did_you_mean
 
 
 class Parser(argparse.ArgumentParser):

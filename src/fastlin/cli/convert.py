@@ -11,14 +11,14 @@ import numpy as np
 
 import fastlin
 from fastlin import Corpus
-from fastlin.cli import learners, models
-from fastlin.cli.documents import Source, is_stored, labels_of, size_of, texts_of
-from fastlin.cli.messages import UserError
-from fastlin.cli.preparing import on_disk
+from fastlin.cli import learners, model_io
+from fastlin.cli.errors import UserError
+from fastlin.cli.inputs import Source, is_stored, labels_of, size_of, texts_of
 from fastlin.cli.progress import Progress
+from fastlin.cli.training_data import on_disk
 from fastlin.data import dump_svmlight
-from fastlin.data.dump import created
-from fastlin.data.sources import File
+from fastlin.data.readers.sources import File
+from fastlin.data.svmlight_writer import created
 
 BREAKS, LINE_ENDS = re.compile(r"\t|\r\n|\r|\n"), re.compile(r"\r\n|\r|\n")
 SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".tsv": "tsv", ".jsonl": "jsonl"}
@@ -52,14 +52,14 @@ def rows(options: argparse.Namespace, progress: Progress) -> Corpus:
     """The rows of what is read, in temporary files unless they are stored already."""
     if is_stored(options.files):
         return Corpus(options.files[0])
-    ready = models.transformers(options.vectoriser) if options.vectoriser else None
+    ready = model_io.transformers(options.vectoriser) if options.vectoriser else None
     steps = ready or learners.vectoriser(options)
     with Source(options.files, options, again=True) as source:
         made = on_disk(source, steps, ready is not None, options, progress)
     if options.save_vectoriser:
         if not made.steps:
             raise UserError("--save-vectoriser: rows of numbers have no vectoriser")
-        fastlin.save(models.pipeline(made.steps), options.save_vectoriser)
+        fastlin.save(model_io.pipeline(made.steps), options.save_vectoriser)
     return made.X
 
 

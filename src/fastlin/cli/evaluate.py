@@ -4,11 +4,11 @@ import argparse
 import json
 import sys
 
-from fastlin.cli import models
+from fastlin.cli import model_io
+from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown
-from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
-from fastlin.inspect import RankingTally
+from fastlin.inspection import RankingTally
 
 
 def run(options: argparse.Namespace) -> int:
@@ -16,10 +16,10 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"--top takes numbers of labels from 1 on, got {min(options.top)}")
     if options.min_precision is not None and not 0 < options.min_precision <= 1:
         raise UserError(f"--min-precision takes a share above 0 and up to 1, got {options.min_precision:g}")
-    model = models.load(options.model, options.jobs)
+    model = model_io.load(options.model, options.jobs)
     ranked = options.auc or options.top or options.threshold or options.min_precision is not None
     ranks = RankingTally(all_shown(model.classes_)) if ranked else None
-    found = models.evaluate(model, options.files, options, Progress(options), ranks)
+    found = model_io.evaluate(model, options.files, options, Progress(options), ranks)
     ranking = None if ranks is None else ranks.report(
         auc=options.auc, top=options.top or (), thresholds=options.threshold or (), min_precision=options.min_precision
     )  # fmt: skip

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import fastlin
-from fastlin.cli import models
+from fastlin.cli import model_io
+from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown, known, shown
 from fastlin.cli.lm import ARPA
-from fastlin.cli.messages import UserError
-from fastlin.inspect import explain, explain_text, language, summary, surprisal, top_features, transitions
-from fastlin.inspect.language import is_about_language
+from fastlin.inspection import explain, explain_text, language, summary, surprisal, top_features, transitions
+from fastlin.inspection.language import is_about_language
 from fastlin.lm import NgramModel
 
 
@@ -22,11 +22,11 @@ def run(options: argparse.Namespace) -> int:
         return verify(options.model)
     if options.model.endswith(ARPA):
         return _language(NgramModel.from_arpa(options.model), options)
-    model = models.load(options.model, kinds=("classifier", "clustering", "tagger", "language"))
+    model = model_io.load(options.model, kinds=("classifier", "clustering", "tagger", "language"))
     if is_about_language(model):
         return _language(model, options)
     if options.text is not None:
-        if models.kind_of(model) == "tagger":
+        if model_io.kind_of(model) == "tagger":
             raise UserError("--text explains the label of a document, and this model labels the tokens of sentences")
         if not hasattr(model, "steps"):
             raise UserError("--text explains texts, and this model takes rows of numbers: it has no vectoriser")
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     labels = _labels(options, facts.labels)
     facts = dataclasses.replace(facts, labels=tuple(all_shown(facts.labels)))
     strongest = [dataclasses.replace(one, label=shown(one.label)) for one in top_features(model, options.top, labels)]
-    follows = transitions(model) if models.kind_of(model) == "tagger" else None
+    follows = transitions(model) if model_io.kind_of(model) == "tagger" else None
     if options.json:
         plain = [{"label": one.label, "features": dict(zip(one.names, one.weights, strict=True))} for one in strongest]
         more = {} if follows is None else {"transitions": follows.as_dict()}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fastlin
-from fastlin.cli.messages import UserError, did_you_mean
+from fastlin.cli.errors import UserError, did_you_mean
 
 
 class Learner(NamedTuple):

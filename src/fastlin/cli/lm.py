@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 import fastlin
-from fastlin.cli import models
+from fastlin.cli import model_io
+from fastlin.cli.errors import UserError
 from fastlin.cli.learners import build
-from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.train import fit
 from fastlin.data import read
@@ -38,8 +38,8 @@ LEARNERS: dict[str, Any] = {"ngram": NgramModel, "maxent": MaxentLM, "class-bigr
 def train(options: argparse.Namespace) -> int:
     """Sentences in, a model file or an ARPA file out."""
     started, progress = time.perf_counter(), Progress(options)
-    models.check_target(options.model, options)
-    models.check_dev(options)
+    model_io.check_target(options.model, options)
+    model_io.check_dev(options)
     model = _learner(options)
     given: dict[str, Any] = {}
     if options.memory is not None:
@@ -152,7 +152,7 @@ def next(options: argparse.Namespace) -> int:  # noqa: A001 - the command's name
 def convert(options: argparse.Namespace) -> int:
     """From ARPA to a model file, or from a model file to ARPA."""
     options.files, options.dev = [options.model], None
-    models.check_target(options.output, options)
+    model_io.check_target(options.output, options)
     facts = {"output": options.output, **_write(_load(options), options.output, options.quantise)}
     _say(facts, options)
     return 0
@@ -161,7 +161,7 @@ def convert(options: argparse.Namespace) -> int:
 def prune(options: argparse.Namespace) -> int:
     """Leave out the n-grams that matter least."""
     options.files, options.dev = [options.model], None
-    models.check_target(options.output, options)
+    model_io.check_target(options.output, options)
     model = _load(options)
     if not isinstance(model, NgramModel):
         raise UserError(f"{options.model} holds a {type(model).__name__}; an NgramModel can be pruned")

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.cli import models
-from fastlin.cli.documents import Source, documents_of
+from fastlin.cli import model_io
+from fastlin.cli.errors import UserError
+from fastlin.cli.inputs import Source, documents_of
 from fastlin.cli.labels import all_shown
-from fastlin.cli.messages import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.reading import kept_columns
 from fastlin.data import Block, Documents
@@ -25,13 +25,13 @@ BREAKS = re.compile(r"[\t\r\n]+")  # which end a column or a line of TSV
 def run(options: argparse.Namespace) -> int:
     if options.top < 0:
         raise UserError(f"--top takes a number of labels, got {options.top}")
-    model = models.load(options.model, options.jobs, verify=not options.no_verify)
+    model = model_io.load(options.model, options.jobs, verify=not options.no_verify)
     progress = Progress(options)
     with (
-        Source(options.files, options, labelled=False, first_index=models.first_index(model)) as source,
+        Source(options.files, options, labelled=False, first_index=model_io.first_index(model)) as source,
         progress.stage(f"reading {source.name}", source.bytes) as stage,
     ):
-        models.check_first_index(model, source)
+        model_io.check_first_index(model, source)
         for block in source.blocks(stage):
             found = lines(model, documents_of(block, model), columns_of(block, options), options)
             sys.stdout.write("".join(f"{line}\n" for line in found))
@@ -82,7 +82,7 @@ def as_json(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str
 def figures_of(model: Any, documents: Any, probabilities: bool) -> NDArray[np.float64]:
     """A probability, or a score, for each label of each document."""
     if not probabilities:
-        return models.scores_of(model, documents)
+        return model_io.scores_of(model, documents)
     if not hasattr(model, "predict_proba"):
         raise UserError("this model has no probabilities; --scores shows what it has")
     return model.predict_proba(documents)

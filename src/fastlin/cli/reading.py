@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from fastlin.data import FORMATS, conversion, sources
-from fastlin.data.reading import BY_SUFFIX, OPTIONS
+from fastlin.data import FORMATS, conversion
+from fastlin.data.reader import BY_SUFFIX, OPTIONS
+from fastlin.data.readers import sources
 
 UNLABELLED = {"arrow", "fasttext", "jsonl", "parquet", "vw"}  # whose documents may lack the label that others have
 

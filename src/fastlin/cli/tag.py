@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import fastlin
-from fastlin.cli import models, taggers
-from fastlin.cli.messages import UserError
+from fastlin.cli import model_io, taggers
+from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
-from fastlin.cli.sentences import Sentences, labels_of, tokens_of
+from fastlin.cli.sentence_inputs import Sentences, labels_of, tokens_of
 from fastlin.cli.train import fit
-from fastlin.inspect import Report
+from fastlin.inspection import Report
 from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
 
@@ -24,8 +24,8 @@ MISSING = "_"  # where there are fewer paths than were asked for
 def train(options: argparse.Namespace) -> int:
     """Labelled sentences in, a model file out."""
     started, progress = time.perf_counter(), Progress(options)
-    models.check_target(options.model, options)
-    models.check_dev(options)
+    model_io.check_target(options.model, options)
+    model_io.check_dev(options)
     model = taggers.tagger(options)
     with Sentences(options.files, options) as source, progress.stage(f"reading {source.name}", source.bytes) as stage:
         sentences = [sentence for block in source.blocks(stage) for sentence in block]
@@ -46,7 +46,7 @@ def predict(options: argparse.Namespace) -> int:
         raise UserError(f"--nbest takes a number of paths, got {options.nbest}")
     if options.nbest > 1 and options.proba:
         raise UserError("--proba is of the tags of one path; --nbest prints the probabilities of paths")
-    model = models.load(options.model, options.jobs, not options.no_verify, kinds=("tagger",))
+    model = model_io.load(options.model, options.jobs, not options.no_verify, kinds=("tagger",))
     write = _as_json if options.json else _as_text
     progress = Progress(options)
     with (
@@ -66,7 +66,7 @@ def predict(options: argparse.Namespace) -> int:
 
 def evaluate(options: argparse.Namespace) -> int:
     """How a tagger does on labelled sentences."""
-    model = models.load(options.model, options.jobs, kinds=("tagger",))
+    model = model_io.load(options.model, options.jobs, kinds=("tagger",))
     judged = _judge(model, options.files, options, Progress(options), options.mistakes)
     print(json.dumps(judged.as_dict()) if options.json else judged)
     for name, found, least in (
@@ -172,7 +172,7 @@ def _save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[s
     facts = {"model": options.model, **facts}
     facts |= fastlin.save(model, options.model, dtype=options.quantise, prune=options.prune)
     if options.dev and (options.quantise is not None or options.prune):
-        saved = _on_dev(models.load(options.model, kinds=("tagger",)), options, progress)
+        saved = _on_dev(model_io.load(options.model, kinds=("tagger",)), options, progress)
         facts |= {f"{name}_saved": value for name, value in saved.items()}
     return facts
 

@@ -5,8 +5,8 @@ import os
 from typing import Any
 
 from fastlin import sequence
+from fastlin.cli.errors import UserError, did_you_mean
 from fastlin.cli.learners import build
-from fastlin.cli.messages import UserError, did_you_mean
 from fastlin.cli.tag_options import PRESETS
 from fastlin.text import templates
 from fastlin.text.templates import Templates, crfpp, ner

@@ -8,22 +8,22 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fastlin.cli import learners, models
-from fastlin.cli.messages import UserError
-from fastlin.cli.preparing import prepare
+from fastlin.cli import learners, model_io
+from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress, watch
+from fastlin.cli.training_data import prepare
 
 
 def run(options: argparse.Namespace) -> int:
     started, progress = time.perf_counter(), Progress(options)
-    models.check_target(options.model, options)
-    models.check_dev(options)
+    model_io.check_target(options.model, options)
+    model_io.check_dev(options)
     learner = learners.learner(options)
     told = checkpoints(options, learner)
     data = prepare(options, progress)
     fit(learner, lambda: data.fit(learner, **told), progress)
-    models.set_first_index(learner, data.first_index)
-    facts = models.save(models.pipeline([*data.steps, ("learner", learner)]), options, progress)
+    model_io.set_first_index(learner, data.first_index)
+    facts = model_io.save(model_io.pipeline([*data.steps, ("learner", learner)]), options, progress)
     facts |= {"documents": data.X.shape[0], "labels": len(learner.classes_), "features": data.X.shape[1]}
     facts["seconds"] = time.perf_counter() - started
     tell(facts, options)
@@ -49,7 +49,7 @@ def checkpoints(options: argparse.Namespace, learner: Any) -> dict[str, Any]:
         if options.resume:
             raise UserError("--resume needs --checkpoint: the file to go on from")
         return {}
-    models.check_target(options.checkpoint, options)
+    model_io.check_target(options.checkpoint, options)
     if os.path.realpath(options.checkpoint) == os.path.realpath(options.model):
         raise UserError("--checkpoint and --model are the same file")
     if "checkpoint" not in inspect.signature(learner.fit).parameters:

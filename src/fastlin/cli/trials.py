@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fastlin import Corpus
-from fastlin.cli import models
+from fastlin.cli import model_io
+from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown
-from fastlin.cli.messages import UserError
-from fastlin.cli.preparing import Prepared
 from fastlin.cli.progress import Progress
 from fastlin.cli.train import fit
-from fastlin.inspect import Report, Tally
-from fastlin.validation.partly import is_missing
+from fastlin.cli.training_data import Prepared
+from fastlin.inspection import Report, Tally
+from fastlin.validation.partial_labels import is_missing
 
 Row = dict[str, float]
 
@@ -37,9 +37,9 @@ class HeldOut:
         self.learner.set_params(**{name: value})
         fit(self.learner, lambda: self.data.fit(self.learner), self.progress)
         seconds = time.perf_counter() - started
-        models.set_first_index(self.learner, self.data.first_index)
-        model = models.pipeline([*self.data.steps, ("learner", self.learner)])
-        return {name: value, "seconds": seconds, **figures(models.on_dev(model, self.options, self.progress))}
+        model_io.set_first_index(self.learner, self.data.first_index)
+        model = model_io.pipeline([*self.data.steps, ("learner", self.learner)])
+        return {name: value, "seconds": seconds, **figures(model_io.on_dev(model, self.options, self.progress))}
 
     def keep(self) -> None:
         """The last value was the best so far."""
@@ -102,7 +102,7 @@ class Folds:
         self.learner.set_params(**{name: value})
         if self.options.model is not None:
             fit(self.learner, lambda: self.data.fit(self.learner), self.progress)
-            models.set_first_index(self.learner, self.data.first_index)
+            model_io.set_first_index(self.learner, self.data.first_index)
         return self.learner
 
 

@@ -4,10 +4,10 @@ import argparse
 import json
 from typing import Any
 
-from fastlin.cli import learners, models
-from fastlin.cli.messages import UserError, did_you_mean
-from fastlin.cli.preparing import prepare
+from fastlin.cli import learners, model_io
+from fastlin.cli.errors import UserError, did_you_mean
 from fastlin.cli.progress import Progress
+from fastlin.cli.training_data import prepare
 from fastlin.cli.trials import Folds, HeldOut, Row
 
 PATH_TOL = 1e-6  # of logistic; within the usual 1e-4, the optimum of one large C often is that of the next
@@ -16,7 +16,7 @@ PATH_TOL = 1e-6  # of logistic; within the usual 1e-4, the optimum of one large 
 def run(options: argparse.Namespace) -> int:
     progress = Progress(options)
     if options.model is not None:
-        models.check_target(options.model, options)
+        model_io.check_target(options.model, options)
     check_who_decides(options)
     learner = learners.learner(options)
     name, values = path_of(options, learner)
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if "warm_start" in best.get_params(deep=False):
         best.set_params(warm_start=False)
     facts = {"parameter": name, "best": chosen, "path": rows}
-    facts |= models.save(models.pipeline([*data.steps, ("learner", best)]), options, progress)
+    facts |= model_io.save(model_io.pipeline([*data.steps, ("learner", best)]), options, progress)
     if options.json:
         print(json.dumps(facts))
     elif not options.quiet:
@@ -51,7 +51,7 @@ def check_who_decides(options: argparse.Namespace) -> None:
         raise UserError("either --dev FILE or --folds N must say on what the values are tried")
     if options.folds is not None and options.folds < 2:
         raise UserError(f"--folds takes 2 parts or more, got {options.folds}")
-    models.check_dev(options)
+    model_io.check_dev(options)
 
 
 def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]]:

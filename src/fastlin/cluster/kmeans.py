@@ -10,15 +10,23 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from fastlin import run, validation
-from fastlin.cluster.centres import Step, made, squares
+from fastlin import validation
+from fastlin.cluster.kmeans_data import LARGEST, as_centres, first_centres, lay_out, scaled, unit, unit_centres
+from fastlin.cluster.kmeans_steps import Step, made, squares
 from fastlin.cluster.lloyd import Run, alternate
-from fastlin.cluster.points import LARGEST, as_centres, first_centres, lay_out, scaled, unit, unit_centres
 from fastlin.cluster.seeding import squared_norms
+from fastlin.core.callbacks import Report, reporter
 from fastlin.core.estimator import learns, reads
+from fastlin.core.sparse_estimator import (
+    Readable,
+    Scorer,
+    SparseEstimator,
+    dense_scorer,
+    refuse_beside_corpus,
+    width_of,
+)
 from fastlin.data import Corpus
-from fastlin.linear.base import Readable, Scorer, SparseEstimator, dense_scorer, refuse_beside_corpus, width_of
-from fastlin.linear.reporting import Report, reporter
+from fastlin.runtime import parallel
 from fastlin.validation import WIDEST, Rows, number_of_parts, one_of, real_number, whole_number
 
 INITS = ("k-means++", "random")
@@ -186,7 +194,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
 
         points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
         best: Run | None = None
-        with run.Workers(self.n_jobs) as workers:
+        with parallel.Workers(self.n_jobs) as workers:
             step = made(points, options.n_clusters, options.spherical, options.temperature, workers)
             for _ in range(options.n_init):
                 if isinstance(options.init, str):

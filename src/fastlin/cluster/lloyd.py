@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.cluster.centres import Soft, Step
-from fastlin.linear.reporting import Report
+from fastlin.cluster.kmeans_steps import Soft, Step
+from fastlin.core.callbacks import Report
 
 
 class Run(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
+from fastlin.runtime import parallel
 from fastlin.validation import Rows
 
 Pieces = Callable[[], Iterable[tuple[int, Rows]]]  # rows in pieces, each with the number of its first
@@ -77,7 +77,7 @@ def take(pieces: Pieces, numbers: NDArray[np.int64], n_columns: int) -> NDArray[
     for start, rows in pieces():
         for place in np.flatnonzero((numbers >= start) & (numbers < start + len(rows))):
             row = int(numbers[place]) - start
-            indices, values = run.part(rows, row, row + 1, np.float64)
+            indices, values = parallel.part(rows, row, row + 1, np.float64)
             dense[place, indices] = values
     return dense
 
@@ -103,7 +103,7 @@ def squared_norms(rows: Rows) -> NDArray[np.float64]:
 
 def owned(rows: Rows) -> Iterator[tuple[int, int, slice, NDArray[np.int64]]]:
     """Blocks of rows, each with the place of its non-zeros, and the row of each of them within the block."""
-    for start, stop in run.blocks(rows, 1):
+    for start, stop in parallel.blocks(rows, 1):
         own = slice(int(rows.indptr[start]), int(rows.indptr[stop]))
         yield start, stop, own, np.repeat(np.arange(stop - start), np.diff(rows.indptr[start : stop + 1]))
 
@@ -122,5 +122,5 @@ def _distances(pieces: Pieces, norms: Norms, drawn: NDArray[np.int64], n_jobs: i
             found = sums - 2 * scores * norms.factors[block, np.newaxis] * norms.factors[drawn]
             distances[:, block] = np.maximum(found, 0.0).T
 
-        run.forward(rows, columns, np.zeros(len(drawn)), infer, n_jobs)
+        parallel.forward(rows, columns, np.zeros(len(drawn)), infer, n_jobs)
     return distances

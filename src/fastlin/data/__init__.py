@@ -2,11 +2,11 @@
 
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.corpus import Corpus, Segment, convert
-from fastlin.data.dump import dump_svmlight
 from fastlin.data.errors import Problems, ReadError
-from fastlin.data.files import CorpusError
-from fastlin.data.reading import FORMATS, Reader, read
-from fastlin.data.svmlight import load_svmlight
+from fastlin.data.npy_files import CorpusError
+from fastlin.data.reader import FORMATS, Reader, read
+from fastlin.data.readers.svmlight import load_svmlight
+from fastlin.data.svmlight_writer import dump_svmlight
 
 __all__ = [
     "FORMATS",

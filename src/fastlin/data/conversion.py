@@ -14,12 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from fastlin import validation
-from fastlin.data import sources
-from fastlin.data.builder import Builder
 from fastlin.data.errors import ReadError
 from fastlin.data.manifest import NAME
-from fastlin.data.reading import format_of, read
-from fastlin.data.svmlight import first_index
+from fastlin.data.reader import format_of, read
+from fastlin.data.readers import sources
+from fastlin.data.readers.svmlight import first_index
+from fastlin.data.shard_writer import Builder
 
 COUNTED_FROM_1 = {"class": "svmlight", "parameters": {"zero_based": False}}  # what the columns are
 SIMPLE = (str, int, float, bool, type(None))

@@ -10,15 +10,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.data.arrow import storage_of, write_arrow
-from fastlin.data.builder import Builder, retyped
+from fastlin.data.arrow_shards import storage_of, write_arrow
+from fastlin.data.atomic_folder import Target, temporary_target
 from fastlin.data.conversion import COUNTED_FROM_1, fill, is_readable, is_stored
-from fastlin.data.disk import OnDisk
-from fastlin.data.memory import InMemory
+from fastlin.data.in_memory import InMemory
+from fastlin.data.on_disk import OnDisk
 from fastlin.data.scratch import Scratch, TemporaryFolder
 from fastlin.data.segments import Segment, group_starts
+from fastlin.data.shard_writer import Builder, retyped
 from fastlin.data.shards import Store
-from fastlin.data.target import Target, temporary_target
 
 SEGMENT = 1 << 23  # non-zeros
 

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fastlin.data.files import CorpusError
-from fastlin.store.digest import crc32
-from fastlin.store.replacing import replacing
+from fastlin.data.npy_files import CorpusError
+from fastlin.runtime.atomic_write import replacing
+from fastlin.storage.crc32 import crc32
 from fastlin.validation import WIDEST
 
 NAME = "corpus.json"

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.files import CorpusError, Stamp, map_array
 from fastlin.data.manifest import Manifest, ShardFacts
+from fastlin.data.npy_files import CorpusError, Stamp, map_array
 from fastlin.data.segments import Segment
-from fastlin.store.digest import crc32
+from fastlin.storage.crc32 import crc32
 
 COLUMNS = {"label": np.int32, "weight": np.float64, "group": np.int64}
 NO_CODES, NO_WEIGHTS, NO_GROUPS = np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)

@@ -9,6 +9,7 @@ import importlib
 import os
 import pkgutil
 from pathlib import Path
+from types import ModuleType
 
 from fastlin.engine import cpu
 
@@ -21,7 +22,7 @@ def _usable() -> list[str]:
     return [
         name
         for name in sorted(LEVELS, key=LEVELS.__getitem__, reverse=True)
-        if LEVELS[name] <= level and any((Path(__file__).parent / name).glob("online.*"))
+        if LEVELS[name] <= level and any((Path(__file__).parent / name).glob("online/online.*"))
     ]
 
 
@@ -36,5 +37,11 @@ def _choose() -> str:
 
 
 ISA = _choose()
-for _kernel in pkgutil.iter_modules([str(Path(__file__).parent / ISA)]):
-    globals()[_kernel.name] = importlib.import_module(f"{__name__}.{ISA}.{_kernel.name}")
+
+
+def import_kernels(package: str) -> dict[str, ModuleType]:
+    """The kernels of a folder of this one, in the chosen build, by name."""
+    folder = package.rsplit(".", 1)[1]
+    built = Path(__file__).parent / ISA / folder
+    names = [kernel.name for kernel in pkgutil.iter_modules([str(built)])]
+    return {name: importlib.import_module(f"{__name__}.{ISA}.{folder}.{name}") for name in names}

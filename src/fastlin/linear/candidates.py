@@ -8,26 +8,27 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from fastlin import run, validation
+from fastlin import validation
 from fastlin.core.estimator import learns, reads
+from fastlin.core.label_sets import check_weights
+from fastlin.core.sparse_estimator import Scorer, Whole, dense_scorer, refuse_beside_corpus
 from fastlin.data import Corpus
-from fastlin.engine import memory
-from fastlin.linear import grouped
-from fastlin.linear.base import Scorer, Whole, dense_scorer, refuse_beside_corpus
-from fastlin.linear.labels import check_weights
+from fastlin.engine.core import aligned
+from fastlin.linear import candidate_groups
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
 from fastlin.optim.candidates import Grouped
-from fastlin.optim.course import Keeper
+from fastlin.optim.convergence_monitor import Progress
 from fastlin.optim.epochs import Stopping, train
-from fastlin.optim.inferences import Groups
-from fastlin.optim.layouts import Dense
+from fastlin.optim.likelihoods import Groups
+from fastlin.optim.online_state import OnlineState
 from fastlin.optim.problem import Problem
-from fastlin.optim.progress import Progress
-from fastlin.optim.rules import GRADIENT, PASSIVE_AGGRESSIVE, rule_of
-from fastlin.optim.state import OnlineState
-from fastlin.store import Checkpoint
+from fastlin.optim.training_state import Keeper
+from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, rule_of
+from fastlin.optim.weight_layouts import Dense
+from fastlin.runtime import parallel
+from fastlin.storage import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
@@ -283,8 +284,8 @@ class CandidateClassifier(MaxentClassifier):
         chosen = self.predict(X, group_sizes)
         if isinstance(X, Corpus):
             refuse_beside_corpus(y=y, sample_weight=sample_weight)
-            gold = grouped.positions(X)
-            weights = X.weights()[grouped.group_starts(X)[:-1] + gold] if X.weighted else None
+            gold = candidate_groups.positions(X)
+            weights = X.weights()[candidate_groups.group_starts(X)[:-1] + gold] if X.weighted else None
         else:
             gold = validation.as_positions(y, np.concatenate([[0], np.cumsum(group_sizes)]))
             weights = validation.as_weights(sample_weight, len(gold), unit="group")
@@ -333,17 +334,17 @@ class CandidateClassifier(MaxentClassifier):
         if self.warm_start and hasattr(self, "coef_") and known != self.n_features_in_:
             raise ValueError(f"warm_start goes on with the same features: {known}, but X has {self.n_features_in_}")
         if isinstance(rows, Corpus):
-            return grouped.of_corpus(rows, dtype, nonnegative)
+            return candidate_groups.of_corpus(rows, dtype, nonnegative)
         starts = validation.as_groups(group_sizes, len(rows))
         gold = validation.as_positions(y, starts)
         weights = validation.as_weights(sample_weight, len(gold), unit="group")
-        return grouped.of_rows(rows, Groups(starts, gold, np.empty(0) if weights is None else weights))
+        return candidate_groups.of_rows(rows, Groups(starts, gold, np.empty(0) if weights is None else weights))
 
     def _maximise_entropy(self, data: Grouped, solver: str, checkpoint: Checkpoint) -> None:
         parts, n_features = data.lay_out(), data.n_features
         layout, dtype, means = Dense(parts.n_features, 1), self._type(data), self._means(n_features, 1)
-        theta = memory.zeros((parts.n_features,))
-        with run.Workers(self.n_jobs) as workers:
+        theta = aligned.zeros((parts.n_features,))
+        with parallel.Workers(self.n_jobs) as workers:
             problem = Problem(parts, layout, self._prior(parts, layout, n_features), False, workers)
             if self.warm_start and hasattr(self, "coef_"):
                 theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, parts.features]
@@ -358,7 +359,7 @@ class CandidateClassifier(MaxentClassifier):
 
     def _maximise_margin(self, data: Grouped, checkpoint: Checkpoint) -> None:
         generator, dtype = validation.as_generator(self.random_state), self._type(data)
-        with run.Workers(self.n_jobs) as workers:
+        with parallel.Workers(self.n_jobs) as workers:
             dual = candidates.HingeDual(data, float(self.C), workers)
 
             def install() -> None:
@@ -413,7 +414,7 @@ class CandidateClassifier(MaxentClassifier):
         """The scores of the rows, and where the groups start."""
         if isinstance(X, Corpus):
             refuse_beside_corpus(group_sizes=group_sizes)
-            return self.decision_function(X), grouped.group_starts(X)
+            return self.decision_function(X), candidate_groups.group_starts(X)
         scores = self.decision_function(X)
         return scores, validation.as_groups(group_sizes, len(scores))
 

@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 from fastlin import validation
 from fastlin.core.estimator import learns, reads
+from fastlin.core.label_sets import columns, places
+from fastlin.core.sparse_estimator import Readable, Scorer, SparseClassifier, dense_scorer, width_of
 from fastlin.data import Corpus
-from fastlin.linear.base import Readable, Scorer, SparseClassifier, dense_scorer, width_of
-from fastlin.linear.labels import columns, places
 from fastlin.text.negation import PREFIX
 from fastlin.validation import real_number
 

@@ -8,17 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin import run, validation
+from fastlin import validation
 from fastlin.core.estimator import learns, reads
-from fastlin.engine import memory
-from fastlin.linear.base import Scorer, dense_scorer, probabilities, sparse_scorer
-from fastlin.linear.labels import check_weights, columns
+from fastlin.core.label_sets import check_weights, columns
+from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
+from fastlin.engine.core import aligned
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
-from fastlin.linear.sample import Sample
-from fastlin.optim.layouts import Dense, Layout, Pairs
-from fastlin.optim.parts import Parts
+from fastlin.linear.training_sample import Sample
+from fastlin.optim.partitions import Parts
 from fastlin.optim.problem import Problem
-from fastlin.store import Checkpoint
+from fastlin.optim.weight_layouts import Dense, Layout, Pairs
+from fastlin.runtime import parallel
+from fastlin.storage import Checkpoint
 from fastlin.validation import one_of
 
 WEIGHTS = ("dense", "observed")
@@ -229,7 +230,7 @@ class LogisticRegression(MaxentClassifier):
         dtype = sample.source.dtype if self.dtype is None else validation.as_dtype(self.dtype)
         kept = self.prior_mean is not None and self.weights == "dense"
         rest = self._means(n_features, layout.width) if kept else None  # the weights of columns that no row has
-        with run.Workers(self.n_jobs) as workers:
+        with parallel.Workers(self.n_jobs) as workers:
             prior = self._prior(parts, layout, n_features)
             problem = Problem(parts, layout, prior, bool(self.fit_intercept), workers)
             theta = self._beginning(problem, sample.classes, n_features)
@@ -303,7 +304,7 @@ class LogisticRegression(MaxentClassifier):
 
     def _beginning(self, problem: Problem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
         """Zeros, the prior's means, or with warm_start the present weights."""
-        theta = memory.zeros((problem.size,))
+        theta = aligned.zeros((problem.size,))
         n = problem.n_weights
         if self.warm_start and hasattr(self, "coef_"):
             if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:

@@ -7,15 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
+from fastlin.core.callbacks import tell
+from fastlin.core.cross_validation import Score, Weights, as_score, best_place, folds_of, weights_to_score
 from fastlin.core.estimator import learns
-from fastlin.linear.base import Readable
-from fastlin.linear.folds import Score, Weights, as_score, best_place, folds_of, weights_to_score
+from fastlin.core.sparse_estimator import Readable
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
-from fastlin.linear.reporting import tell
-from fastlin.linear.sample import Sample
-from fastlin.optim.parts import Parts
+from fastlin.linear.training_sample import Sample
+from fastlin.optim.partitions import Parts
+from fastlin.runtime import parallel
 from fastlin.validation import CHEAP, Rows, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
@@ -280,7 +280,7 @@ class LogisticRegressionCV(LogisticRegression):
             template.set_params(n_jobs=self.n_jobs)
         else:
             template.set_params(callback=lambda *_: bool(stop))
-        with run.Workers(None if len(parts) == 1 else self.n_jobs) as workers:
+        with parallel.Workers(None if len(parts) == 1 else self.n_jobs) as workers:
             workers.map(guarded, [(fold, fold + 1) for fold in range(len(parts))])
         self.path_ = [record for path in paths for record in path]
         ratio, C = best_place(self.scores_)

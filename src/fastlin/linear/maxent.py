@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.engine import memory
-from fastlin.linear.base import SparseClassifier, checkpoint_of
-from fastlin.linear.reporting import Report, tell
-from fastlin.optim import orthant
+from fastlin.core.callbacks import Report, tell
+from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
+from fastlin.engine.core import aligned
 from fastlin.optim.certificate import Certificate, has_dual
-from fastlin.optim.layouts import Layout
-from fastlin.optim.parts import Parts
+from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.partitions import Parts
 from fastlin.optim.problem import Prior, Problem
-from fastlin.optim.progress import Progress
-from fastlin.optim.solvers import ALIASES, SOLVERS, SPARSE
-from fastlin.store import Checkpoint
+from fastlin.optim.solvers import owlqn
+from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS, SPARSE
+from fastlin.optim.weight_layouts import Layout
+from fastlin.storage import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
 
 LEAST, LARGEST = 1e-100, 1e100  # of C: its inverse and its products stay numbers
@@ -131,7 +131,7 @@ class MaxentClassifier(SparseClassifier):
         loss, penalty = problem.evaluate(theta, gradient)
         smooth = loss + penalty
         counts, n, prior = problem.counts(theta, gradient), problem.n_weights, problem.prior
-        steepest = orthant.pseudo_gradient(problem, theta, gradient)
+        steepest = owlqn.pseudo_gradient(problem, theta, gradient)
         self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
         self._stopped = progress.stopped
         self.objective_ = smooth + prior.l1 * float(np.abs(theta[:n]).sum())
@@ -192,7 +192,7 @@ def spread_out(
     dtype: Any,
 ) -> NDArray[Any]:
     """Weights of some features as weights of all, [V, K]; the others are 0, or as `rest` says."""
-    weights = memory.zeros((n_features, some.shape[1]), dtype)
+    weights = aligned.zeros((n_features, some.shape[1]), dtype)
     if rest is not None:
         np.copyto(weights, rest, casting="same_kind")
     weights[features] = some

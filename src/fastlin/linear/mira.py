@@ -4,7 +4,7 @@ from typing import Any
 
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
-from fastlin.optim.rules import MIRA
+from fastlin.optim.update_rules import MIRA
 from fastlin.validation import real_number
 
 

@@ -11,23 +11,16 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
+from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import learns
+from fastlin.core.label_sets import columns, places, shares, sources, union
+from fastlin.core.sparse_estimator import Readable, Whole, checkpoint_of, labels_of, refuse_beside_corpus, width_of
 from fastlin.data import Corpus
-from fastlin.linear.base import (
-    Readable,
-    Whole,
-    checkpoint_of,
-    labels_of,
-    refuse_beside_corpus,
-    width_of,
-)
-from fastlin.linear.labels import columns, places, shares, sources, union
+from fastlin.linear.online_config import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.linear.online_weights import OnlineWeights
-from fastlin.linear.options import Options, check_rate, checked_options, initial_coef, initial_intercept
-from fastlin.linear.reporting import reporter
-from fastlin.optim.course import Course, Keeper
 from fastlin.optim.epochs import Stopping, count_only, train
-from fastlin.optim.state import OnlineState
+from fastlin.optim.online_state import OnlineState
+from fastlin.optim.training_state import Course, Keeper
 from fastlin.validation import Rows
 
 
@@ -52,7 +45,7 @@ class OnlineClassifier(OnlineWeights, ABC):
 
     @abstractmethod
     def _rule(self) -> dict[str, Any]:
-        """The fields of `engine/steps.pxd`'s Rule in which this learner differs from the others."""
+        """The fields of `engine/online/update_rules.pxd`'s Rule in which this learner differs from the others."""
 
     def _sampling(self) -> str:
         return "shuffle" if self.shuffle else "order"

@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin import store, validation
+from fastlin import storage, validation
 from fastlin.core.estimator import learns, reads
+from fastlin.core.label_sets import columns
+from fastlin.core.sparse_estimator import Infer, Readable, Scorer, dense_scorer, sparse_scorer
 from fastlin.data import Corpus
-from fastlin.linear.base import Infer, Readable, Scorer, dense_scorer, sparse_scorer
-from fastlin.linear.growing import GrowingClassifier, grown_scorer, known_only, lasting_scorer
-from fastlin.linear.labels import columns
-from fastlin.linear.options import initial_coef, initial_intercept
-from fastlin.optim.state import OnlineState
+from fastlin.linear.growing_features import GrowingClassifier, grown_scorer, known_only, lasting_scorer
+from fastlin.linear.online_config import initial_coef, initial_intercept
+from fastlin.optim.online_state import OnlineState
 from fastlin.validation import as_sparse
 
 
@@ -157,17 +157,17 @@ class OnlineWeights(GrowingClassifier):
         model._wake()
         if model._sparse is not None:
             raise ValueError("call densify() before get_state: the weights are in sparse form")
-        labels = store.export_labels(model.classes_)
-        return model._state.export() | labels | store.export_generator(model._generator)
+        labels = storage.export_labels(model.classes_)
+        return model._state.export() | labels | storage.export_generator(model._generator)
 
     @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
         state = OnlineState.restore(arrays)
-        classes = store.restore_labels(arrays)
+        classes = storage.restore_labels(arrays)
         if len(state.order) != columns(len(classes)):
             raise ValueError(f"state has {len(state.order)} columns, which does not fit {len(classes)} labels")
-        model = self._working_copy()._install(state, classes, store.restore_generator(arrays))
+        model = self._working_copy()._install(state, classes, storage.restore_generator(arrays))
         return self._become(model._record([], converged=True))
 
     def _lasting(self) -> Self:

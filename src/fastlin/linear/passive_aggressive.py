@@ -4,7 +4,7 @@ from typing import Any
 
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
-from fastlin.optim.rules import PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED
+from fastlin.optim.update_rules import PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED
 from fastlin.validation import one_of, real_number
 
 STEPS = {"hinge": PASSIVE_AGGRESSIVE, "squared_hinge": PASSIVE_AGGRESSIVE_SQUARED}

@@ -5,7 +5,7 @@ from typing import Any
 from fastlin.linear.online import OnlineClassifier
 from fastlin.linear.sgd import penalties
 from fastlin.losses import CODES
-from fastlin.optim.rules import GRADIENT, SCHEDULES
+from fastlin.optim.update_rules import GRADIENT, SCHEDULES
 from fastlin.validation import real_number
 
 

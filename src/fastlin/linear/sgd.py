@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from fastlin.linear.base import probabilities
+from fastlin.core.sparse_estimator import probabilities
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
-from fastlin.optim.rules import ADAGRAD, FTRL, FTRL_RATE, GRADIENT, SCHEDULES
+from fastlin.optim.update_rules import ADAGRAD, FTRL, FTRL_RATE, GRADIENT, SCHEDULES
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("hinge", "log_loss", "squared_hinge", "perceptron")

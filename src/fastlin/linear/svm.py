@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import run, validation
+from fastlin import validation
+from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import learns, reads
+from fastlin.core.label_sets import check_weights, columns
+from fastlin.core.sparse_estimator import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.data.scratch import Held
-from fastlin.linear.base import Scorer, SparseClassifier, checkpoint_of, dense_scorer
-from fastlin.linear.labels import check_weights, columns
-from fastlin.linear.reporting import reporter
-from fastlin.optim.dual import Ascent, Group, groups, signed, total, train
-from fastlin.optim.margins import Costs, Problem
+from fastlin.optim.solvers.svm_dual import Ascent, Group, groups, signed, total, train
+from fastlin.optim.solvers.svm_problem import Costs, Problem
+from fastlin.runtime import parallel
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("squared_hinge", "hinge")
@@ -205,7 +206,7 @@ class LinearSVC(SparseClassifier):
         parts = groups(problem, generator)
         model.classes_ = classes
         kept = self._kept(problem, classes)
-        with run.Workers(self.n_jobs if len(parts) > 1 else 1) as workers:
+        with parallel.Workers(self.n_jobs if len(parts) > 1 else 1) as workers:
             ascent = Ascent(parts, options.tol, generator, workers)
             if kept is not None:
                 for part in parts:

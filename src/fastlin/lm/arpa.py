@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data import sources
-from fastlin.data.dump import created
-from fastlin.engine import arpa as engine
-from fastlin.engine.ngram_words import ROOM_BEHIND, WordTable
+from fastlin.data.readers import sources
+from fastlin.data.svmlight_writer import created
+from fastlin.engine.lm import arpa as engine
+from fastlin.engine.lm.ngram_words import ROOM_BEHIND, WordTable
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import MOST
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, UNKNOWN_NAME, WordVocabulary, marks

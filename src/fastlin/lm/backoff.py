@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import backoff as engine
+from fastlin.engine.lm import backoff as engine
 from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.runtime.made_once import made_once
 
@@ -22,7 +22,7 @@ NO_LENGTHS = np.empty(0, np.int32)
 
 @dataclass(frozen=True)
 class BackoffModel:
-    """Arrays by order, unigrams first; the layout is that of `engine/ngram_counts.pyx` and never changes.
+    """Arrays by order, unigrams first; the layout is that of `engine/lm/ngram_counts.pyx` and never changes.
 
     Attributes
     ----------

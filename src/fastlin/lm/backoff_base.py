@@ -13,7 +13,7 @@ from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.base import LanguageModel, sentence_sums
 from fastlin.lm.sentences import BATCH
 from fastlin.lm.word_model import WordModel
-from fastlin.run import Workers
+from fastlin.runtime.parallel import Workers
 from fastlin.validation.parameters import whole_number
 
 R = TypeVar("R")

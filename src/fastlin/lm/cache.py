@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fastlin.engine import word_cache
+from fastlin.engine.lm import word_cache
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.validation import real_number, whole_number
 

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.cluster.climbing import Climb, Climbing, best_of
+from fastlin.core.callbacks import reporter
+from fastlin.core.em_loop import Climb, Climbing, best_of
 from fastlin.core.estimator import StatefulEstimator, learns, reads
-from fastlin.engine import aggregate as kernels
-from fastlin.linear.reporting import reporter
+from fastlin.engine.lm import aggregate as kernels
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.counts import NgramCounts
@@ -202,7 +202,7 @@ class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageMo
                 yield Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
 
         best = best_of(climbs())
-        self._become(install(best.counts)._record(best))  # type: ignore[arg-type]
+        self._become(install(best.counts)._record(best))
         self._warn(best)
         return self
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import class_softmax as kernels
-from fastlin.engine import vectors
+from fastlin.engine.core import vector_ops
+from fastlin.engine.lm import class_softmax as kernels
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.maxent_objective import PenalisedObjective
 from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.problem import Prior
-from fastlin.run import Workers
+from fastlin.runtime.parallel import Workers
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -191,7 +191,7 @@ class ClassObjective(PenalisedObjective):
         pull = theta * self.prior.precision
         np.subtract(self._expected, self.observed, out=gradient)
         gradient += pull
-        self._value = loss - vectors.dot(theta, self.observed) + 0.5 * vectors.dot(theta, pull)
+        self._value = loss - vector_ops.dot(theta, self.observed) + 0.5 * vector_ops.dot(theta, pull)
         return float(self._value)
 
     def diagonal(self) -> Floats:

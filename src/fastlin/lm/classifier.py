@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 
 from fastlin.core.estimator import StatefulEstimator, learns, reads
-from fastlin.engine import rows as row_kernels
+from fastlin.engine.core import row_scores as row_kernels
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.ngram import NgramModel
 from fastlin.lm.sentences import ReadsSentences

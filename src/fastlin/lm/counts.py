@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.scratch import Scratch
-from fastlin.engine import ngram_counts as engine
+from fastlin.engine.lm import ngram_counts as engine
 from fastlin.runtime.made_once import made_once
 
 MOST = 2**31 - 2  # n-grams of an order
@@ -16,7 +16,7 @@ MOST = 2**31 - 2  # n-grams of an order
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """Counts of n-grams, as sorted tries (see `engine/ngram_counts.pyx`). Never changed.
+    """Counts of n-grams, as sorted tries (see `engine/lm/ngram_counts.pyx`). Never changed.
 
     Lists by order, unigrams first: `words[n]`, `starts[n]` and `suffix[n]` of the unigrams are empty. Begin counts as
     a unigram, once a sentence.
@@ -56,7 +56,7 @@ def empty(order: int, n_words: int) -> NgramCounts:
 
 
 def count_tokens(tokens: NDArray[np.int32], order: int, n_words: int) -> NgramCounts:
-    """The counts of some sentences (see `engine/ngram_words.pyx`)."""
+    """The counts of some sentences (see `engine/lm/ngram_words.pyx`)."""
     if len(tokens) > MOST:
         raise OverflowError(f"{len(tokens)} tokens in a block; at most {MOST} can be counted together")
     nothing = np.empty(0, np.int32)

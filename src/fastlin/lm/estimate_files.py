@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.linear.files import give_report, take_report
+from fastlin.core._codec import give_report, take_report
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
@@ -18,9 +18,9 @@ from fastlin.lm.model_m import ModelM
 from fastlin.lm.ngram import HIGHEST
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.word_classes import ClassState, WordClasses
-from fastlin.store.exports import proved_labels
-from fastlin.store.keeping import Keeper, State, only, or_unfitted
-from fastlin.store.parameters import (
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, only, or_unfitted
+from fastlin.storage.parameters import (  # fmt: skip
     ABSENT,
     JOBS,
     NO_CODE,
@@ -36,9 +36,9 @@ from fastlin.store.parameters import (
     estimator,
     real,
     whole,
-)  # fmt: skip
-from fastlin.store.reading import Reading
-from fastlin.store.weights import Packing
+)
+from fastlin.storage.state_arrays import proved_labels
+from fastlin.storage.weight_packing import Packing
 
 ROUNDING = 1e-6  # of sums of probabilities
 

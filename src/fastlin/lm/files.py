@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import backoff as engine
-from fastlin.engine.ngram_words import ROOM_BEHIND
+from fastlin.engine.lm import backoff as engine
+from fastlin.engine.lm.ngram_words import ROOM_BEHIND
 from fastlin.lm.arpa import ZERO
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
@@ -14,10 +14,22 @@ from fastlin.lm.ngram import HIGHEST, ImportedState, NgramModel, NgramState
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, SentenceReader
 from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, WordVocabulary
-from fastlin.store.keeping import Keeper, State, only, or_unfitted
-from fastlin.store.parameters import ABSENT, FLAG, JOBS, LABEL_WEIGHTS, NUMBERS, STRINGS, TEXT, WORD, Table, real, whole
-from fastlin.store.reading import Reading
-from fastlin.store.weights import Packing
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, only, or_unfitted
+from fastlin.storage.parameters import (
+    ABSENT,
+    FLAG,
+    JOBS,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    STRINGS,
+    TEXT,
+    WORD,
+    Table,
+    real,
+    whole,
+)
+from fastlin.storage.weight_packing import Packing
 
 CODES = 256  # of one byte
 MOST_COUNTED = 2.0**62

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import store
+from fastlin import storage
+from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import StatefulEstimator, learns, reads
-from fastlin.linear.reporting import reporter
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.backoff_base import BackoffLanguageModel
 from fastlin.lm.maxent_fit import LARGEST_VARIANCE, SMALLEST_VARIANCE, LogLinearFit, MaxentFit
@@ -22,8 +22,8 @@ from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS
 from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
-from fastlin.optim.progress import Progress
-from fastlin.run import Workers
+from fastlin.optim.convergence_monitor import Progress
+from fastlin.runtime.parallel import Workers
 from fastlin.validation import as_callback, as_jobs, as_verbose, real_number, whole_number
 
 Floats = NDArray[np.float64]
@@ -187,8 +187,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         with Workers(self.n_jobs) as workers:
             fit = self._begin(X, variances, workers)
             model.tuning_ = [] if X_val is None else fit.tune(fit.read(X_val))
-            identity = store.identity(self, fit.fingerprint(), variances=fit.variances)
-            file = store.Checkpoint(checkpoint, every, resume, identity)
+            identity = storage.identity(self, fit.fingerprint(), variances=fit.variances)
+            file = storage.Checkpoint(checkpoint, every, resume, identity)
             report = reporter(model, lambda: model._install(fit))
             progress = Progress(self.tol, int(self.max_iter), 1.0, report, file)
             fit.minimise(progress)

@@ -12,9 +12,9 @@ from fastlin.lm.maxent_objective import NgramObjective, lay_out, weights_of
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.lm.word_model import WordModel
-from fastlin.optim import lbfgs
-from fastlin.optim.progress import Progress
-from fastlin.run import Workers
+from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.solvers import lbfgs
+from fastlin.runtime.parallel import Workers
 
 Floats = NDArray[np.float64]
 LARGEST_VARIANCE, SMALLEST_VARIANCE = 1e12, 1e-12

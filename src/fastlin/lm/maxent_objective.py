@@ -3,7 +3,7 @@
     f(θ) = Σ_events −log p(w | h) + Σ (θ − μ)²/2σ²,     ∂f = expected − observed counts + (θ − μ)/σ²
 
 Weights lie an order at a time, without that of the mark that begins a sentence, which is never predicted. The sums over
-events are sums over histories and n-grams, Σ_h C(h) log Z(h) − Σ θ · observed: `engine/maxent_hierarchy.pyx`.
+events are sums over histories and n-grams, Σ_h C(h) log Z(h) − Σ θ · observed: `engine/lm/maxent_hierarchy.pyx`.
 """
 
 from abc import ABC, abstractmethod
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
-from fastlin.engine import maxent_hierarchy as kernels
-from fastlin.engine import vectors
+from fastlin.engine.core import vector_ops
+from fastlin.engine.lm import maxent_hierarchy as kernels
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.vocabulary import BEGIN, END
-from fastlin.optim.pieces import Pieces
+from fastlin.optim.chunked_vectors import Pieces
 from fastlin.optim.problem import Prior
+from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
 Links = NDArray[np.int32]
@@ -99,7 +99,7 @@ def orders_of(
             seen -= np.bincount(history_suffixes[n + 1], followed[n + 1], minlength=n_histories)
         wanted = counts.astype(np.float64)
         wanted[: n == 0] = 0  # of the mark that begins a sentence
-        jobs = list(run.stretches(starts[n].astype(np.int64), WEIGHTS_OF_A_JOB))
+        jobs = list(parallel.stretches(starts[n].astype(np.int64), WEIGHTS_OF_A_JOB))
         orders.append(Order(starts[n], suffixes[n], history_suffixes[n], longer, longer_histories, wanted, seen, jobs))
     return orders
 
@@ -136,7 +136,7 @@ class PenalisedObjective(ABC):
     pairs = 8
     has_curvature = True
 
-    def __init__(self, sizes: Sequence[int], prior: Prior, workers: run.Workers) -> None:
+    def __init__(self, sizes: Sequence[int], prior: Prior, workers: parallel.Workers) -> None:
         self.bounds: list[int] = np.cumsum([0, *sizes]).tolist()
         self.size = self.n_weights = self.bounds[-1]
         self.prior, self.workers = prior, workers
@@ -171,7 +171,7 @@ class NgramObjective(PenalisedObjective):
     `variances` are σ² of each order and `mean` μ of each weight; θ is one vector, `split` into the orders' weights.
     """
 
-    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: run.Workers) -> None:
+    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: parallel.Workers) -> None:
         sizes = [len(order.observed) for order in orders]
         n_weights = [sizes[0] - 1, *sizes[1:]]
         self.precisions = 1 / variances
@@ -185,7 +185,7 @@ class NgramObjective(PenalisedObjective):
     def distance(self, theta: Floats, steepest: Floats) -> float:  # noqa: ARG002 - other objectives scale by it
         """½ Σ σ² g², which bounds f(θ) − min f, in parts of f(θ)."""
         bound = sum(
-            0.5 / precision * vectors.dot(slope, slope)
+            0.5 / precision * vector_ops.dot(slope, slope)
             for precision, slope in zip(self.precisions, self.split(steepest), strict=True)
         )
         return float(bound / self._value)
@@ -194,7 +194,7 @@ class NgramObjective(PenalisedObjective):
         """f(θ), and its gradient; ∞ where an e^s would be no normal number."""
         self.passes += 1
         weights, slopes = self.split(theta), self.split(gradient)
-        if not sum(vectors.largest(part) for part in weights) <= LARGEST_SCORE:
+        if not sum(vector_ops.largest(part) for part in weights) <= LARGEST_SCORE:
             return np.inf
         loss = self._normalise(weights)
         self._share_upwards()

@@ -21,7 +21,7 @@ from fastlin.lm.model_m import ModelM
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.optim.problem import Prior
-from fastlin.run import Workers
+from fastlin.runtime.parallel import Workers
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -21,8 +21,8 @@ from fastlin.lm.pruning import entropy_kept, pruned
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
-from fastlin.run import Workers
 from fastlin.runtime.made_once import made_once
+from fastlin.runtime.parallel import Workers
 from fastlin.validation.parameters import as_jobs, one_of, real_number, whole_number
 
 BLOCK = 1 << 24  # tokens that are counted together

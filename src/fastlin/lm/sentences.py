@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data import sources
 from fastlin.data.blocks import Documents
 from fastlin.data.errors import ReadError
-from fastlin.data.reading import BY_SUFFIX, Reader, read
-from fastlin.engine.ngram_words import ROOM_BEHIND, WordTable
+from fastlin.data.reader import BY_SUFFIX, Reader, read
+from fastlin.data.readers import sources
+from fastlin.engine.lm.ngram_words import ROOM_BEHIND, WordTable
 from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, look_up
-from fastlin.text import raw
+from fastlin.text import token_strings
 
 Tokens = NDArray[np.int32]
 UNITS, DIRECTIONS, MARKUPS = ("word", "character"), ("forward", "backward"), ("raise", "keep")
@@ -132,7 +132,7 @@ class SentenceReader:
         return tokens
 
     def _lists(self, sentences: list[Any], table: WordTable, learn: bool, first: int) -> Tokens:
-        starts, [(arena, offsets)] = raw.read(sentences, [0])
+        starts, [(arena, offsets)] = token_strings.read(sentences, [0])
         numbers = np.empty(len(offsets) - 1, np.int32)
         table.look_up(arena, offsets, learn, numbers)
         marked = (numbers >= 0) & (numbers < MARKS)

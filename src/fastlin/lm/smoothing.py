@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import smoothing as engine
+from fastlin.engine.lm import smoothing as engine
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.ngram_words import WordTable
+from fastlin.engine.lm.ngram_words import WordTable
 from fastlin.runtime.made_once import made_once
-from fastlin.text import raw
+from fastlin.text import token_strings
 
 BEGIN, END, UNKNOWN, MARKS = 0, 1, 2, 3
 BEGIN_NAME, END_NAME, UNKNOWN_NAME = "<s>", "</s>", "<unk>"
@@ -81,7 +81,7 @@ class WordVocabulary:
 
 
 def _strings(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    arena, offsets = raw.read([list(names)], [0])[1][0]
+    arena, offsets = token_strings.read([list(names)], [0])[1][0]
     return arena, offsets
 
 

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import StatefulEstimator, learns, reads
-from fastlin.engine import exchange as kernels
-from fastlin.linear.reporting import reporter
+from fastlin.engine.lm import exchange as kernels
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import ReadsSentences, SentenceReader

@@ -7,17 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
 from fastlin.data.scratch import Held, Scratch
-from fastlin.engine import candidates, vectors
-from fastlin.engine.memory import zeros
+from fastlin.engine.core import vector_ops
+from fastlin.engine.core.aligned import zeros
+from fastlin.engine.online import candidates
+from fastlin.optim.checkpoint_reader import State
+from fastlin.optim.convergence_monitor import Progress
 from fastlin.optim.design import Design
 from fastlin.optim.epochs import BUDGET, Data, Kernel, Visit
-from fastlin.optim.inferences import Groups
-from fastlin.optim.parts import Parts
-from fastlin.optim.progress import Progress
-from fastlin.optim.saved import State
-from fastlin.optim.state import OnlineState
+from fastlin.optim.likelihoods import Groups
+from fastlin.optim.online_state import OnlineState
+from fastlin.optim.partitions import Parts
+from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import Rows
 
@@ -115,9 +116,9 @@ class Choices:
 
 
 class HingeDual:
-    """Σ w ℓ + ½‖θ‖²/C, ℓ = max_r [r ≠ y] − s_y + s_r, by ascent on its dual from θ = 0: see `engine/candidates.pyx`."""
+    """Σ w ℓ + ½‖θ‖²/C, ℓ = max_r [r ≠ y] − s_y + s_r, by ascent on its dual from θ = 0: see `candidates.pyx`."""
 
-    def __init__(self, grouped: Grouped, C: float, workers: run.Workers) -> None:
+    def __init__(self, grouped: Grouped, C: float, workers: parallel.Workers) -> None:
         self.grouped, self.C, self.threads = grouped, C, workers.threads
         self.theta = zeros((grouped.n_features,))
         self.alpha = [grouped.scratch.zeros(size) for size in grouped.sizes]
@@ -179,15 +180,15 @@ class HingeDual:
             with held.map() as alpha:
                 shares = -alpha[:, np.newaxis]
             shares[_right(groups), 0] += self._box(groups)
-            run.backward(rows, shares, self.theta[:, np.newaxis], self.threads)
+            parallel.backward(rows, shares, self.theta[:, np.newaxis], self.threads)
         for held, (rows, groups) in zip(self.alpha, self.grouped, strict=True):
-            losses = run.scores(rows, self.theta[:, np.newaxis], np.zeros(1), self.threads)[:, 0] + 1
+            losses = parallel.scores(rows, self.theta[:, np.newaxis], np.zeros(1), self.threads)[:, 0] + 1
             losses[_right(groups)] -= 1
             top = np.maximum.reduceat(losses, groups.starts[:-1])
             with held.map() as alpha:
-                gap += vectors.dot(alpha, np.repeat(top, np.diff(groups.starts)) - losses)
-            excess += vectors.dot(self._box(groups), top - losses[_right(groups)])
-        return (excess + 0.5 * vectors.dot(self.theta, self.theta)) / self.C, gap / self.C
+                gap += vector_ops.dot(alpha, np.repeat(top, np.diff(groups.starts)) - losses)
+            excess += vector_ops.dot(self._box(groups), top - losses[_right(groups)])
+        return (excess + 0.5 * vector_ops.dot(self.theta, self.theta)) / self.C, gap / self.C
 
     def _box(self, groups: Groups) -> NDArray[np.float64]:
         """Cw, which the α of a group add up to."""

@@ -17,9 +17,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import vectors
-from fastlin.optim.inferences import Labels
-from fastlin.optim.parts import Part
+from fastlin.engine.core import vector_ops
+from fastlin.optim.likelihoods import Labels
+from fastlin.optim.partitions import Part
 from fastlin.optim.problem import Problem
 
 Vector = NDArray[np.float64]
@@ -118,7 +118,7 @@ def prior_gap(problem: Problem, gradient: Vector) -> float:
     def of_columns(low: int, high: int) -> float:
         span, step = problem.layout.span(low, high), problem.layout.step
         slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
-        return vectors.pull(slopes, np.empty(0), variance, step, slopes)[1]
+        return vector_ops.pull(slopes, np.empty(0), variance, step, slopes)[1]
 
     return 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
 

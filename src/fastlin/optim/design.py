@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
-from fastlin.engine import layout
+from fastlin.engine.core import transpose
+from fastlin.runtime import parallel
 from fastlin.validation import WIDEST, Rows
 
 PIECE = 1 << 23  # non-zeros
@@ -82,7 +82,7 @@ class Design:
         rank[features] = np.arange(len(features), dtype=np.int32)
         indices, values = np.empty(rows.nnz, np.int32), _narrow(rows.values[: rows.nnz])
         for piece in _pieces(rows.nnz):
-            layout.renumber(given[piece], rank, indices[piece])
+            transpose.renumber(given[piece], rank, indices[piece])
         column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
         column_rows, column_values = _transpose(rows.indptr, indices, values, column_indptr)
         if len(values) and values[0] == 1 and (values == 1).all():
@@ -119,7 +119,7 @@ def _pieces(n: int) -> Iterator[slice]:
 
 def _tally(indices: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
     for piece in _pieces(len(indices)):
-        layout.tally(indices[piece], counts)
+        transpose.tally(indices[piece], counts)
 
 
 def _transpose(
@@ -127,8 +127,8 @@ def _transpose(
 ) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Line numbers and values in the order of the columns, which begin where `turned` says."""
     cursor, lines, columns = turned[:-1].copy(), np.empty(len(indices), np.int32), np.empty_like(values)
-    for start, stop in run.cuts(indptr, 1):
-        layout.transpose(indptr, indices, values, start, stop, cursor, lines, columns)
+    for start, stop in parallel.cuts(indptr, 1):
+        transpose.transpose(indptr, indices, values, start, stop, cursor, lines, columns)
     return lines, columns
 
 

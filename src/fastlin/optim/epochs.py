@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
 from fastlin.data.scratch import Held, Scratch
-from fastlin.engine import online
-from fastlin.optim.course import Course, Keeper
-from fastlin.optim.state import OnlineState
+from fastlin.engine.online import online
+from fastlin.optim.online_state import OnlineState
+from fastlin.optim.training_state import Course, Keeper
+from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import Rows
 
@@ -36,7 +36,7 @@ class Stopping:
 
 
 class Source(Protocol):
-    """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/streams.py`)."""
+    """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/corpus_stream.py`)."""
 
     in_memory: ClassVar[bool]
 
@@ -269,11 +269,11 @@ def _flush_rows(
         rows, own = rows.take(chosen), residual[chosen]
 
     def finish() -> None:
-        run.backward(rows, own, state.total, n_jobs)
+        parallel.backward(rows, own, state.total, n_jobs)
         residual[chosen] = 0
 
     with state.changing():
-        run.uninterrupted(finish)
+        parallel.uninterrupted(finish)
 
 
 def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int | None) -> None:
@@ -284,11 +284,11 @@ def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int 
     def finish() -> None:
         for part, held in zip(data.parts(), residuals, strict=True):
             with held.map() as residual:
-                run.backward(part.rows, residual, state.total, n_jobs)
+                parallel.backward(part.rows, residual, state.total, n_jobs)
                 residual[:] = 0
 
     with state.changing():
-        run.uninterrupted(finish)
+        parallel.uninterrupted(finish)
 
 
 def count_only(state: OnlineState, data: Source) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
-from fastlin.engine import memory, vectors
-from fastlin.optim.layouts import Layout
-from fastlin.optim.parts import OfRows, Part, Parts
-from fastlin.optim.pieces import Pieces
+from fastlin.engine.core import aligned, vector_ops
+from fastlin.optim.chunked_vectors import Pieces
+from fastlin.optim.partitions import OfRows, Part, Parts
+from fastlin.optim.weight_layouts import Layout
+from fastlin.runtime import parallel
 
 Vector = NDArray[Any]
 EASY = 1e6  # up to which values, weights and precisions float32 holds their products
@@ -63,7 +63,9 @@ class Problem:
     pairs = 10
     has_curvature = True
 
-    def __init__(self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: run.Workers) -> None:
+    def __init__(
+        self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: parallel.Workers
+    ) -> None:
         self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers
         self.width = layout.width
         self.precision = layout.expand(prior.precision)
@@ -71,11 +73,11 @@ class Problem:
         self.size = self.n_weights + self.width * fit_intercept
         self.pieces = Pieces(self.size, workers)
         self.row_cuts = [part.inference.cuts(part.design) for part in parts]
-        self.column_cuts = [list(run.cuts(part.design.column_indptr, self.width)) for part in parts]
-        self.residual = memory.zeros((max(parts.sizes), self.width))  # of the part at hand
+        self.column_cuts = [list(parallel.cuts(part.design.column_indptr, self.width)) for part in parts]
+        self.residual = aligned.zeros((max(parts.sizes), self.width))  # of the part at hand
         self.shares = parts.room(self.width, np.float32)
         self.passes = 0
-        self._curvature, self._product = memory.zeros((0, self.width)), np.empty(0)
+        self._curvature, self._product = aligned.zeros((0, self.width)), np.empty(0)
 
     @property
     def inner_type(self) -> Any:
@@ -161,7 +163,7 @@ class Problem:
     def product(self, p: Vector, Hp: Vector) -> float:
         """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
         if self._curvature.dtype != p.dtype or len(self._curvature) == 0:
-            self._curvature = memory.zeros(self.residual.shape, p.dtype)
+            self._curvature = aligned.zeros(self.residual.shape, p.dtype)
         if len(self.parts) > 1 and len(self._product) == 0:
             self._product = np.empty(self.n_weights)
         bias, total, of_intercepts = slice(self.n_weights, self.size), 0.0, np.zeros(self.size - self.n_weights)
@@ -171,7 +173,7 @@ class Problem:
             total += self._multiply(part, p, curvature, Hp)
         Hp[bias] = of_intercepts
         self.passes += 2
-        return total + vectors.dot(p[bias], Hp[bias])
+        return total + vector_ops.dot(p[bias], Hp[bias])
 
     def diagonal(self) -> NDArray[np.float64]:
         """The diagonal of ∇²f where the value was last taken; of groups, as if their candidates shared no feature."""
@@ -213,7 +215,7 @@ class Problem:
 
         def work(low: int, high: int) -> tuple[float, float]:
             span = self.layout.span(low, high)
-            return vectors.pull(theta[span], *self.prior_of(span), direction[span])
+            return vector_ops.pull(theta[span], *self.prior_of(span), direction[span])
 
         parts = self.workers.map(work, self.column_cuts[-1])
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
@@ -246,7 +248,7 @@ class Problem:
         def backward(low: int, high: int) -> float:
             span = self.layout.span(low, high)
             self.layout.columns(part.design, values, residual, low, high, gradient[span], more=part.index > 0)
-            return vectors.penalise(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
+            return vector_ops.penalise(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
 
         penalty = sum(self.workers.map(backward, self.column_cuts[part.index]))
         gradient[self.n_weights :] += self._of_intercepts(part, residual)
@@ -269,8 +271,8 @@ class Problem:
             loss = part.inference.loss(scores[block] + step * direction, start, stop, residual, shares[block])
             curvature = np.empty_like(direction)
             part.inference.curvature(direction, start, stop, shares[block], curvature)
-            slope = vectors.dot(residual.reshape(-1), direction.reshape(-1))
-            return loss, slope, vectors.dot(curvature.reshape(-1), direction.reshape(-1))
+            slope = vector_ops.dot(residual.reshape(-1), direction.reshape(-1))
+            return loss, slope, vector_ops.dot(curvature.reshape(-1), direction.reshape(-1))
 
         found = self.workers.map(work, self.row_cuts[part.index])
         return sum(each[0] for each in found), sum(each[1] for each in found), sum(each[2] for each in found)
@@ -306,7 +308,7 @@ class Problem:
             product = self._product[span] if len(self._product) else np.empty(span.stop - span.start)
             self.layout.columns(part.design, values, curvature, low, high, product, more=part.index > 0)
             _, precision, step = self.prior_of(span)
-            return vectors.add_prior(product, p[span], precision, step, Hp[span]) if last else 0.0
+            return vector_ops.add_prior(product, p[span], precision, step, Hp[span]) if last else 0.0
 
         return sum(self.workers.map(backward, self.column_cuts[part.index]))
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import online
-from fastlin.engine.memory import zeros
+from fastlin.engine.core.aligned import zeros
+from fastlin.engine.online import online
 from fastlin.optim.array_views import ArrayViews
 from fastlin.runtime.shared_lock import SharedLock
 

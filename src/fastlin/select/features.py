@@ -7,17 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fastlin import run, validation
+from fastlin import validation
 from fastlin.core.estimator import learns
+from fastlin.core.label_sets import check_kind, columns, places
 from fastlin.data import Corpus
-from fastlin.linear.labels import check_kind, columns, places
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
-from fastlin.optim.solvers import ALIASES, SOLVERS
+from fastlin.optim.likelihoods import Labels
+from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS
+from fastlin.runtime import parallel
 from fastlin.select.induction import Induction
-from fastlin.select.labelled import Labelled, presence
+from fastlin.select.labelled_rows import Labelled, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
 from fastlin.select.selector import Selector, check_columns_of
@@ -230,7 +231,7 @@ class SelectFeatures(Selector):
         ((rows, codes, weights),) = data.pieces()
         design, labels = Design.of(rows), Labels(codes, weights, columns(len(data)))
         generator = validation.as_generator(self.random_state)
-        with run.Workers(self.n_jobs) as workers:
+        with parallel.Workers(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
             rounds = Rounds(induction, held, began)
 

@@ -1,7 +1,7 @@
 """Greedy induction of features (Berger et al. 1996; Della Pietra et al. 1997): an active model that grows.
 
 A candidate is a pair of a feature and a label (with two labels in one column, the feature alone), and its gain is
-max_α g(α), the objective saved by its best weight while all other weights stay: `engine/gains.pyx`. g is concave, so
+max_α g(α), the objective saved by its best weight while all other weights stay (`feature_gain.pyx`). g is concave, so
 
     gain ≤ g′(0)²/(2λ)        and        gain ≤ Σ_i −w_i log p(y_i | x_i)    over the rows that have the feature
 
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
-from fastlin.engine import gains as kernels
-from fastlin.engine import memory, passes
+from fastlin.engine.core import aligned, passes
+from fastlin.engine.solvers import feature_gain as kernels
+from fastlin.optim.convergence_monitor import Progress
 from fastlin.optim.design import Design
-from fastlin.optim.inferences import Labels
-from fastlin.optim.layouts import Dense
-from fastlin.optim.parts import Parts
+from fastlin.optim.likelihoods import Labels
+from fastlin.optim.partitions import Parts
 from fastlin.optim.problem import Prior, Problem
-from fastlin.optim.progress import Progress
+from fastlin.optim.weight_layouts import Dense
+from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -50,15 +50,15 @@ class Induction:
     """The active model, θ over `active` features of a design, and what the others would add to it."""
 
     def __init__(
-        self, design: Design, labels: Labels, precision: float, fit_intercept: bool, workers: run.Workers
+        self, design: Design, labels: Labels, precision: float, fit_intercept: bool, workers: parallel.Workers
     ) -> None:
         self.design, self.labels, self.precision = design, labels, precision
         self.fit_intercept, self.workers = fit_intercept, workers
         self.layout = Dense(design.n_features, labels.width)
-        self.cuts = list(run.cuts(design.column_indptr, labels.width))
+        self.cuts = list(parallel.cuts(design.column_indptr, labels.width))
         self.ones = np.ones(design.nnz, np.float32)
         self.active = np.empty(0, np.int64)
-        self.theta = memory.zeros((labels.width * fit_intercept,))
+        self.theta = aligned.zeros((labels.width * fit_intercept,))
         self.bar = 0.0
 
     def refit(self, solver: Callable[..., None], tol: float, max_iter: int, generator: np.random.Generator) -> float:
@@ -167,7 +167,7 @@ class Induction:
     def _maxima(self, places: Places, k: int, bar: float) -> tuple[Floats, Floats]:
         """(α, gain) of some features with one label; zeros for those that do not reach the bar."""
         design = self.design
-        table = memory.zeros((design.n_rows, 4))
+        table = aligned.zeros((design.n_rows, 4))
         table[:, 0], table[:, 1] = self.p[:, k], self.q[:, k]
         table[:, 2] = self.labels.weights if len(self.labels.weights) else 1.0
         table[:, 3] = table[:, 2] * (self.labels.codes == (k if self.labels.width > 1 else 1))
@@ -181,5 +181,5 @@ class Induction:
                 self.precision, bar, alphas[span], gains[span],
             )  # fmt: skip
 
-        self.workers.map(work, run.cuts(ends, COST))
+        self.workers.map(work, parallel.cuts(ends, COST))
         return alphas, gains

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, xlogy
 
-from fastlin.select.labelled import Labelled, presence
+from fastlin.select.labelled_rows import Labelled, presence
 
 Floats = NDArray[np.float64]
 

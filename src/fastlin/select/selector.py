@@ -9,8 +9,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin.core.estimator import Estimator, reads
-from fastlin.text.output import sparse_frame
-from fastlin.text.transformers import Transformer, check_columns, names_of_columns, output_of, proved
+from fastlin.core.sparse_output import sparse_frame
+from fastlin.core.transformer import Transformer, check_columns, names_of_columns, output_of, proved
 
 
 class Selector(Transformer, SelectorMixin, Estimator):

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from fastlin.sequence.conll import write_conll as write_conll
     from fastlin.sequence.constraints import AllBut as AllBut
     from fastlin.sequence.constraints import Constraints as Constraints
-    from fastlin.sequence.crf import CRF as CRF
-    from fastlin.sequence.hmm import HMM as HMM
-    from fastlin.sequence.memm import MEMM as MEMM
-    from fastlin.sequence.perceptron import StructuredPerceptron as StructuredPerceptron
+    from fastlin.sequence.crf.model import CRF as CRF
+    from fastlin.sequence.hmm.model import HMM as HMM
+    from fastlin.sequence.memm.model import MEMM as MEMM
+    from fastlin.sequence.perceptron.model import StructuredPerceptron as StructuredPerceptron
     from fastlin.sequence.tokens import Attributes as Attributes
 
 __all__ = [
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CRF": "fastlin.sequence.crf",
-    "HMM": "fastlin.sequence.hmm",
-    "MEMM": "fastlin.sequence.memm",
+    "CRF": "fastlin.sequence.crf.model",
+    "HMM": "fastlin.sequence.hmm.model",
+    "MEMM": "fastlin.sequence.memm.model",
     "AllBut": "fastlin.sequence.constraints",
     "Attributes": "fastlin.sequence.tokens",
     "Constraints": "fastlin.sequence.constraints",
-    "StructuredPerceptron": "fastlin.sequence.perceptron",
+    "StructuredPerceptron": "fastlin.sequence.perceptron.model",
     "read_conll": "fastlin.sequence.conll",
     "write_conll": "fastlin.sequence.conll",
 }

@@ -27,10 +27,10 @@ from cython cimport final
 
 import numpy as np
 
-from fastlin.engine.allocation cimport allocate_zeros, reallocate
-from fastlin.engine.csr cimport prefetch
-from fastlin.text.names cimport IN_PLACE, Slot, Table, clear, find, insert, text_of
-from fastlin.text.rows cimport add_up, sort_row
+from fastlin.engine.core.allocation cimport allocate_zeros, reallocate
+from fastlin.engine.core.csr cimport prefetch
+from fastlin.engine.text.name_table cimport IN_PLACE, Slot, Table, clear, find, insert, text_of
+from fastlin.engine.text.row_entries cimport add_up, sort_row
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object) noexcept

@@ -10,13 +10,14 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from fastlin import run, validation
+from fastlin import validation
 from fastlin.core.estimator import Estimator, reads
-from fastlin.sequence.blocks import Block, Potential, View
+from fastlin.runtime import parallel
 from fastlin.sequence.chain import Chain
+from fastlin.sequence.chain_batches import Block, Potential, View
 from fastlin.sequence.constraints import Constraints, as_allowed
-from fastlin.sequence.labels import Labels
-from fastlin.sequence.scores import as_sparse
+from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
 
@@ -221,7 +222,7 @@ class SequenceModel(Estimator, ABC):
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
         validation.as_jobs(self.n_jobs)
         view = self._view(tokens, allowed)
-        with run.Workers(self.n_jobs) as workers:
+        with parallel.Workers(self.n_jobs) as workers:
             return workers.map(lambda first, last: infer(view.block(first, last)), view.cuts())
 
     def _view(self, tokens: Tokens, allowed: Any) -> View:

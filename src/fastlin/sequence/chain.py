@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import run
-from fastlin.engine import chain as kernels
+from fastlin.engine.chain import chain as kernels
+from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
@@ -183,12 +183,12 @@ class Chain:
         return scores, NOTHING if edges is None else edges, NOTHING if offsets is None else offsets
 
     def _run(self, work: Callable[[int, int], Any], starts: NDArray[np.int64], n_jobs: int | None) -> list[Any]:
-        with run.Workers(n_jobs) as workers:
-            return workers.map(work, run.cuts(starts, self.padded[1].size))
+        with parallel.Workers(n_jobs) as workers:
+            return workers.map(work, parallel.cuts(starts, self.padded[1].size))
 
     @made_once
     def padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
-        """start [P], A [size, P], M [size, P], Mᵀ [P, P], end [size] and the shift of `engine/chain.pxd`."""
+        """start [P], A [size, P], M [size, P], Mᵀ [P, P], end [size] and the shift of `engine/chain/chain.pxd`."""
         K = self.n_labels
         P = -(-K // kernels.WIDTH) * kernels.WIDTH
         rows = 1 if self.order == 1 else K + 1

@@ -5,11 +5,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fastlin.data import sources
-from fastlin.data.dump import created
 from fastlin.data.errors import Problems
-from fastlin.data.lines import explained
-from fastlin.data.sources import Piece
+from fastlin.data.readers import sources
+from fastlin.data.readers.line_formats import explained
+from fastlin.data.readers.sources import Piece
+from fastlin.data.svmlight_writer import created
 from fastlin.sequence.conll_lines import NEWLINE, Chosen, Sentence, SentencesOfLines
 from fastlin.validation import one_of
 

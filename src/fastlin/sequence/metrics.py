@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from fastlin.inspect.report import Report, Tally
+from fastlin.inspection.report import Report, Tally
 from fastlin.validation import one_of, whole_number
 
 SAME = {"L": "E", "U": "S"}
@@ -260,7 +260,7 @@ def tag_report(y_true: Any, y_pred: Any) -> Report:
 
     Returns
     -------
-    fastlin.inspect.Report
+    fastlin.inspection.Report
         With tokens for documents.
 
     Examples

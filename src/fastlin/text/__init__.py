@@ -9,33 +9,33 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import strip_accents_unicode as strip_accents_unicode
     from sklearn.feature_extraction.text import strip_tags as strip_tags
 
-    from fastlin.text.conjunctions import Conjunctions as Conjunctions
-    from fastlin.text.count import CountVectorizer as CountVectorizer
-    from fastlin.text.dicts import DictVectorizer as DictVectorizer
-    from fastlin.text.dicts import FeatureHasher as FeatureHasher
-    from fastlin.text.document import DocumentFeatures as DocumentFeatures
-    from fastlin.text.elementwise import Elementwise as Elementwise
-    from fastlin.text.hashing import HashingVectorizer as HashingVectorizer
+    from fastlin.features.conjunctions import Conjunctions as Conjunctions
+    from fastlin.features.dict_vectorizer import DictVectorizer as DictVectorizer
+    from fastlin.features.dict_vectorizer import FeatureHasher as FeatureHasher
+    from fastlin.features.document_features import DocumentFeatures as DocumentFeatures
+    from fastlin.features.elementwise import Elementwise as Elementwise
+    from fastlin.features.log_count_ratio import LogCountRatio as LogCountRatio
+    from fastlin.text.count_vectorizer import CountVectorizer as CountVectorizer
+    from fastlin.text.hashing_vectorizer import HashingVectorizer as HashingVectorizer
     from fastlin.text.negation import NEGATORS as NEGATORS
     from fastlin.text.negation import mark_negation as mark_negation
-    from fastlin.text.ratio import LogCountRatio as LogCountRatio
-    from fastlin.text.tfidf import TfidfTransformer as TfidfTransformer
-    from fastlin.text.weighted import TfidfVectorizer as TfidfVectorizer
+    from fastlin.text.tfidf_transformer import TfidfTransformer as TfidfTransformer
+    from fastlin.text.tfidf_vectorizer import TfidfVectorizer as TfidfVectorizer
 
 _THEIRS = "sklearn.feature_extraction.text"
 _HOMES = {
     "ENGLISH_STOP_WORDS": _THEIRS,
     "NEGATORS": "fastlin.text.negation",
-    "Conjunctions": "fastlin.text.conjunctions",
-    "CountVectorizer": "fastlin.text.count",
-    "DictVectorizer": "fastlin.text.dicts",
-    "DocumentFeatures": "fastlin.text.document",
-    "Elementwise": "fastlin.text.elementwise",
-    "FeatureHasher": "fastlin.text.dicts",
-    "HashingVectorizer": "fastlin.text.hashing",
-    "LogCountRatio": "fastlin.text.ratio",
-    "TfidfTransformer": "fastlin.text.tfidf",
-    "TfidfVectorizer": "fastlin.text.weighted",
+    "Conjunctions": "fastlin.features.conjunctions",
+    "CountVectorizer": "fastlin.text.count_vectorizer",
+    "DictVectorizer": "fastlin.features.dict_vectorizer",
+    "DocumentFeatures": "fastlin.features.document_features",
+    "Elementwise": "fastlin.features.elementwise",
+    "FeatureHasher": "fastlin.features.dict_vectorizer",
+    "HashingVectorizer": "fastlin.text.hashing_vectorizer",
+    "LogCountRatio": "fastlin.features.log_count_ratio",
+    "TfidfTransformer": "fastlin.text.tfidf_transformer",
+    "TfidfVectorizer": "fastlin.text.tfidf_vectorizer",
     "mark_negation": "fastlin.text.negation",
     "strip_accents_ascii": _THEIRS,
     "strip_accents_unicode": _THEIRS,

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine import columns as engine_columns
-from fastlin.engine import reader
-from fastlin.run import Workers
-from fastlin.text.analysis import Plan, encoded
+from fastlin.engine.text import vectorizer
+from fastlin.engine.text import vocabulary_order as engine_columns
+from fastlin.runtime.parallel import Workers
+from fastlin.text.analyzer import Plan, encoded
 
 SPACE = 32
 ROUND = 16  # blocks for each thread between two looks at a stream of documents
@@ -141,7 +141,7 @@ class Share:
     def __init__(self, terms: "EngineTerms", workers: Workers, first: bool) -> None:
         self.reader = terms.plan.reader()
         self.reader.heed(workers.stop)
-        self.vocabulary = terms.vocabulary if first else reader.Vocabulary(new_seed())
+        self.vocabulary = terms.vocabulary if first else vectorizer.Vocabulary(new_seed())
         self.nodes = np.arange(terms.ignored, dtype=np.int32)
         if not first:
             self.vocabulary.absorb(terms.vocabulary, 0, terms.ignored, self.nodes, None)
@@ -164,7 +164,7 @@ class EngineTerms:
     def __init__(self, plan: Plan, stop_words: frozenset[str]) -> None:
         self.plan = plan
         self.stop_words = stop_words
-        self.vocabulary = reader.Vocabulary(new_seed())
+        self.vocabulary = vectorizer.Vocabulary(new_seed())
         self.ignored = len(self.vocabulary.add_strings(*encoded(sorted(stop_words))))
         self._idle: list[Any] = []
 
@@ -186,7 +186,7 @@ class EngineTerms:
         if not set(map(type, terms)) <= {str}:
             terms = [term if isinstance(term, str) else "" for term in terms]
         bytes_and_offsets = encoded(terms)
-        if self.plan.unit != reader.WORDS:
+        if self.plan.unit != vectorizer.WORDS:
             return self.vocabulary.add_strings(*bytes_and_offsets)
         low, high = self.plan.ngrams
         numbers = self.vocabulary.add_terms(
@@ -274,7 +274,7 @@ class EngineTerms:
             if needed[prefix[parts]].all() and needed[last[parts]].all():
                 break
             needed[prefix[parts]] = needed[last[parts]] = True
-        kept = self._with(reader.Vocabulary(new_seed()))
+        kept = self._with(vectorizer.Vocabulary(new_seed()))
         kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
         return kept, np.flatnonzero(needed)
 
@@ -284,7 +284,7 @@ class EngineTerms:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         prefix, last, arena, offsets = state.pop("arrays")
-        self.__dict__.update(state, _idle=[], vocabulary=reader.Vocabulary(new_seed()))
+        self.__dict__.update(state, _idle=[], vocabulary=vectorizer.Vocabulary(new_seed()))
         self.vocabulary.restore(prefix, last, np.append(arena, np.zeros(64, np.uint8)), offsets)
 
 

@@ -5,6 +5,7 @@ and the value, and are raised before anything is changed.
 """
 
 from fastlin.validation.arrays import as_cutoff, as_finite, as_positive, as_real, as_vector, as_weights
+from fastlin.validation.categorical import Position, as_tuples
 from fastlin.validation.labels import (
     as_classes,
     as_groups,
@@ -26,10 +27,9 @@ from fastlin.validation.parameters import (
     real_number,
     whole_number,
 )
-from fastlin.validation.partly import as_partly_labels, places_of_labels, refuse_missing
+from fastlin.validation.partial_labels import as_partly_labels, places_of_labels, refuse_missing
 from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, as_sparse, check_structure, check_values
 from fastlin.validation.texts import as_texts
-from fastlin.validation.tuples import Position, as_tuples
 
 __all__ = [
     "CHEAP",

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from fastlin.validation.categorical import is_known
 from fastlin.validation.parameters import one_of, real_number
-from fastlin.validation.tuples import is_known
 
 
 def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:

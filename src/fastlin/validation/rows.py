@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from fastlin.engine import check
+from fastlin.engine.core import csr_check
 
 LIMITS = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
 WIDEST = 2**31 - 1
@@ -55,7 +55,7 @@ class Rows:
         indptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(self.indptr[rows + 1] - self.indptr[rows], out=indptr[1:])
         indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], self.values.dtype)
-        check.take(self.indptr, self.indices, self.values, rows, indptr, indices, values)
+        csr_check.take(self.indptr, self.indices, self.values, rows, indptr, indices, values)
         return replace(self, indptr=indptr, indices=indices, values=values)
 
     def first(self, n_columns: int) -> "Rows":
@@ -103,7 +103,7 @@ class Rows:
 
     def measured(self) -> "Rows":
         """These rows, their values measured anew."""
-        *_, negative, zeros, largest = check.prove(self.indptr, self.indices, self.values, self.n_columns)
+        *_, negative, zeros, largest = csr_check.prove(self.indptr, self.indices, self.values, self.n_columns)
         return replace(self, negative=negative, zeros=zeros, largest=largest)
 
     def astype(self, dtype: np.dtype[Any]) -> "Rows":
@@ -266,7 +266,7 @@ def _prove(X: Any, name: str, in_order: bool = True) -> Rows:
     nnz = int(indptr[-1])
     if n_columns <= NARROW:
         in_rows = np.empty(nnz, np.int32), np.empty(nnz, values.dtype)
-        if check.sort(indptr, indices, values, n_columns, *in_rows):
+        if csr_check.sort(indptr, indices, values, n_columns, *in_rows):
             return Rows(indptr, *in_rows, n_columns, negative, zeros, largest)
     copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
     copy.sum_duplicates()
@@ -296,24 +296,24 @@ def _prove_compressed(
     pointers = np.require(indptr, np.int64, ["C", "A"])
     columns = np.require(indices, np.int32, ["C", "A"])
     reals = np.require(values, np.float32 if half else np.float64, ["C", "A"])
-    fault, line, position, canonical, negative, zeros, largest = check.prove(pointers, columns, reals, width)
-    if fault == check.INDPTR_START:
+    fault, line, position, canonical, negative, zeros, largest = csr_check.prove(pointers, columns, reals, width)
+    if fault == csr_check.INDPTR_START:
         raise ValueError(f"{name}.indptr must start at 0, not at {pointers[0]}")
-    if fault == check.INDPTR_ORDER:
+    if fault == csr_check.INDPTR_ORDER:
         raise ValueError(f"{name}.indptr falls from {pointers[line]} to {pointers[line + 1]} at {axis} {line}")
-    if fault == check.INDPTR_END:
+    if fault == csr_check.INDPTR_END:
         end = pointers[line + 1]
         raise ValueError(f"{name}.indptr points to {end} at {axis} {line}, but there are {len(columns)} values")
-    if fault == check.INDEX_RANGE:
+    if fault == csr_check.INDEX_RANGE:
         raise ValueError(f"{name} holds index {columns[position]} in {axis} {line}, outside [0, {width})")
-    if fault == check.NOT_FINITE:
+    if fault == csr_check.NOT_FINITE:
         kind = "NaN" if np.isnan(reals[position]) else "infinity"
         raise ValueError(f"Input {name} contains {kind} {_where(pointers, columns, position)}")
     return pointers, columns, reals, (canonical, negative, zeros, largest)
 
 
 def _repeated(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> bool:
-    return check.repeats(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
+    return csr_check.repeats(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
 
 
 def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int, start: int = 0) -> str:

@@ -1,0 +1,186 @@
+"""Model files as the commands read and write them."""
+
+import argparse
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fastlin
+from fastlin.cli.errors import UserError
+from fastlin.cli.inputs import Source, documents_of, labels_of
+from fastlin.cli.labels import all_known, all_shown
+from fastlin.cli.progress import Progress
+from fastlin.cli.reading import of_dev
+from fastlin.data.readers import sources
+from fastlin.inspection import RankingTally, Report, Tally
+from fastlin.inspection.language import is_about_language
+from fastlin.inspection.weights import learner_of, rows_of
+from fastlin.naive_bayes.component_classifier import ComponentClassifier
+from fastlin.validation import refuse_missing
+
+
+def check_target(path: str, options: argparse.Namespace) -> None:
+    """Whether a file can be written there, and is none that is read: found out before hours of learning."""
+    if path == "-":
+        raise UserError("-: a model is not written to standard output; name a file")
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        raise UserError(f"{path} is a folder; name a file")
+    if not os.path.isdir(folder):
+        raise UserError(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{path} cannot be written: permission denied")
+    for name in (*options.files, *([options.dev] if options.dev else [])):
+        if os.path.exists(path) and any(_same(path, file.name) for file in _named(name)):
+            raise UserError(f"{path} cannot be written: the documents are in it")
+
+
+def _named(name: str) -> list[sources.File]:
+    """The files that a name stands for; what is wrong with it is said where it is read."""
+    try:
+        return sources.files(name)
+    except OSError:
+        return []
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.exists(other) and os.path.samefile(one, other)
+
+
+def check_dev(options: argparse.Namespace) -> None:
+    """Whether the documents held out are there, and not those to learn from."""
+    if options.dev == "-" and "-" in options.files:
+        raise UserError("--dev -: standard input holds the documents to learn from")
+    if options.dev:
+        sources.files(options.dev)
+
+
+def kind_of(model: Any) -> str | None:
+    """What a model labels: a "tagger" tokens of sequences, a "classifier" documents, a "clustering" with numbers.
+
+    "language": a model of sentences, or of words, which labels nothing.
+    """
+    if hasattr(model, "predict_nbest"):
+        return "tagger"
+    if hasattr(model, "classes_"):
+        return "classifier"
+    if is_about_language(model):
+        return "language"
+    return "clustering" if hasattr(model, "predict") else None
+
+
+def load(path: str, jobs: int | None = None, verify: bool = True, kinds: tuple[str, ...] = ("classifier",)) -> Any:
+    """A model of one of these kinds, which works on so many threads."""
+    model = fastlin.load(path, verify=verify)
+    if (kind := kind_of(model)) not in kinds:
+        what = "no tagger" if kinds == ("tagger",) else "no classifier of labels"
+        what = "which labels tokens: fastlin tag is for it" if kind == "tagger" else what
+        raise UserError(f"{path} holds a {type(model).__name__}, {what}")
+    for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
+        if jobs is not None and "n_jobs" in step.get_params(deep=False):
+            step.set_params(n_jobs=jobs)
+    return model
+
+
+def transformers(path: str) -> list[tuple[str, Any]]:
+    """The steps before the learner of a model that was saved, or a vectoriser that was saved by itself."""
+    model = fastlin.load(path)
+    steps = [*model.steps] if hasattr(model, "steps") else [("vectoriser", model)]
+    steps = [(name, step) for name, step in steps if hasattr(step, "transform")]
+    if not steps:
+        raise UserError(f"{path} holds no vectoriser")
+    return steps
+
+
+def pipeline(steps: list[tuple[str, Any]]) -> Any:
+    """Steps as one estimator."""
+    if len(steps) == 1:
+        return steps[0][1]
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline(steps)
+
+
+def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
+    """Save a model and say what the file holds; with --dev, how often it is right, before and after quantisation."""
+    facts: dict[str, Any] = {}
+    dev, smaller = getattr(options, "dev", None), options.quantise is not None or options.prune
+    if dev:
+        facts["dev_accuracy"] = on_dev(model, options, progress).accuracy
+    if options.model is None:
+        return facts
+    saved = fastlin.save(model, options.model, dtype=options.quantise, prune=options.prune)
+    facts = {"model": options.model, **facts, **saved}
+    if dev and smaller:
+        facts["dev_accuracy_saved"] = on_dev(load(options.model), options, progress).accuracy
+    return facts
+
+
+def first_index(model: Any) -> int:
+    """The index that svmlight's files give the first column of a model of rows."""
+    return int(getattr(learner_of(model), "svmlight_first_index_", 0))
+
+
+def set_first_index(learner: Any, index: int) -> None:
+    """Let a learner, and the file that it goes into, know the index of its first column."""
+    if index:
+        learner.svmlight_first_index_ = index
+
+
+def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> Report:
+    """The report of a model on the documents held out."""
+    return evaluate(model, [options.dev], of_dev(options), progress)
+
+
+def evaluate(
+    model: Any,
+    files: list[str],
+    options: argparse.Namespace,
+    progress: Progress,
+    ranks: RankingTally | None = None,
+) -> Report:
+    """The report of a model on labelled files, of which a block at a time is in memory; scores are added to `ranks`."""
+    learner, classes = learner_of(model), all_shown(model.classes_)
+    tally = Tally(classes)
+    with (
+        Source(files, options, first_index=first_index(model)) as source,
+        progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
+    ):
+        check_first_index(model, source)
+        for block in source.blocks(stage):
+            X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
+            probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
+            labels = labels_of(block, source.name)
+            if isinstance(learner, ComponentClassifier):  # to which −1 is no label that it might miss
+                refuse_missing(labels, source.name)
+            labels = all_known(all_shown(labels), classes)
+            if "" in labels and "" not in classes:
+                raise UserError(f"{source.name}: {labels.count(''):,} documents have an empty label, which is none")
+            tally.add(labels, all_shown(learner.predict(X)), probabilities)
+            if ranks is not None:
+                ranks.add(labels, scores_of(learner, X) if probabilities is None else probabilities)
+    found = tally.report()
+    if not any(one.documents for one in found.labels if one.label in classes):
+        names = ", ".join(str(one.label) for one in found.labels if one.documents)
+        warnings.warn(f"{source.name}: the model knows none of the labels, {names:.100}", stacklevel=2)
+    return found
+
+
+def check_first_index(model: Any, source: Source) -> None:
+    """Whether stored rows count columns as those did that the model learnt from."""
+    if source.stored and not hasattr(model, "steps") and source.first_index != first_index(model):
+        raise UserError(
+            f"{source.stored}: the first column has index {source.first_index}, and that of the model "
+            f"{first_index(model)}; convert the file anew with --first-index {first_index(model)}"
+        )
+
+
+def scores_of(model: Any, documents: Any) -> NDArray[np.float64]:
+    """A score for each label of each document; where there is none, the log-probability."""
+    if hasattr(model, "decision_function"):
+        scores = model.decision_function(documents)
+        return scores if scores.ndim == 2 else np.column_stack([-scores, scores])
+    return model.predict_log_proba(documents)

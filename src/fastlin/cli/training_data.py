@@ -1,0 +1,159 @@
+"""What a learner is given: a matrix in memory, or a corpus on disk where that would not fit."""
+
+import argparse
+import warnings
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastlin import Corpus
+from fastlin.cli import available_memory, learners, model_io
+from fastlin.cli.errors import UserError
+from fastlin.cli.inputs import Data, Source, is_stored, report_skipped, texts_of
+from fastlin.cli.progress import Progress, Stage
+from fastlin.data import Documents
+from fastlin.validation.partial_labels import is_missing
+
+Steps = list[tuple[str, Any]]
+MANY = 10  # documents of which one label should not be a single one's
+FEW = 2  # documents, each of which may well have a label of its own
+
+
+class Prepared(NamedTuple):
+    """Rows and labels, and the fitted steps that made the rows of documents."""
+
+    X: Any  # a matrix or a Corpus
+    labels: Any  # of a matrix
+    weights: Any
+    steps: Steps
+    first_index: int = 0  # that svmlight's files give the first column
+
+    def fit(self, learner: Any, **options: Any) -> None:
+        if isinstance(self.X, Corpus):
+            learner.fit(self.X, None, **options)
+        else:
+            learner.fit(self.X, self.labels, sample_weight=self.weights, **options)
+
+
+def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
+    """Read what the command names."""
+    ready = model_io.transformers(options.vectoriser) if options.vectoriser else None
+    steps = ready or learners.vectoriser(options)  # mistakes are found before anything is read
+    if is_stored(options.files):
+        learners.refuse_features(options)
+        corpus = stored(options.files[0], ready)
+        return checked(Prepared(corpus, None, None, ready or [], corpus.first_index), options)
+    with Source(options.files, options, again=True) as source:
+        needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
+        if options.out_of_core or needed > (options.memory or available_memory.available() // 2):
+            return checked(on_disk(source, steps, ready is not None, options, progress), options)
+        with progress.stage(f"reading {source.name}", source.bytes) as stage:
+            data = source.collect(stage)
+    check_labels(data.labels, options)  # before features are made
+    found = in_memory(data, steps, ready is not None, options, progress)
+    return checked(found._replace(first_index=source.first_index), options)
+
+
+def check_labels(labels: Any, options: argparse.Namespace) -> None:
+    """Whether no label is empty: that is none, and only `semi-nb` learns from documents without."""
+    if options.learner == "semi-nb" or not isinstance(labels, list):
+        return
+    if n := labels.count(""):
+        raise UserError(
+            f"{n:,} of {len(labels):,} documents have an empty label, which is none; semi-nb learns from them"
+        )
+
+
+def checked(data: Prepared, options: argparse.Namespace) -> Prepared:
+    """What was prepared, its labels looked at: those that say that columns were taken for others are warned of."""
+    counts, first = label_counts(data)
+    if options.learner == "semi-nb":
+        counts = {label: count for label, count in counts.items() if not is_missing(label)}
+    elif "" in counts:
+        raise UserError("some documents have an empty label, which is none; semi-nb learns from them")
+    n = data.X.shape[0]
+    alone = n >= MANY and isinstance(first, str) and counts.get(first) == 1 and list(counts.values()).count(1) == 1
+    if n == len(counts) > FEW:
+        warnings.warn(
+            f"there are as many labels as documents, {n:,}: are --label and --text the right columns?", stacklevel=2
+        )
+    elif alone and options.header is None:
+        warnings.warn(
+            f"only the first document has the label {first!r:.60}: is its line a header? --header says that it is, "
+            "--no-header that it is not",
+            stacklevel=2,
+        )
+    return data
+
+
+def label_counts(data: Prepared) -> tuple[dict[Any, int], Any]:
+    """How many documents have each label, and the label of the first."""
+    if isinstance(data.X, Corpus):
+        classes, codes = data.X.classes.tolist(), data.X.codes()
+        counts = np.bincount(codes, minlength=len(classes)).tolist()
+        return dict(zip(classes, counts, strict=True)), classes[codes[0]] if classes else None
+    labels = data.labels if isinstance(data.labels, list) else data.labels.tolist()
+    return Counter(labels), labels[0]
+
+
+def stored(path: str, steps: Steps | None) -> Corpus:
+    """A stored corpus, if these steps may have made its features."""
+    corpus = Corpus(path)
+    if steps is not None:
+        vectoriser = steps[0][1]
+        named = hasattr(vectoriser, "get_feature_names_out")
+        width = len(names := vectoriser.get_feature_names_out()) if named else vectoriser.n_features
+        known = corpus.feature_names if named else None
+        if width != corpus.shape[1] or (known is not None and not np.array_equal(names, known)):
+            raise UserError(f"--vectoriser: it makes other features than those of {path}")
+    return corpus
+
+
+def in_memory(data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
+    if not isinstance(data.documents, list):
+        learners.refuse_features(options)
+        return Prepared(data.documents.astype(options.dtype), data.labels, data.weights, [])
+    steps = steps if ready else learners.suited(steps, data.documents[0], options)
+    X = data.documents
+    with progress.stage("features", len(X), "documents") as stage:
+        for _, step in steps:
+            X = step.transform(X) if ready else step.fit_transform(X)
+            stage.update(X.shape[0], f"{X.shape[1]:,} features")
+    return Prepared(X, data.labels, data.weights, steps)
+
+
+def on_disk(source: Source, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
+    """Convert the files to a corpus; they are read twice where a vectoriser has to learn first."""
+    first = next(source.blocks(Stage("", None, "")))
+    if not isinstance(first, Documents):
+        learners.refuse_features(options)
+        steps = []
+    elif not ready:
+        steps = learners.suited(steps, first.texts[0], options)
+        with progress.stage("features", source.bytes) as stage:
+            learn(steps, source, stage)
+    with progress.stage("converting", source.bytes) as stage:
+        corpus = Corpus(
+            source.open(stage),
+            format=source.format,
+            dtype=options.dtype,
+            vectorizer=model_io.pipeline(steps) if steps else None,
+            **source.reading,
+        )
+    if not steps:  # with them, the first reading has said it
+        report_skipped(corpus.skipped)
+    if not len(corpus.classes):
+        raise UserError(f"{source.name}: the documents have no labels")
+    return Prepared(corpus, None, None, steps, source.first_index)
+
+
+def learn(steps: Steps, source: Source, stage: Stage) -> None:
+    """Fit the steps to the documents, of which a block at a time is in memory."""
+    (_, vectoriser), *rest = steps
+    if not rest:
+        vectoriser.fit(text for block in source.blocks(stage) for text in texts_of(block))
+        return
+    for block in source.blocks(stage):
+        vectoriser.partial_fit(texts_of(block))
+        rest[0][1].partial_fit(vectoriser.transform(texts_of(block)))

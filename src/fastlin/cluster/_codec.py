@@ -1,0 +1,47 @@
+"""What a model file holds of k-means."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fastlin.core._codec import (
+    RUN,
+    give_report,
+    take_report,
+)
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.parameters import ABSENT, FLAG, NUMBERS, WORD, Table, choice, real, whole
+from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
+
+
+def _take_kmeans(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = take_report(model, packing, "inertia_") | {
+        "centres": packing.pack(model.cluster_centers_.T, copies=IN_FLOAT64)
+    }
+    return state if packing.serving else state | {"labels_": model.labels_}
+
+
+def _give_kmeans(model: Any, state: State, reading: Reading) -> None:
+    give_report(model, state, "inertia_")
+    centres, labels = unpack(state.pop("centres"), reading, copies=IN_FLOAT64), state.pop("labels_", None)
+    only(state)
+    if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
+        raise ValueError(f"centres must be a dense matrix of floats, got {centres.dtype}, shape {centres.shape}")
+    if labels is not None:
+        if labels.dtype != np.int32 or labels.ndim != 1 or not ((labels >= 0) & (labels < centres.shape[1])).all():
+            raise ValueError(f"labels_ must be a vector of int32 from 0 to {centres.shape[1] - 1}")
+        model.labels_ = labels.copy()
+    model.cluster_centers_ = np.ascontiguousarray(centres.T, np.float64)  # in another order sums would round otherwise
+    model.n_features_in_ = len(centres)
+
+
+PARAMETERS: dict[str, Table] = {
+    "fastlin.KMeans": RUN | {
+        "n_clusters": whole(1), "init": WORD | NUMBERS, "n_init": choice("auto") | whole(1), "max_iter": whole(1),
+        "tol": real(0), "copy_x": FLAG, "algorithm": WORD, "metric": WORD, "temperature": real(0) | ABSENT,
+    },
+}  # fmt: skip
+KEEPERS = {"fastlin.KMeans": Keeper(_take_kmeans, _give_kmeans)}

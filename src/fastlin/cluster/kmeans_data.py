@@ -1,0 +1,116 @@
+"""Rows made ready for k-means, and the centres to begin from."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.cluster.kmeans_steps import LEAST, Points, reciprocal
+from fastlin.cluster.seeding import Pieces, owned, spread, squared_norms, take
+from fastlin.data.scratch import Scratch
+from fastlin.optim.design import Design
+from fastlin.optim.likelihoods import Labels
+from fastlin.optim.partitions import Parts
+from fastlin.runtime import parallel
+from fastlin.validation import Rows
+
+LARGEST = 1e100
+
+
+def lay_out(
+    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: Scratch | None
+) -> tuple[Points, float]:
+    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
+    of_columns, squares = np.zeros((n_columns, 1)), []
+    for _, rows in pieces():
+        parallel.backward(rows, np.ones((len(rows), 1)), of_columns, 1)
+        squares.append(squared_norms(rows))
+    sums, norms = of_columns[:, 0], np.concatenate(squares)
+    shift = float(np.sum((sums / len(norms)) ** 2))
+    variance = max(norms.mean() - shift, 0.0) / n_columns
+    costs = np.ones(len(norms)) if spherical else norms
+    nothing = Labels(np.empty(0, np.int32), np.empty(0), 1)
+    if scratch is None:
+        ((_, rows),) = pieces()
+        parts = Parts.single(Design.of(rows), nothing)
+    else:
+        parts = Parts.of(lambda: ((rows, nothing) for _, rows in pieces()), n_columns, scratch)
+    cost = float(np.sum(costs * weights if len(weights) else costs))
+    return Points(parts, weights, norms > 0, cost, n_columns), variance
+
+
+def first_centres(
+    init: str,
+    pieces: Pieces,
+    points: Points,
+    n_clusters: int,
+    generator: np.random.Generator,
+    spherical: bool,
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
+    """Some of the rows: far apart, or just random ones."""
+    if init == "k-means++":
+        weights = points.weights if len(points.weights) else None
+        chosen = spread(pieces, len(points), n_clusters, generator, weights, spherical, n_jobs)
+    else:
+        chosen = _scattered(points, n_clusters, generator)
+    return take(pieces, chosen, points.n_columns)
+
+
+def _scattered(points: Points, n_clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Rows without repetition for as long as there are any of positive weight."""
+    mass = points.weights if len(points.weights) else np.ones(len(points))
+    share = mass / mass.sum()
+    n = min(n_clusters, int(np.count_nonzero(share)))
+    chosen = generator.choice(len(points), n, replace=False, p=share)
+    return np.concatenate([chosen, generator.choice(len(points), n_clusters - n, p=share)])
+
+
+def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64]:
+    """Centres [K, V] of a user's."""
+    centres = validation.as_finite(init, "init", 2)
+    if len(centres) != n_clusters:
+        message = f"The shape of the initial centers {centres.shape} does not match the number of clusters {n_clusters}"
+        raise ValueError(f"init: {message}.")
+    if centres.shape[1] != n_columns:
+        message = f"The shape of the initial centers {centres.shape} does not match the number of features of the data"
+        raise ValueError(f"init: {message} {n_columns}.")
+    if np.abs(centres).max() > LARGEST:
+        raise ValueError(f"init holds {np.abs(centres).max():g}; at most {LARGEST:g} is supported")
+    return centres
+
+
+def unit(rows: Rows) -> Rows:
+    """The rows scaled to norm 1; empty ones stay empty, and those of denormal numbers are as good as empty."""
+    values = rows.values[: rows.nnz].astype(np.float64)
+    for start, stop, own, owners in owned(rows):
+        block, peaks = values[own], np.zeros(stop - start)
+        np.maximum.at(peaks, owners, np.abs(block))  # or squares of small numbers would vanish
+        block /= np.where(peaks > 0, peaks, 1.0)[owners]  # 1 / peak may be too large a number
+        norms = np.sqrt(np.bincount(owners, np.square(block), minlength=stop - start))
+        block *= reciprocal(norms, norms > 0)[owners]
+    return replace(rows, values=values, largest=1.0)
+
+
+def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The centres scaled to norm 1; a centre of zeros stays one."""
+    peaks = np.abs(centres).max(axis=1)
+    scaled = centres / np.where(peaks > 0, peaks, 1.0)[:, np.newaxis]
+    norms = np.sqrt(np.einsum("kj,kj->k", scaled, scaled))
+    return scaled * reciprocal(norms, norms > 0)[:, np.newaxis]
+
+
+def scaled(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Weights of at most 1, so that no sum of squares overflows, and their factor: a power of two loses no digit.
+
+    Those below `LEAST` are zero: the mean of a cluster of such rows would have none left.
+    """
+    if not len(weights):
+        return weights, 1.0
+    if not weights.any():
+        raise ValueError("sample_weight: the weight of every row is zero, there is nothing to cluster")
+    factor = 2.0 ** np.frexp(weights.max())[1]
+    shares = weights / factor
+    return np.where(shares < LEAST, 0.0, shares), float(factor)

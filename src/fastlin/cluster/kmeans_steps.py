@@ -1,0 +1,341 @@
+"""The two steps of k-means over rows in parts, hard and soft, Euclidean and on the sphere.
+
+A centre is a column of `sums` times its scale, [V, K] and [K]. `expect` says which rows belong to which centres and
+what that costs, `maximise` moves the centres to where it costs least.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core import aligned
+from fastlin.engine.solvers import kmeans
+from fastlin.optim.partitions import Part, Parts
+from fastlin.optim.weight_layouts import Dense
+from fastlin.runtime import parallel
+
+TURNED = 1 << 14  # numbers of a matrix that are turned at a time
+FALLEN = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
+ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
+LEAST = 1e-200  # of all weight: with a smaller share there is no telling where a soft centre belongs
+
+
+class Points(NamedTuple):
+    """The rows to cluster, and what k-means has to know of them."""
+
+    parts: Parts
+    weights: NDArray[np.float64]  # of length 0 for all ones
+    filled: NDArray[np.bool_]  # which are not empty
+    cost: float  # Σ w ‖x‖²; on the sphere Σ w
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.filled)
+
+    def weighted(self, values: NDArray[np.float64]) -> float:
+        """Σ w v."""
+        return float(np.sum(self.weights * values if len(self.weights) else values))
+
+    def masses(self, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
+        """Σ w of each cluster."""
+        found = np.bincount(labels, self.weights if len(self.weights) else None, minlength=n_clusters)
+        return found.astype(np.float64, copy=False)
+
+
+class Step(ABC):
+    """Centres, and the points that they are fitted to."""
+
+    def __init__(self, points: Points, n_clusters: int, spherical: bool, workers: parallel.Workers) -> None:
+        self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
+        self.parts = points.parts
+        self.layout = Dense(self.parts.n_features, n_clusters)
+        self.sums = aligned.zeros((self.parts.n_features, n_clusters))
+        self.starts = np.cumsum([0, *self.parts.sizes])
+        self.row_cuts = [list(parallel.cuts(part.design.indptr, n_clusters)) for part in self.parts]
+        self.column_cuts = [list(parallel.cuts(part.design.column_indptr, n_clusters)) for part in self.parts]
+        self.labels, self.best = np.empty(len(points), np.int32), np.empty(len(points))
+
+    def begin(self, centres: NDArray[np.float64]) -> None:
+        """From these centres, [K, X's columns], of norm 1 on the sphere."""
+        self.scale, self.squares = np.ones(self.K), squares(centres.T)  # ‖c‖²
+        self.unseen = np.zeros(self.K)  # the part of it that is of features no row has
+        for block, places in self._columns():
+            columns = centres[:, block].T.copy()
+            self.sums[places[places >= 0]] = columns[places >= 0]
+            self.unseen += squares(columns[places < 0])
+
+    @abstractmethod
+    def expect(self) -> dict[str, Any]:
+        """Give the rows to the centres; the objective, and what else is worth a note."""
+
+    @abstractmethod
+    def maximise(self) -> dict[str, Any]:
+        """Move the centres; the movement Σ_k ‖c_k' − c_k‖², and what else is worth a note."""
+
+    def centres(self) -> NDArray[np.float64]:
+        """[K, X's columns]."""
+        centres = np.empty((self.K, self.points.n_columns))
+        for block, places in self._columns():
+            columns = self.sums[places] * self.scale if len(self.sums) else np.zeros((len(places), self.K))
+            columns[places < 0] = 0
+            centres[:, block] = columns.T
+        return centres
+
+    def settle(self) -> NDArray[np.float64]:
+        """The same, of which the step has the very numbers from now on, and not sums and scales."""
+        self.sums *= self.scale
+        self.scale = np.ones(self.K)
+        centres = self.centres()
+        self.squares = squares(centres.T)
+        return centres
+
+    def _columns(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Blocks of X's columns that stay in cache while they are turned, and the place of each among the features."""
+        places = np.full(self.points.n_columns, -1)
+        places[self.parts.features] = np.arange(self.parts.n_features)
+        size = max(1, TURNED // self.K)
+        for low in range(0, len(places), size):
+            yield slice(low, low + size), places[low : low + size]
+
+    def assign(self) -> None:
+        """The nearest centre of each row, and its score."""
+        shift = self.shift
+        for part in self.parts:
+
+            def work(start: int, stop: int, part: Part = part) -> None:
+                block, scores = self.block(part, start, stop), self.scores(part, start, stop)
+                kmeans.nearest(scores, self.scale, shift, self.labels[block], self.best[block])
+
+            self.workers.map(work, self.row_cuts[part.index])
+
+    def distances(self) -> NDArray[np.float64]:
+        """What each row adds to the objective where it belongs to one centre, per weight: ‖x − c‖²; 1 − cos."""
+        if self.spherical:
+            return np.maximum(1 - self.best, 0.0)
+        found = np.empty(len(self.points))
+        for part in self.parts:
+
+            def work(start: int, stop: int, part: Part = part) -> None:
+                block, rows = self.block(part, start, stop), part.design.rows(start, stop)
+                labels, room = self.labels[block], found[block]
+                kmeans.distances(*rows, start, stop, self.sums, self.scale, self.squares, labels, room)
+
+            self.workers.map(work, self.row_cuts[part.index])
+        return found
+
+    def farthest(self, n: int) -> NDArray[np.int64]:
+        """So many rows, farthest from their centres first: not more than there are, none if all lie on centres."""
+        if not n:
+            return np.empty(0, np.int64)
+        distances = np.where(self.points.filled, self.distances(), 0.0) if self.spherical else self.distances()
+        n = min(n, len(distances)) if distances.max() > 0 else 0
+        return np.argpartition(distances, -n)[: -n - 1 : -1] if n else np.empty(0, np.int64)  # as scikit-learn does
+
+    @property
+    def shift(self) -> NDArray[np.float64]:
+        """What is taken off the scores."""
+        return np.zeros(self.K) if self.spherical else 0.5 * self.squares
+
+    def scores(self, part: Part, start: int, stop: int) -> NDArray[np.float64]:
+        """X S of some rows of a part."""
+        return self.layout.scores(part.design, self.sums.reshape(-1), np.zeros(self.K), start, stop)
+
+    def block(self, part: Part, start: int, stop: int) -> slice:
+        """These rows of a part among all."""
+        first = int(self.starts[part.index])
+        return slice(first + start, first + stop)
+
+
+class Hard(Step):
+    """Every row belongs to its nearest centre: Lloyd's algorithm."""
+
+    def begin(self, centres: NDArray[np.float64]) -> None:
+        super().begin(centres)
+        self.labels[:] = -1
+        self.owners = self.labels.copy()  # the clusters whose sums hold the rows: not the labels of relocated ones
+        self.of_sums, self.peak = self.squares.copy(), np.zeros(self.K)  # ‖S_k‖², and the largest it has been
+        self.whole = True  # the sums are not those of the owners
+        self.fresh = aligned.zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+
+    def expect(self) -> dict[str, Any]:
+        previous = self.labels.copy()
+        self.assign()
+        gain = self.points.weighted(self.best)
+        objective = self.points.cost - (gain if self.spherical else 2 * gain)
+        return {"objective": max(objective, 0.0), "changed": int(np.count_nonzero(self.labels != previous))}
+
+    def maximise(self) -> dict[str, Any]:
+        owners, relocated = self._relocate()
+        mass = self.points.masses(owners, self.K)
+        empty = mass == 0
+        lost = self.sums[:, empty] * self.scale[empty]
+        changed = (owners != self.owners).view(np.uint8)
+        self.owners, before = owners, self.scale
+        after = before if self.spherical else reciprocal(mass, ~empty)
+        left, came, across, moved = self._sum(changed, before, after)
+        rest = np.zeros(self.K) if self.whole else np.maximum(self.of_sums - left, 0.0)  # of features not touched
+        self.of_sums = self._exact(rest + came)
+        if self.spherical:
+            after = reciprocal(np.sqrt(self.of_sums), self.of_sums > 0)
+            moved = np.maximum(2 - 2 * before * after * (across + rest), ROUNDING)
+        else:
+            moved += rest * (after - before) ** 2
+        self.scale, self.squares = after, self.of_sums * after**2
+        self._place(after == 0, mass)
+        moved[empty] = squares(self.sums[:, empty] * self.scale[empty] - lost)
+        moved += self.unseen
+        self.unseen = np.zeros(self.K)
+        return {"movement": float(moved.sum()), "relocated": relocated}
+
+    def _place(self, dead: NDArray[np.bool_], mass: NDArray[np.float64]) -> None:
+        """Centres without rows go where the heaviest is: no row is theirs, unless their number is lower."""
+        heaviest = int(np.argmax(np.where(dead, -1.0, mass)))
+        self.whole = bool(dead.any())
+        if self.whole:
+            self.sums[:, dead] = self.sums[:, [heaviest]]
+            self.scale[dead], self.squares[dead] = self.scale[heaviest], self.squares[heaviest]
+
+    def _relocate(self) -> tuple[NDArray[np.int32], int]:
+        """The labels, but rows that are farthest from their centres go to clusters that have none; how many do."""
+        owners = self.labels.copy()
+        empty = np.flatnonzero(self.points.masses(owners, self.K) == 0)
+        far = self.farthest(len(empty))
+        owners[far] = empty[: len(far)]
+        return owners, len(far)
+
+    def _sum(
+        self, changed: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
+        touched = np.full(self.parts.n_features, self.whole, np.uint8)
+        if not self.whole:
+            for part in self.parts:
+                self._mark(part, changed, touched)
+        for part in self.parts:
+            found = self._gather(part, touched, before, after)
+        return sum(found, np.zeros((4, self.K)))  # the last part's
+
+    def _mark(self, part: Part, changed: NDArray[np.uint8], touched: NDArray[np.uint8]) -> None:
+        flags = changed[self.block(part, 0, part.design.n_rows)]
+
+        def work(low: int, high: int) -> None:
+            indptr, rows, _ = part.design.columns(low, high, part.design.column_values)
+            kmeans.mark(indptr, rows, low, high, flags, touched)
+
+        self.workers.map(work, self.column_cuts[part.index])
+
+    def _gather(
+        self, part: Part, touched: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
+    ) -> list[NDArray[np.float64]]:
+        """Add a part's rows to the new sums, which with the last part's are complete, and replace the old."""
+        block, last = self.block(part, 0, part.design.n_rows), part.index == len(self.parts) - 1
+        labels, weights = self.owners[block], self.points.weights[block]
+
+        def work(low: int, high: int) -> NDArray[np.float64]:
+            columns, found = part.design.columns(low, high, part.design.column_values), np.zeros((4, self.K))
+            fresh, sums = self.fresh, self.sums
+            if last:
+                kmeans.renew(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
+            else:
+                kmeans.gather(*columns, low, high, labels, weights, touched, fresh)
+            return found
+
+        return self.workers.map(work, self.column_cuts[part.index])
+
+    def _exact(self, of_sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """‖S_k‖² kept up to date, or computed anew where what has left was large beside what is there."""
+        self.peak = np.maximum(self.peak, of_sums)
+        if not (of_sums < FALLEN * self.peak).any():
+            return of_sums
+        self.peak = squares(self.sums)
+        return self.peak.copy()
+
+
+class Soft(Step):
+    """Every row belongs to all centres, in shares softmax(score / temperature)."""
+
+    def __init__(
+        self, points: Points, n_clusters: int, spherical: bool, workers: parallel.Workers, temperature: float
+    ) -> None:
+        super().__init__(points, n_clusters, spherical, workers)
+        self.temperature = temperature
+        self.shares = aligned.zeros((max(self.parts.sizes), n_clusters))  # of the part at hand
+        self.fresh = aligned.zeros(self.sums.shape)
+        self.total = points.weighted(np.ones(len(points)))
+
+    def expect(self) -> dict[str, Any]:
+        """The shares, and at once what they add to the sums: a part's are gone when the next is at hand."""
+        gain, self.mass = -self.temperature * self.total * np.log(self.K), np.zeros(self.K)
+        for part in self.parts:
+            gain += self._share(part)
+            self.mass += self.shares[: part.design.n_rows].sum(axis=0)
+            self._gather(part)
+        return {"objective": max(float(self.points.cost - (gain if self.spherical else 2 * gain)), 0.0)}
+
+    def maximise(self) -> dict[str, Any]:
+        amount = np.sqrt(squares(self.fresh)) if self.spherical else self.mass
+        there = amount > LEAST * self.total
+        dead, far = np.flatnonzero(~there), self._far(int(np.sum(~there)))
+        old = self.sums.copy()
+        self.sums[:, there] = self.fresh[:, there] * reciprocal(amount, there)[there]
+        self.sums[:, dead] = self.sums[:, [int(np.argmax(np.where(there, self.mass, -1.0)))]]
+        for k, row in zip(dead, far, strict=False):
+            self._put(int(row), int(k))
+        moved = squares(self.sums - old) + self.unseen
+        self.squares, self.unseen = squares(self.sums), np.zeros(self.K)
+        return {"movement": float(moved.sum()), "relocated": len(far)}
+
+    def _far(self, n: int) -> NDArray[np.int64]:
+        """Rows for centres in which nobody has a share: wherever those go, the objective cannot rise."""
+        if n:
+            self.assign()
+        return self.farthest(n)
+
+    def _put(self, row: int, k: int) -> None:
+        """A centre where a row is."""
+        index = int(np.searchsorted(self.starts, row, side="right")) - 1
+        with self.parts.open(index) as part:
+            row -= int(self.starts[index])
+            _, features, values = part.design.rows(row, row + 1)
+            self.sums[:, k] = 0
+            self.sums[features, k] = values
+
+    def _share(self, part: Part) -> float:
+        shift, weights = self.shift, self.points.weights[self.block(part, 0, part.design.n_rows)]
+
+        def work(start: int, stop: int) -> float:
+            scores, room = self.scores(part, start, stop), self.shares[start:stop]
+            return kmeans.soften(scores, self.scale, shift, self.temperature, weights[start:stop], room)
+
+        return sum(self.workers.map(work, self.row_cuts[part.index]))
+
+    def _gather(self, part: Part) -> None:
+        values, shares, fresh = part.design.column_values, self.shares[: part.design.n_rows], self.fresh.reshape(-1)
+
+        def work(low: int, high: int) -> None:
+            span = self.layout.span(low, high)
+            self.layout.columns(part.design, values, shares, low, high, fresh[span], more=part.index > 0)
+
+        self.workers.map(work, self.column_cuts[part.index])
+
+
+def made(
+    points: Points, n_clusters: int, spherical: bool, temperature: float | None, workers: parallel.Workers
+) -> Step:
+    """The steps of k-means, hard without a temperature."""
+    if temperature is None:
+        return Hard(points, n_clusters, spherical, workers)
+    return Soft(points, n_clusters, spherical, workers, temperature)
+
+
+def squares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """‖c‖² of every column."""
+    return np.einsum("jk,jk->k", columns, columns)
+
+
+def reciprocal(values: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """1 / values, and zeros elsewhere."""
+    return np.divide(1.0, values, where=there, out=np.zeros(len(values)))

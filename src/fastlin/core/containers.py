@@ -1,0 +1,23 @@
+"""The containers that transformers return."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import get_config
+
+from fastlin.validation import WIDEST
+
+
+def as_configured(matrix: Any) -> Any:
+    """A CSR as `csr_matrix`, or as `csr_array` where scikit-learn is set to sparse_interface="sparray"."""
+    kind = sp.csr_array if get_config().get("sparse_interface") == "sparray" else sp.csr_matrix
+    return matrix if type(matrix) is kind else kind(matrix)
+
+
+def csr(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Any:
+    """The arrays as a CSR in the configured container. Indices are int32 unless there are too many non-zeros."""
+    index = np.int64 if len(values) > WIDEST or shape[1] > WIDEST else np.int32
+    indices, indptr = indices.astype(index, copy=False), indptr.astype(index, copy=False)
+    return as_configured(sp.csr_array((values, indices, indptr), shape=shape))

@@ -1,0 +1,310 @@
+"""What all estimators share: to scikit-learn they are estimators, most of them classifiers, of sparse rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from fastlin import storage, validation
+from fastlin.core.estimator import Estimator, reads
+from fastlin.core.label_sets import check_kind, places
+from fastlin.data import Corpus, Segment
+from fastlin.data.scratch import Scratch
+from fastlin.engine.core import row_scores as row_kernels
+from fastlin.runtime import parallel
+from fastlin.validation import Rows
+
+NAMELESS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
+Labelled = tuple[Rows, NDArray[np.int32]]
+Readable = Rows | Corpus
+Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
+
+
+class Scorer(NamedTuple):
+    """Scores rows with weights of so many columns, in blocks that go to an `Infer`."""
+
+    width: int
+    forward: Callable[[Rows, Infer], None]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Labelled rows in memory, as a corpus of one segment."""
+
+    rows: Rows
+    classes: NDArray[Any]
+    labels: NDArray[np.int32]
+    of_rows: NDArray[np.float64]  # the weights, of length 0 for all ones
+    n_segments: ClassVar[int] = 1
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.rows.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.rows.values.dtype
+
+    @property
+    def weighted(self) -> bool:
+        return len(self.of_rows) > 0
+
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        return np.array([0, len(self.rows)])
+
+    def codes(self) -> NDArray[np.int32]:
+        return self.labels
+
+    def weights(self) -> NDArray[np.float64]:
+        return self.of_rows
+
+    def segment(self, _: int) -> Segment:
+        return Segment(0, self.rows, self.labels, self.of_rows)
+
+    def segments(self) -> Iterator[Segment]:
+        yield self.segment(0)
+
+    def scratch(self) -> Scratch:
+        return Scratch()
+
+
+class SparseEstimator(Estimator, ABC):
+    """An estimator of sparse rows.
+
+    It reads rows for its predictions all at once or, of a corpus, a segment at a time: `_parts` hands them out, and
+    what `_scorer` returns scores them.
+    """
+
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
+        """Set, or compare, the number of features and their names.
+
+        Arrays have no names, which scikit-learn takes a third of the time of predicting a row to find out.
+        """
+        width, named = width_of(rows), "feature_names_in_" in self.__dict__
+        if named or not isinstance(X, NAMELESS):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = width
+        if width != self.n_features_in_:  # X may show scikit-learn another shape than its rows have
+            name = type(self).__name__
+            raise ValueError(f"X has {width} features, but {name} is expecting {self.n_features_in_} features as input")
+
+    # Reading
+
+    def _wanted(self) -> dict[str, Any]:
+        """What `validation.as_rows` has to see to before rows meet the weights."""
+        return {"dtype": np.dtype(np.float64)}
+
+    def _checked_rows(self, X: Any) -> Readable:
+        """Rows to predict for; those of a corpus are looked at when they are read."""
+        self._check_fitted()
+        rows = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        self._check_width(X, rows, reset=False)
+        return rows
+
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+        """The rows in one piece, or in segments, each with the number of its first row."""
+        if isinstance(rows, Rows):
+            yield 0, rows
+            return
+        for segment in rows.segments():
+            yield segment.start, validation.check_values(segment.rows, start=segment.start, **self._wanted())
+
+    @abstractmethod
+    def _scorer(self) -> Scorer:
+        """What scores rows with the weights as they are now."""
+
+    def _forward(self, rows: Readable, scorer: Scorer, infer: Infer) -> None:
+        """Score rows in blocks, each of which goes to `infer`."""
+        for start, part in self._parts(rows):
+            scorer.forward(part, _from(start, infer))
+
+    def _scores(self, rows: Readable) -> NDArray[np.float64]:
+        """The scores of all rows, [n, columns]."""
+        scorer = self._scorer()
+        whole = np.empty((len(rows), scorer.width))
+        self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
+        return whole
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            ways = "fit or partial_fit" if hasattr(self, "partial_fit") else "fit"
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call {ways} first")
+
+
+class SparseClassifier(ClassifierMixin, SparseEstimator):
+    """A classifier that is fitted once it knows its labels."""
+
+    classes_: NDArray[Any]
+    coef_: Any
+
+    @reads
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals."""
+        codes = self._codes(self._checked_rows(X))
+        return self.classes_[codes]
+
+    @reads
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`, which has labels and weights itself.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : array of shape (n_samples,)
+            Labels; None with a Corpus.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        """
+        if not isinstance(X, Corpus):
+            return float(super().score(X, y, sample_weight))
+        refuse_beside_corpus(y=y, sample_weight=sample_weight)
+        classes = labels_of(X)
+        check_kind(self.classes_, classes)
+        right = self.predict(X) == classes[X.codes()]
+        if not X.weighted:
+            return float(np.mean(right))
+        parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
+        total, of_right = np.sum(parts, axis=0)
+        return float(of_right / total)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _checked_validation(
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
+    ) -> tuple[Readable, NDArray[np.int32]]:
+        """Rows and codes of validation data; a label that is not learnt has the code −1."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus("X_val", y_val=y)
+            rows: Readable = X
+            seen, codes = labels_of(X, "X_val"), X.codes()
+        else:
+            if X is None or y is None:
+                raise ValueError("X_val and y_val must be given together")
+            dtype = learnt.dtype if isinstance(learnt, Corpus) else learnt.values.dtype
+            rows = validation.as_rows(X, dtype=dtype, name="X_val")
+            seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
+        if width_of(rows) != width_of(learnt):
+            raise ValueError(f"X_val has {width_of(rows)} features, X has {width_of(learnt)}")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_kind(classes, seen)
+        return rows, places(classes, seen)[codes]
+
+    # Reading
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | Whole:
+        """What to learn from: a corpus, or X, y and weights as one; `wanted` is for `validation.as_rows`."""
+        if isinstance(X, Corpus):
+            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            self._check_width(X, X, reset)
+            labels_of(X)
+            return X
+        rows = validation.as_rows(X, **wanted)
+        self._check_width(X, rows, reset)
+        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
+        weights = validation.as_weights(sample_weight, len(rows))
+        return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
+
+    def _codes(self, rows: Readable) -> NDArray[np.int64]:
+        """Which label each row gets."""
+        codes = np.empty(len(rows), np.int64)
+        self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]))
+        return codes
+
+    def _accuracy(self, rows: Readable, codes: NDArray[np.int32]) -> float:
+        return float(np.mean(self._codes(rows) == codes))
+
+    def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
+        """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""
+        weights = np.require(np.asarray(self.coef_).T, dtype, ["C", "A"])
+        intercept_fits = not hasattr(self, "intercept_") or np.shape(self.intercept_) == (width,)
+        if weights.shape != (n_features, width) or not intercept_fits:
+            shapes = f"coef_ of shape {weights.T.shape}"
+            if not intercept_fits:
+                shapes += f", intercept_ of shape {np.shape(self.intercept_)}"
+            raise ValueError(f"{shapes} does not fit {width} column(s) of weights and {n_features} features")
+        return weights
+
+
+def checkpoint_of(
+    model: SparseClassifier, source: Any, path: Any, every: Any, resume: Any, given: dict[str, Any]
+) -> storage.Checkpoint:
+    """The file of a fit of these rows; `given` are the other arguments of `fit`."""
+    return storage.Checkpoint(path, every, resume, {} if path is None else storage.identity(model, source, **given))
+
+
+def refuse_beside_corpus(name: str = "X", **given: Any) -> None:
+    """What a corpus brings itself must not be given, too."""
+    for argument, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} is a Corpus, which brings its labels and weights: {argument} must be None")
+
+
+def labels_of(corpus: Corpus, name: str = "X") -> NDArray[Any]:
+    """The labels of a corpus that must have some."""
+    if not len(corpus.classes):
+        raise ValueError(f"{name} is a Corpus without labels")
+    return corpus.classes
+
+
+def width_of(rows: Readable) -> int:
+    """How many features the rows have."""
+    return rows.n_columns if isinstance(rows, Rows) else rows.shape[1]
+
+
+def _from(first: int, infer: Infer) -> Infer:
+    """`infer` for a part that begins at the row `first`."""
+    return (lambda scores, start, stop: infer(scores, first + start, first + stop)) if first else infer
+
+
+def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> Scorer:
+    """For weights [V, K]."""
+    return Scorer(weights.shape[1], lambda rows, infer: parallel.forward(rows, weights, bias, infer, n_jobs))
+
+
+def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
+    """For weights that are a CSR in scikit-learn's shape."""
+    columns = validation.as_sparse(coef, "coef_").T.tocsr()
+
+    def forward(rows: Rows, infer: Infer) -> None:
+        for start, stop in parallel.blocks(rows, len(intercept)):
+            indices, values = parallel.part(rows, start, stop, np.float64)
+            indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
+            block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
+            infer((block @ columns).toarray() + intercept, start, stop)
+
+    return Scorer(len(intercept), forward)
+
+
+def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:
+    """The (log-)probabilities of the labels, from scores [n, columns] that it may overwrite."""
+    if n_labels == 1:
+        return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)
+    if scores.shape[1] > 1:
+        row_kernels.normalise(scores, logarithmic)
+        return scores
+    both = np.empty((len(scores), 2))
+    row_kernels.sigmoids(np.ascontiguousarray(scores[:, 0]), both, logarithmic)
+    return both

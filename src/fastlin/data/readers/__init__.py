@@ -1,0 +1,1 @@
+"""Readers of files: one format a module."""

@@ -1,0 +1,233 @@
+"""Formats with a record on each line: what they share, plain lines, and JSON Lines."""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from fastlin.data.blocks import Documents
+from fastlin.data.errors import Problems
+from fastlin.data.readers.sources import File, pieces
+
+LARGEST = sys.float_info.max  # JSON's whole numbers have no end
+BETWEEN = "\n"  # the texts of several columns
+
+
+class Columns(NamedTuple):
+    """What was found in some records."""
+
+    texts: list[Any]
+    labels: list[str] | None
+    weights: list[float] | None
+    kept: dict[Any, list[Any]] | None = None
+
+    def documents(self, path: str, line: int) -> Documents:
+        weights = None if self.weights is None else np.array(self.weights, dtype=np.float64)
+        return Documents(self.texts, self.labels, weights, path, line, self.kept)
+
+
+class Format(Protocol):
+    """How one file is read."""
+
+    def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
+        """Look at the first lines, which begin at a line of the file; how many of them are no records.
+
+        None: all are empty, and the lines behind them are the first.
+        """
+
+    def parse(self, lines: list[bytes]) -> Columns:
+        """The records on some lines. ValueError: one of them is malformed."""
+
+
+def documents(file: File, form: Format, problems: Problems, size: int) -> Iterator[Documents]:
+    """What a file holds, a block for each piece of it."""
+    first = True
+    for piece in pieces(file, size):
+        lines = piece.text.splitlines()
+        start = form.begin(piece.path, lines, piece.line) if first else 0
+        if start is None:
+            continue
+        first = False
+        found = parsed(
+            form.parse, lines[start:], range(piece.line + start, piece.line + len(lines)), piece.path, problems
+        )
+        if found.texts:
+            yield found.documents(piece.path, piece.line + start)
+
+
+def parsed(
+    parse: Callable[[list[Any]], Columns], records: list[Any], lines: Sequence[int], path: str, problems: Problems
+) -> Columns:
+    """All records at once; where one is malformed, one after the other."""
+    try:
+        return parse(records)
+    except ValueError:
+        pass
+    good = []
+    for record, line in zip(records, lines, strict=True):
+        try:
+            good.append(parse([record]))
+        except ValueError as error:
+            problems.add(path, line, explained(error), error)
+    return Columns(
+        [text for one in good for text in one.texts],
+        None if any(one.labels is None for one in good) else [label for one in good for label in one.labels or ()],
+        None if any(one.weights is None for one in good) else [weight for one in good for weight in one.weights or ()],
+        {name: [one.kept[name][0] for one in good if one.kept and one.texts] for name in good[0].kept}
+        if good and good[0].kept
+        else None,
+    )
+
+
+def explained(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        what = f"the byte {error.object[error.start]:#04x} is not {error.encoding}"
+        return f"{what}; errors='replace' reads it nonetheless"
+    return str(error)
+
+
+def as_columns(names: Any) -> list[Any]:
+    """One column, or several, as a list."""
+    return list(names) if isinstance(names, list | tuple) else [names]
+
+
+def as_weight(text: str) -> float:
+    """A finite number from 0 on."""
+    try:
+        weight = float(text)
+    except ValueError:
+        raise ValueError(f"the weight {text!r:.60} is no number") from None
+    if not 0 <= weight < math.inf:
+        raise ValueError(f"the weight {text!r:.60} is not a finite number from 0 on")
+    return weight
+
+
+class Decoder(NamedTuple):
+    """From bytes to text."""
+
+    encoding: str
+    errors: str
+
+    def each(self, lines: list[bytes]) -> list[str]:
+        encoding, errors = self
+        return [line.decode(encoding, errors) for line in lines]
+
+
+class Lines:
+    """A document on every line, empty ones included."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+
+    def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
+        return 0
+
+    def parse(self, lines: list[bytes]) -> Columns:
+        return Columns(self.decoder.each(lines), None, None)
+
+
+class JsonLines:
+    """An object on every line that is not empty."""
+
+    def __init__(self, decoder: Decoder, label: Any, text: Any, weight: Any, keep: Sequence[Any] = ()) -> None:
+        self.decoder = decoder
+        self.label = "label" if label is ... else label
+        self.texts = as_columns("text" if text is ... else text)
+        self.weight, self.keep = weight, keep
+        self.read = json.JSONDecoder(parse_constant=_no_number).decode
+        for name in (self.label, *self.texts, self.weight, *keep):
+            if name is not None and not isinstance(name, str):
+                raise TypeError(f"the fields of JSON Lines have names, got {name!r}")
+
+    def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
+        return 0
+
+    def parse(self, lines: list[bytes]) -> Columns:
+        records = [self.record(line) for line in self.decoder.each(lines) if line and not line.isspace()]
+        return Columns(
+            [_joined(record, self.texts) for record in records],
+            None if self.label is None else [_label(record, self.label) for record in records],
+            None if self.weight is None else [_weight(record, self.weight) for record in records],
+            {name: [_field(record, name) for record in records] for name in self.keep} or None,
+        )
+
+    def record(self, line: str) -> dict[str, Any]:
+        try:
+            found = self.read(line)
+        except RecursionError:
+            raise ValueError("the JSON is nested too deeply") from None
+        except json.JSONDecodeError as error:
+            raise ValueError(f"not JSON: {error.msg} at character {error.pos}") from None
+        if not isinstance(found, dict):
+            raise ValueError(f"the line holds {_kind(found)}, not an object")
+        if "\\u" in line:
+            _check_surrogates(found)
+        return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _check_surrogates(record: dict[str, Any]) -> None:
+    """Half of a surrogate pair, which JSON's escapes can write, is no text."""
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("an escape stands for half of a character: a lone surrogate") from None
+
+
+def _field(record: dict[str, Any], name: str) -> Any:
+    if name not in record:
+        raise ValueError(f"there is no field {name!r} among {', '.join(map(repr, record)) or 'none'}"[:200])
+    return record[name]
+
+
+def _joined(record: dict[str, Any], names: Sequence[str]) -> Any:
+    """The text of a field, or the texts of several with line ends between them."""
+    parts = [_text(record, name) for name in names]
+    if len(parts) == 1:
+        return parts[0]
+    for name, part in zip(names, parts, strict=True):
+        if not isinstance(part, str):
+            raise ValueError(f"the field {name!r} holds an object of features, which cannot be joined with texts")
+    return BETWEEN.join(parts)
+
+
+def _text(record: dict[str, Any], name: str) -> Any:
+    text = _field(record, name)
+    if not isinstance(text, str | dict):
+        raise ValueError(f"the field {name!r} holds {_kind(text)}, neither a text nor an object of features")
+    if isinstance(text, dict):
+        for feature, value in text.items():
+            if isinstance(value, bool) or not isinstance(value, int | float | str):
+                raise ValueError(f"the feature {feature!r:.60} holds {_kind(value)}, neither a number nor a text")
+            if not isinstance(value, str) and not abs(value) <= LARGEST:
+                raise ValueError(f"the feature {feature!r:.60} is not finite")
+    return text
+
+
+def _label(record: dict[str, Any], name: str) -> str:
+    label = _field(record, name)
+    if isinstance(label, str):
+        return label
+    if isinstance(label, bool | int | float):
+        if abs(label) == math.inf:
+            raise ValueError(f"the label in the field {name!r} is not finite")
+        return json.dumps(label)
+    raise ValueError(f"the field {name!r} holds {_kind(label)}, not a label")
+
+
+def _weight(record: dict[str, Any], name: str) -> float:
+    weight = _field(record, name)
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise ValueError(f"the field {name!r} holds {_kind(weight)}, not a weight")
+    return as_weight(str(weight))
+
+
+def _kind(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")

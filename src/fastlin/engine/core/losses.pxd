@@ -1,0 +1,81 @@
+"""The losses: a value and d loss / d score. They compute numbers and change nothing.
+
+K labels, right label y, rival r = the lowest argmax over k ≠ y of s_k (Crammer & Singer 2001):
+
+    perceptron       max(0, s_r − s_y)             a tie is an error
+    hinge            ℓ = max(0, 1 − s_y + s_r)
+    squared hinge    ℓ²
+    log loss         log Σ_k e^{s_k} − s_y
+
+The first three have a gradient in two labels only: −slope at y, +slope at r. One column, with z = ±s, is the
+usual binary loss: the same formulas with s_r − s_y = −z, and log(1 + e^{−z}).
+"""
+
+from libc.math cimport HUGE_VAL
+from libc.stdint cimport int32_t
+
+from fastlin.engine.core.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
+
+cdef enum Loss:
+    ZERO_ONE = 0             # a prediction's, not a margin's: see row_scores.pyx
+    PERCEPTRON = 1
+    HINGE = 2
+    SQUARED_HINGE = 3
+    LOG_LOSS = 4
+
+
+cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) noexcept nogil:
+    """The lowest argmax over k ≠ y, for K ≥ 2."""
+    cdef Py_ssize_t k, rival = 1 if y == 0 else 0
+    cdef double top = -HUGE_VAL
+    for k in range(K):
+        if k != y and s[k] > top:
+            top = s[k]
+            rival = k
+    return rival
+
+
+cdef inline Py_ssize_t lowest_rival(const double* s, Py_ssize_t K, Py_ssize_t y, const int32_t* rank) noexcept nogil:
+    """The same where column k holds the label number rank[k]; NULL: the label number k."""
+    cdef Py_ssize_t k, rival = find_rival(s, K, y)
+    if rank != NULL:
+        for k in range(rival + 1, K):
+            if s[k] == s[rival] and k != y and rank[k] < rank[rival]:
+                rival = k
+    return rival
+
+
+cdef inline bint beaten(Py_ssize_t rival, Py_ssize_t y, double margin, const int32_t* rank) noexcept nogil:
+    """Whether the rival of y is predicted: ties go to the lowest label. `margin` is s_y − s_r."""
+    return margin < 0 or (margin == 0 and (rival < y if rank == NULL else rank[rival] < rank[y]))
+
+
+cdef inline double margin_loss(int loss, double margin, double* slope) noexcept nogil:
+    """Value and −d/d margin of a loss of the margin s_y − s_r (of ys for one column)."""
+    cdef double shortfall
+    if loss == PERCEPTRON:
+        slope[0] = 1.0 if margin <= 0 else 0.0
+        return -margin if margin < 0 else 0.0
+    if loss == LOG_LOSS:
+        slope[0] = sigmoid(-margin)
+        return log1pexp(-margin)
+    shortfall = 1.0 - margin
+    if shortfall <= 0:
+        slope[0] = 0.0
+        return 0.0
+    if loss == HINGE:
+        slope[0] = 1.0
+        return shortfall
+    slope[0] = 2.0 * shortfall
+    return shortfall * shortfall
+
+
+cdef inline double log_loss(const double* s, Py_ssize_t K, Py_ssize_t y, double step, double* g) noexcept nogil:
+    """g = step·(softmax(s) − e_y)."""
+    cdef double top = highest(s, K)
+    cdef double total = exponentials(s, K, top, g)
+    cdef double share = 1.0 / total
+    cdef Py_ssize_t k
+    for k in range(K):
+        g[k] = step * (g[k] * share - (k == y))           # −1 stored by itself would stall the loads that follow
+    return logarithm(total) + (top - s[y])

@@ -1,0 +1,48 @@
+"""How a batch learner lays its data out: columns by frequency, and the transpose.
+
+Features that no row has take no room in the vectors of an optimiser, and those that many rows have lie side by side, so
+that the cache keeps them. With the transpose at hand, Xᵀ R is a gather as X W is, by the same kernel: every weight's
+sum stays in registers and is written once. Measured with K = 20 on 20 Newsgroups: see docs/engine.md.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from fastlin.engine.core.csr cimport prefetch, real
+
+
+cdef enum:
+    AHEAD = 64
+
+
+def tally(const int32_t[::1] indices, int64_t[::1] counts):
+    """counts[j] += the number of non-zeros of column j."""
+    cdef int64_t p, nnz = indices.shape[0]
+    with nogil:
+        for p in range(nnz):
+            prefetch(&counts[indices[p + AHEAD if p + AHEAD < nnz else p]])
+            counts[indices[p]] += 1
+
+
+def renumber(const int32_t[::1] indices, const int32_t[::1] rank, int32_t[::1] renamed):
+    """renamed = rank[indices]."""
+    cdef int64_t p, nnz = indices.shape[0]
+    with nogil:
+        for p in range(nnz):
+            prefetch(&rank[indices[p + AHEAD if p + AHEAD < nnz else p]])
+            renamed[p] = rank[indices[p]]
+
+
+def transpose(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start,
+              Py_ssize_t stop, int64_t[::1] cursor, int32_t[::1] rows, real[::1] columns):
+    """Row numbers and values of the rows [start, stop), column by column; cursor[j] is where column j goes on."""
+    cdef int64_t i, p, q, nnz = indptr[stop]
+    cdef int32_t j
+    with nogil:
+        for i in range(start, stop):
+            for p in range(indptr[i], indptr[i + 1]):
+                prefetch(&cursor[indices[p + AHEAD if p + AHEAD < nnz else p]])
+                j = indices[p]
+                q = cursor[j]
+                cursor[j] = q + 1
+                rows[q] = <int32_t>i
+                columns[q] = values[p]

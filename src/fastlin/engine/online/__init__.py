@@ -1,0 +1,5 @@
+"""Online learning of linear models: one epoch of any loss with any update rule."""
+
+from fastlin.engine import import_kernels
+
+globals().update(import_kernels(__name__))

@@ -1,0 +1,389 @@
+"""One online epoch of any loss with any step.
+
+    for a row (or a mini-batch):  s = A·Wᵀx + b    forward
+                                  d = step·∂ℓ(s)   infer
+                                  A ← A(1 − ηλ₂);  W ← W + x dᵀ/A;  b ← b + d
+
+One body serves every learner; what differs is `direction`, a switch once a row (hand-written loops for each
+learner measured within 3 %). What a feature owes while it rests is in lazy_updates.pxd.
+
+`run` stops after `budget` multiply–adds so that Python can act on Ctrl-C, and before any step that would
+leave the numbers; the caller goes on from the position it returns.
+"""
+
+from libc.math cimport HUGE_VAL, fabs, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from fastlin.engine.online.lazy_updates cimport Lazy, settle, settle_row
+from fastlin.engine.online.minibatch cimport (
+    DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step, fetch_ftrl,
+    ftrl_batch, start_generation)
+from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
+from fastlin.engine.core.losses cimport LOG_LOSS, beaten, log_loss, lowest_rival, margin_loss
+from fastlin.engine.online.update_rules cimport (
+    ADAGRAD, FTRL, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage)
+
+cdef double LARGEST_SCORE = 1e150
+cdef double LARGEST_GRADIENT = 1e140  # whose square Adagrad sums
+cdef double LARGEST_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
+cdef double UNSURE = 0.69             # a row of smaller log loss has p > ½, and is predicted right
+
+
+cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
+                  Py_ssize_t K, Py_ssize_t lanes, double step, double* loss) noexcept nogil:
+    """Fill direction[b] from the scores; returns a bound of |direction|, infinite where the scores left the numbers.
+
+    `step` is −η/B for gradients (1/B for Adagrad and FTRL, which have their own rates), unused by the margin steps.
+    """
+    cdef int64_t i = batch.row[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
+    cdef const double* s = batch.scores
+    cdef double* direction = batch.direction + b * lanes
+    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
+    cdef double slope, value, norm, margin, size = 0, sign = 1.0
+
+    batch.rival[b] = EVERY_LABEL
+    if K > 1 and rule.loss == LOG_LOSS:
+        step *= weight
+        value = log_loss(s, lanes // 8 * 8, y, step, direction)
+        loss[0] += weight * value
+        if value > UNSURE:
+            rival = lowest_rival(s, K, y, rows.rank)
+            batch.mistakes += beaten(rival, y, s[y] - s[rival], rows.rank)
+        return fabs(step) if value < LARGEST_SCORE else HUGE_VAL    # no probability's gradient is larger than 1
+
+    if K > 1:
+        rival = lowest_rival(s, K, y, rows.rank)
+        margin = s[y] - s[rival]
+    else:
+        rival = 1 - y
+        sign = 1.0 if y == 1 else -1.0
+        margin = sign * s[0]
+    if not fabs(margin) < LARGEST_SCORE:
+        return HUGE_VAL
+    batch.mistakes += beaten(rival, y, margin, rows.rank)
+    value = margin_loss(<int>rule.loss, margin, &slope)
+    loss[0] += weight * value
+    if slope == 0:
+        batch.rival[b] = NOTHING
+        return 0.0
+    if rule.step == GRADIENT or rule.step == ADAGRAD or rule.step == FTRL:
+        slope *= -weight * step
+    else:
+        norm = squared_norm(values, m) + rule.fit_intercept
+        if rule.step == MIRA and K > 1:
+            if not mira_step(s, K, y, norm, weight * rule.C, direction, batch.spare):
+                batch.rival[b] = NOTHING
+            for k in range(K):
+                size = fabs(direction[k]) if fabs(direction[k]) > size else size
+            return size
+        slope = aggressive_step(rule, value, 2 * norm if K > 1 else norm, weight)
+        if slope == 0:
+            batch.rival[b] = NOTHING
+            return 0.0
+    if K == 1:
+        direction[0] = sign * slope
+    elif rule.step == ADAGRAD:
+        for k in range(K):
+            direction[k] = 0
+        direction[y] = slope
+        direction[rival] = -slope
+    else:
+        direction[0] = slope
+        batch.rival[b] = rival
+    return fabs(slope)
+
+
+cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, const real* W,
+                               Py_ssize_t K, Py_ssize_t lanes) noexcept nogil:
+    """‖W + x dᵀ/A‖² − ‖W‖², from the present W: mini-batches touch a feature more than once."""
+    cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - start, k
+    cdef const real* values = <const real*>rows.values + start
+    cdef double* direction = batch.direction + b * lanes
+    cdef double c, dot = 0, square = 0
+    cdef real* scores = <real*>batch.change
+    if rival == NOTHING:
+        return 0.0
+    score_row(scores, W, K, rows.indices + start, values, m, rows.indices + start, 0)
+    for k in range(K):
+        if rival == EVERY_LABEL:
+            c = direction[k]
+        elif k == rows.labels[i]:
+            c = direction[0]
+        else:
+            c = -direction[0] if k == rival else 0.0
+        c /= clock.scale
+        dot += c * scores[k]
+        square += c * c
+    return 2 * dot + square * squared_norm(values, m)
+
+
+cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy,
+                      const Rows* rows, const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
+                      Batch* batch, real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias, double* residual,
+                      int* status) noexcept nogil:
+    cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD, ftrl = rule.step == FTRL
+    cdef bint own_rates = adagrad or ftrl
+    cdef bint owing = lazy.debt != NULL or (own_rates and lazy.total != NULL) or (
+        adagrad and (rule.l1 > 0 or rule.l2 > 0))
+    cdef double steepest = LARGEST_FTRL_GRADIENT if ftrl else LARGEST_GRADIENT
+    cdef const real* values = <const real*>rows.values
+    cdef real* raw = <real*>batch.change
+    cdef Py_ssize_t first, b, k, next_row
+    cdef int64_t i, start, m, ahead, m_ahead, work = 0, t
+    cdef double eta, step, shrink, inverse, size, reach, loss, radius
+
+    while position < end and work < budget:
+        if clock.generation + 2 > room:
+            status[0] = FULL
+            return position
+        first = position
+        batch.size = 0
+        batch.mistakes = 0
+        while position < end and batch.size < rule.batch_size:
+            i = order[position]
+            position += 1
+            if rows.weights == NULL or rows.weights[i] > 0:
+                batch.row[batch.size] = i
+                batch.size += 1
+            work += 1
+        if batch.size == 0:
+            break
+        t = clock.t + batch.size
+        eta = rate(rule, t)
+        step = 1.0 if own_rates else -eta
+        shrink = shrinkage(rule, t, eta) if scaled else 1.0
+        inverse = 1.0 / (clock.scale * shrink) if shrink > 0 else 1.0
+
+        # forward, infer
+        reach = clock.reach
+        loss = 0
+        for b in range(batch.size):
+            i = batch.row[b]
+            start = rows.indptr[i]
+            m = rows.indptr[i + 1] - start
+            work += (m + 1) * (K + 7)                      # what touching a feature costs, in labels; rows cost, too
+            if owing or (scaled and clock.generation > 0):
+                settle_row(rule, clock, lazy, rows.indptr, rows.indices, i, order[position] if position < end else i, W)
+            if position + 8 < end:
+                prefetch(rows.indptr + order[position + 8])
+                prefetch(rows.labels + order[position + 8])
+                ahead = order[position + 2]
+                prefetch_range(rows.indices + rows.indptr[ahead], rows.indices + rows.indptr[ahead + 1])
+                prefetch_range(values + rows.indptr[ahead], values + rows.indptr[ahead + 1])
+                if residual != NULL:
+                    prefetch_range(residual + ahead * K, residual + (ahead + 1) * K)
+            next_row = batch.row[b + 1] if b + 1 < batch.size else (order[position] if position < end else i)
+            ahead = rows.indptr[next_row]
+            m_ahead = rows.indptr[next_row + 1] - ahead if next_row != i else 0
+            if ftrl and rule.loss == LOG_LOSS:
+                fetch_ftrl(lazy, rows, i)
+            score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
+            if K == 1:
+                batch.scores[0] = clock.scale * raw[0] + bias.value[0]
+            else:
+                for k in range(lanes // 8 * 8):
+                    batch.scores[k] = clock.scale * raw[k] + bias.value[k]
+            size = infer(rule, rows, values + start, batch, b, K, lanes, step / batch.size, &loss)
+            reach += (rule.eta0 if own_rates else size * inverse) * rows.largest
+            if not reach < rule.reach or (own_rates and not size * rows.largest * batch.size < steepest):
+                status[0] = OVERFLOW
+                return first
+        clock.reach = reach
+        clock.loss += loss
+        clock.mistakes += batch.mistakes
+        clock.t = t
+
+        # step
+        if scaled:
+            clock.scale *= shrink
+            if clock.scale == 0:                          # Pegasos at t = 1: what was there is gone
+                start_generation(clock, past)
+                clock.norm = 0
+                for b in range(batch.size):
+                    settle_row(rule, clock, lazy, rows.indptr, rows.indices, batch.row[b], batch.row[b], W)
+        clock.steps += 1
+        if rule.average_from > 0 and t >= rule.average_from:
+            clock.averaged += 1
+        if adagrad:
+            adagrad_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
+        elif ftrl:
+            ftrl_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
+        for b in range(batch.size):
+            clock.updates += batch.rival[b] != NOTHING
+            if own_rates:
+                continue
+            if rule.project:
+                clock.norm += norm_growth(clock, rows, batch, b, W, K, lanes)
+            apply_row(clock, rows, batch, b, W, K, lanes, inverse, bias, residual, rule.fit_intercept)
+        if rule.project:
+            radius = 1.0 / sqrt(rule.alpha)
+            size = clock.scale * sqrt(clock.norm if clock.norm > 0 else 0.0)
+            if size > radius:
+                clock.scale *= radius / size
+        if rule.l1 > 0 and not own_rates:
+            clock.debt += eta * rule.l1 / clock.scale
+        if clock.averaged > 0:
+            for k in range(lanes):
+                bias.total[k] += bias.value[k]
+        end_step(rule, clock, past)
+    status[0] = DONE
+    return position
+
+
+def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
+        const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
+        const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
+        int64_t budget, const int32_t[::1] rank,
+        real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] z,
+        double[:, ::1] root, double[:, ::1] pending, double[::1] debt, int32_t[::1] generation, int64_t[::1] touched,
+        double[:, ::1] residual,
+        int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
+    """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
+
+    Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for
+    more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over labels need no
+    remainder. So are those of columns that no label has yet. Row i's label has the column labels[i]; where columns are
+    not in the labels' order, rank says which label each has.
+    """
+    cdef Py_ssize_t K = W.shape[1], lanes = bias.shape[1], end = order.shape[0]
+    cdef int status = DONE
+    cdef Lazy lazy
+    cdef Rows rows
+    cdef Batch batch
+    cdef Bias intercept
+    if W.shape[0] == 0 or position >= end:
+        return end, status
+    lazy.K = K
+    lazy.total = &total[0, 0] if total.shape[0] else NULL
+    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
+    lazy.z = &z[0, 0] if z.shape[0] else NULL
+    lazy.root = &root[0, 0] if root.shape[0] else NULL
+    lazy.pending = &pending[0, 0] if pending.shape[0] else NULL
+    lazy.debt = &debt[0] if debt.shape[0] else NULL
+    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.touched = &touched[0] if touched.shape[0] else NULL
+    lazy.past = &past[0]
+    rows.indptr = &indptr[0]
+    rows.indices = &indices[0] if indices.shape[0] else NULL
+    rows.values = &values[0] if values.shape[0] else NULL
+    rows.labels = &labels[0]
+    rows.rank = &rank[0] if rank.shape[0] else NULL
+    rows.weights = &weights[0] if weights.shape[0] else NULL
+    rows.largest = largest if largest > 1 else 1.0
+    batch.row = &batch_rows[0, 0]
+    batch.rival = &batch_rows[1, 0]
+    batch.scores = &batch_numbers[0, 0]
+    batch.spare = &batch_numbers[1, 0]
+    batch.direction = &batch_numbers[2, 0]
+    batch.change = &batch_change[0]
+    intercept.value = &bias[0, 0]
+    intercept.squares = &bias[1, 0]
+    intercept.total = &bias[2, 0]
+    intercept.z = &bias[3, 0]
+    intercept.root = &bias[4, 0]
+    with nogil:
+        position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end, budget,
+                         &batch, &W[0, 0], K, lanes, &intercept,
+                         &residual[0, 0] if residual.shape[0] else NULL, &status)
+    return position, status
+
+
+def learning_rate(const Rule[::1] rule, int64_t t):
+    """η at instance t."""
+    return rate(&rule[0], t)
+
+
+def settle_all(const Rule[::1] rule, Clock[::1] clock, const Generation[::1] past, real[:, ::1] W,
+               double[:, ::1] total, double[:, ::1] squares, double[::1] debt, int32_t[::1] generation,
+               int64_t[::1] touched):
+    """Pay every debt of every feature: afterwards scale 1, generation 0 and no mass or debt describe the state.
+
+    The steps of Adagrad go on counting.
+    """
+    cdef Py_ssize_t j, K = W.shape[1]
+    cdef Lazy lazy
+    lazy.K = K
+    lazy.total = &total[0, 0] if total.shape[0] else NULL
+    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
+    lazy.z = NULL
+    lazy.root = NULL
+    lazy.pending = NULL
+    lazy.debt = &debt[0] if debt.shape[0] else NULL
+    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.touched = &touched[0] if touched.shape[0] else NULL
+    lazy.past = &past[0]
+    with nogil:
+        for j in range(W.shape[0]):
+            settle(&rule[0], &clock[0], &lazy, &W[0, 0], j)
+            if lazy.touched != NULL:
+                continue
+            finish_scaled(&clock[0], &lazy, &W[0, 0], j)
+            if lazy.generation != NULL:
+                generation[j] = 0
+            if lazy.debt != NULL:
+                debt[j] = 0
+        clock[0].norm *= clock[0].scale * clock[0].scale
+        clock[0].scale = 1
+        clock[0].mass = 0
+        clock[0].debt = 0
+        clock[0].generation = 0
+
+
+cdef inline void finish_scaled(const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
+    """Take what feature j owes to the present generation: its share of the average, and the scale."""
+    cdef Py_ssize_t k, K = lazy.K
+    if lazy.total != NULL:
+        for k in range(K):
+            lazy.total[j * K + k] += clock.mass * W[j * K + k]
+    if lazy.generation != NULL:
+        for k in range(K):
+            W[j * K + k] *= <real>clock.scale
+
+
+def settled(const Rule[::1] rule, const Clock[::1] clock, const Generation[::1] past, const real[:, ::1] W,
+            const double[:, ::1] total, double[:, ::1] squares, const double[::1] debt, const int32_t[::1] generation,
+            const int64_t[::1] touched, const int64_t[::1] features, Py_ssize_t start, double[::1] spare,
+            real[:, ::1] out):
+    """out[i] = the weights of feature features[i], or without such a list of start + i, with all debts paid.
+
+    Where there is an average, it stands in their place. The state stays as it is; `spare` has room for K numbers.
+    """
+    cdef Py_ssize_t i, j, k, K = W.shape[1], n = out.shape[0]
+    cdef bint listed = features.shape[0] > 0, averages = clock[0].averaged > 0 and total.shape[0] > 0
+    cdef double owed = 0
+    cdef int32_t born = 0
+    cdef int64_t rested = 0
+    cdef Lazy lazy
+    if n == 0:
+        return
+    lazy.K = K
+    lazy.total = &spare[0] if total.shape[0] else NULL
+    lazy.z = NULL
+    lazy.root = NULL
+    lazy.pending = NULL
+    lazy.debt = &owed if debt.shape[0] else NULL
+    lazy.generation = &born if generation.shape[0] else NULL
+    lazy.touched = &rested if touched.shape[0] else NULL
+    lazy.past = &past[0]
+    with nogil:
+        for i in range(n):
+            j = features[i] if listed else start + i
+            lazy.squares = &squares[j, 0] if squares.shape[0] else NULL
+            memcpy(&out[i, 0], &W[j, 0], K * sizeof(real))
+            if lazy.total != NULL:
+                memcpy(&spare[0], &total[j, 0], K * sizeof(double))
+            if lazy.debt != NULL:
+                owed = debt[j]
+            if lazy.generation != NULL:
+                born = generation[j]
+            if lazy.touched != NULL:
+                rested = touched[j]
+            settle(&rule[0], &clock[0], &lazy, &out[i, 0], 0)
+            if lazy.touched == NULL:
+                finish_scaled(&clock[0], &lazy, &out[i, 0], 0)
+            if averages:
+                for k in range(K):
+                    out[i, k] = <real>(spare[k] / clock[0].averaged)

@@ -1,0 +1,162 @@
+"""What a feature would add to a log-likelihood, all other weights held (Della Pietra, Della Pietra & Lafferty 1997).
+
+    g(α) = Σ_i w_i ([y_i = k] α x_i − log(q_i + p_i e^{α x_i})) − ½ λ α²        p_i = p(k | x_i) now, q_i = 1 − p_i
+
+The sum runs over the rows that have the feature, and g is concave: Newton's method on g′ inside a bracket. With two
+labels in one column k is the second. Exponents are never positive, and q is given beside p, so nothing overflows or
+cancels. A row is one line of a table, p q w and w[y = k], so that a non-zero costs one visit to memory. Features that
+are there or not have one value a column, and all rows share its e^{αx}.
+"""
+
+from libc.math cimport exp, fabs
+from libc.stdint cimport int32_t, int64_t
+
+from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.mathx cimport exponential, logarithm
+
+
+cdef enum:
+    MOST = 100               # Newton steps; a handful is usual
+
+cdef double ENOUGH = 1e-11   # what a step may still promise, in nats, or as a share of what the first one promised
+cdef double LEAST = 1e-300   # for e^{−|αx|}: q + p e^{αx} stays above zero
+
+cdef struct Column:
+    const int32_t* rows
+    const double* table
+    Py_ssize_t size
+    double reach             # max |x|
+    bint uniform             # every x is `common`
+    double common
+
+
+cdef inline Column describe(const int32_t* rows, const number* x, Py_ssize_t size, const double* table) noexcept nogil:
+    cdef Column column
+    cdef Py_ssize_t p
+    column.rows = rows
+    column.table = table
+    column.size = size
+    column.reach = 0
+    column.uniform = True
+    column.common = x[0] if size else 0
+    for p in range(size):
+        column.uniform = column.uniform and x[p] == x[0]
+        column.reach = fabs(x[p]) if fabs(x[p]) > column.reach else column.reach
+    return column
+
+
+cdef inline void derive(Column* column, const number* x, double alpha, double* slope, double* bend) noexcept nogil:
+    """g′(α) and −g″(α) without the prior's part."""
+    cdef double first = 0, second = 0, t, e, a, b, d, share
+    cdef const double* row
+    cdef Py_ssize_t p
+    if column.uniform:
+        t = alpha * column.common
+        e = exp(-fabs(t))
+        e = e if e > LEAST else LEAST
+        for p in range(column.size):
+            row = column.table + 4 * <Py_ssize_t>column.rows[p]
+            a = row[0] if t > 0 else row[1]
+            b = row[1] * e if t > 0 else row[0] * e
+            d = 1 / (a + b)
+            share = (a if t > 0 else b) * d
+            first += row[3] - row[2] * share
+            second += row[2] * ((a * d) * (b * d))
+        slope[0] = first * column.common
+        bend[0] = second * column.common * column.common
+        return
+    for p in range(column.size):
+        row = column.table + 4 * <Py_ssize_t>column.rows[p]
+        t = alpha * x[p]
+        e = exponential(-fabs(t))
+        e = e if e > LEAST else LEAST
+        a = row[0] if t > 0 else row[1]
+        b = row[1] * e if t > 0 else row[0] * e
+        d = 1 / (a + b)
+        share = (a if t > 0 else b) * d
+        first += x[p] * (row[3] - row[2] * share)
+        second += <double>x[p] * x[p] * (row[2] * ((a * d) * (b * d)))
+    slope[0] = first
+    bend[0] = second
+
+
+cdef inline double add_up(Column* column, const number* x, double alpha) noexcept nogil:
+    """g(α) without the prior's part."""
+    cdef double total = 0, t, e
+    cdef const double* row
+    cdef Py_ssize_t p
+    for p in range(column.size):
+        row = column.table + 4 * <Py_ssize_t>column.rows[p]
+        t = alpha * x[p]
+        e = exponential(-fabs(t))
+        e = e if e > LEAST else LEAST
+        if t > 0:
+            total += (row[3] - row[2]) * t - row[2] * logarithm(row[0] + row[1] * e)
+        else:
+            total += row[3] * t - row[2] * logarithm(row[1] + row[0] * e)
+    return total
+
+
+cdef inline bint hopeless(double slope, double bend, double reach, double bar) noexcept nogil:
+    """Whether no α reaches the bar: −g″ falls no faster than e^{−|α| max |x|}, so a curve of known top is above g."""
+    cdef double u = fabs(slope) * reach / bend
+    return u < 1 and bend / (reach * reach) * (u + (1 - u) * logarithm(1 - u)) < bar
+
+
+cdef inline double climb(Column* column, const number* x, double precision, double bar) noexcept nogil:
+    """The α where g is highest; 0 where it cannot rise above the bar."""
+    cdef double alpha = 0, low = 0, high = 0, slope = 0, bend = 0, enough = 0, step, limit
+    cdef bint from_below = False, from_above = False
+    cdef int trial
+    for trial in range(MOST):
+        derive(column, x, alpha, &slope, &bend)
+        if trial == 0 and hopeless(slope, bend, column.reach, bar):
+            return 0
+        slope -= precision * alpha
+        bend += precision
+        if slope > 0:
+            low = alpha
+            from_below = True
+        else:
+            high = alpha
+            from_above = True
+        if trial == 0:
+            enough = ENOUGH * (slope * slope / bend if slope * slope > bend else 1.0)
+        if not slope * slope > enough * bend:    # NaN included
+            break
+        step = slope / bend if bend > 0 else slope / LEAST
+        if from_below and from_above:
+            alpha += step
+            if not low < alpha < high:
+                alpha = 0.5 * (low + high)
+                if alpha == low or alpha == high:
+                    break
+            continue
+        limit = 2 * fabs(alpha) + 4 / column.reach
+        alpha += step if fabs(step) < limit else (limit if step > 0 else -limit)
+    return alpha
+
+
+def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, const int64_t[::1] columns,
+          const double[:, ::1] table, double precision, double bar, double[::1] weights, double[::1] out):
+    """For each of some columns the best weight α and g(α) ≥ 0; both are 0 where g(α) is found to be below the bar."""
+    cdef Py_ssize_t c
+    cdef int64_t start, size
+    cdef double gain
+    cdef Column column
+    with nogil:
+        for c in range(columns.shape[0]):
+            weights[c] = 0
+            out[c] = 0
+            start = indptr[columns[c]]
+            size = indptr[columns[c] + 1] - start
+            if size == 0:
+                continue
+            column = describe(&rows[start], &values[start], size, &table[0, 0])
+            if column.reach == 0:
+                continue
+            weights[c] = climb(&column, &values[start], precision, bar)
+            if weights[c] == 0:
+                continue
+            gain = add_up(&column, &values[start], weights[c]) - 0.5 * precision * weights[c] * weights[c]
+            out[c] = gain if gain > 0 else 0.0

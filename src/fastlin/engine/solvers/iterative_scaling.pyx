@@ -1,0 +1,358 @@
+"""Iterative scaling: each weight's own equation for its step δ, all others held fixed.
+
+    generalised    H = E e^{Cδ} + ρ(θ + δ)                      (Darroch & Ratcliff 1972; C the largest feature sum)
+    improved       H = Σ_i w p_ik x_ij e^{F_ik δ} + ρ(θ + δ)    (Berger, Della Pietra & Della Pietra 1996)
+
+H and E are observed and expected counts, F the feature sums f#, ρ the inverse variance of a Gaussian prior, θ the
+weight less its mean. With r = H − ρθ both are Σ a e^{fδ} = r − ρδ, where rows with one feature sum are one term.
+
+The difference of the sides' logarithms is convex and grows with δ, nearly linearly: Halley's method in a bracket, two
+or three turns. Where the right side is not yet positive, Newton's on the difference itself comes nearer from above.
+Many equations are solved at a time, as vectors; most of a text's have one term and, without a prior, a closed form.
+"""
+
+from libc.math cimport HUGE_VAL, fabs
+from libc.stdint cimport int32_t, int64_t
+
+from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.mathx cimport exponential, logarithm
+
+cdef enum:
+    STRETCH = 256            # equations that are solved at a time
+    TERMS = 1024             # where a batch has so many, no equation is added to it
+    TURNS = 100
+
+ROOM = TERMS                 # what `improve` needs beside the longest equation
+
+cdef double SHORT = 1e-5     # a step in units of 1/f: what it leaves is of the order of its cube
+cdef double LEAST = 1e-300   # a count that rounding took
+
+
+cdef struct Alone:           # equations with one term and no prior: δ = log(H/a)/f
+    Py_ssize_t n
+    int64_t weight[STRETCH]
+    double H[STRETCH]
+    double a[STRETCH]
+    double f[STRETCH]
+
+
+cdef struct Batch:           # equations with any number of terms
+    Py_ssize_t n
+    int64_t weight[STRETCH]
+    int64_t end[STRETCH]     # of its terms, which begin where those before end
+    double r[STRETCH]
+    double rho[STRETCH]
+    double least[STRETCH]    # f
+    double most[STRETCH]
+    double delta[STRETCH]
+    double low[STRETCH]      # the bracket of δ
+    double high[STRETCH]
+    double top[STRETCH]      # the largest fδ, left out of the exponents in
+    double total[STRETCH]    # Σ a e^{fδ},
+    double slope[STRETCH]    # Σ f a e^{fδ},
+    double bend[STRETCH]     # Σ f² a e^{fδ}
+    bint found[STRETCH]
+    double* a                # of each term
+    double* f
+    double* grown            # a e^{fδ − top}
+    int32_t* owner
+
+
+cdef inline double log_count(double count) noexcept nogil:
+    return logarithm(count if count > LEAST else LEAST)
+
+
+cdef void settle(Alone* alone, double* delta) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double step
+    for i in range(alone.n):
+        step = (log_count(alone.H[i]) - log_count(alone.a[i])) / alone.f[i]
+        alone.a[i] = step if alone.a[i] > LEAST else 0.0
+    for i in range(alone.n):
+        delta[alone.weight[i]] = alone.a[i]
+    alone.n = 0
+
+
+cdef inline void take(Alone* alone, int64_t weight, double H, double a, double f, double* delta) noexcept nogil:
+    alone.weight[alone.n] = weight
+    alone.H[alone.n] = H
+    alone.a[alone.n] = a
+    alone.f[alone.n] = f
+    alone.n += 1
+    if alone.n == STRETCH:
+        settle(alone, delta)
+
+
+cdef void add(Batch* batch, int64_t weight, int64_t terms, double r, double rho) noexcept nogil:
+    """Append an equation, whose terms stand behind those that are there."""
+    cdef Py_ssize_t i = batch.n
+    cdef int64_t t, start = batch.end[i - 1] if i > 0 else 0
+    cdef double least = HUGE_VAL, most = 0
+    for t in range(start, start + terms):
+        least = batch.f[t] if batch.f[t] < least else least
+        most = batch.f[t] if batch.f[t] > most else most
+        batch.owner[t] = <int32_t>i
+    batch.n = i + 1
+    batch.weight[i] = weight
+    batch.end[i] = start + terms
+    batch.r[i] = r
+    batch.rho[i] = rho
+    batch.least[i] = least
+    batch.most[i] = most
+    batch.delta[i] = 0
+    batch.low[i] = -HUGE_VAL
+    batch.high[i] = HUGE_VAL
+    batch.found[i] = False
+
+
+cdef void sum_terms(Batch* batch, bint at_zero) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int64_t t, start = 0, terms = batch.end[batch.n - 1]
+    cdef int32_t one
+    cdef double total, slope, bend
+    for i in range(batch.n):
+        batch.top[i] = batch.delta[i] * (batch.most[i] if batch.delta[i] > 0 else batch.least[i])
+    for t in range(terms):
+        batch.grown[t] = batch.a[t]
+    if not at_zero:
+        for t in range(terms):
+            one = batch.owner[t]
+            batch.grown[t] *= exponential(batch.f[t] * batch.delta[one] - batch.top[one])
+    for i in range(batch.n):
+        total = 0
+        slope = 0
+        bend = 0
+        for t in range(start, batch.end[i]):
+            total += batch.grown[t]
+            slope += batch.f[t] * batch.grown[t]
+            bend += batch.f[t] * batch.f[t] * batch.grown[t]
+        start = batch.end[i]
+        batch.total[i] = total
+        batch.slope[i] = slope
+        batch.bend[i] = bend
+
+
+cdef void move(Batch* batch) noexcept nogil:
+    """A turn of every equation that is not solved."""
+    cdef Py_ssize_t i
+    cdef double delta, rest, pull, slope, bend, excess, bent, scale, step, there, low, high
+    cdef bint positive, inside, found
+    for i in range(batch.n):
+        delta = batch.delta[i]
+        rest = batch.r[i] - batch.rho[i] * delta
+        positive = rest >= LEAST
+        pull = batch.rho[i] / (rest if positive else 1.0)
+        slope = batch.slope[i] / batch.total[i]
+        bend = batch.bend[i] / batch.total[i] - slope * slope + pull * pull
+        slope += pull
+        excess = batch.top[i] + (log_count(batch.total[i]) - log_count(rest))
+        bent = 1.0 - 0.5 * excess * bend / (slope * slope)
+        slope *= bent if bent > 0.5 else 1.0
+        scale = exponential(batch.top[i] if batch.top[i] < 700.0 else 700.0)
+        excess = excess if positive else batch.total[i] * scale - rest
+        step = -excess / (slope if positive else batch.slope[i] * scale + batch.rho[i])
+        there = delta + step
+        low = batch.low[i] if excess > 0 else delta
+        high = delta if excess > 0 else batch.high[i]
+        found = (positive and fabs(step) * (batch.most[i] + pull) < SHORT) or there == delta
+        inside = there > low and there < high and (positive or low == -HUGE_VAL)
+        there = there if found or inside else 0.5 * (low + high)
+        batch.delta[i] = delta if batch.found[i] else there
+        batch.low[i] = low
+        batch.high[i] = high
+        batch.found[i] = batch.found[i] or found
+
+
+cdef void solve(Batch* batch, double* delta) noexcept nogil:
+    cdef Py_ssize_t i, left = batch.n, turn
+    for turn in range(TURNS):
+        if left == 0:
+            break
+        sum_terms(batch, turn == 0)
+        move(batch)
+        left = 0
+        for i in range(batch.n):
+            left += not batch.found[i]
+    for i in range(batch.n):
+        delta[batch.weight[i]] = batch.delta[i]
+    batch.n = 0
+
+
+def generalise(const double[::1] expected, const double[::1] observed, double C, const double[::1] precision,
+               Py_ssize_t width, const double[::1] theta, double[::1] delta):
+    """δ of each weight; `width` weights share an entry of `precision`."""
+    cdef Py_ssize_t q, j
+    cdef bint free = True
+    cdef double rho
+    cdef double terms[3][STRETCH]
+    cdef int32_t owner[STRETCH]
+    cdef Batch batch
+    batch.n = 0
+    batch.a, batch.f, batch.grown, batch.owner = terms[0], terms[1], terms[2], owner
+    with nogil:
+        for j in range(precision.shape[0]):
+            free = free and precision[j] == 0
+        if free:                                           # no prior: δ = log(H/E)/C, as one long vector
+            for q in range(theta.shape[0]):
+                delta[q] = (log_count(observed[q]) - log_count(expected[q])) / C
+        else:
+            for q in range(theta.shape[0]):
+                rho = precision[q // width]
+                batch.a[batch.n] = expected[q] if expected[q] > LEAST else LEAST
+                batch.f[batch.n] = C
+                add(&batch, q, 1, observed[q] - rho * theta[q], rho)
+                if batch.n == STRETCH or q + 1 == theta.shape[0]:
+                    solve(&batch, &delta[0])
+
+
+def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+            Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
+            const int32_t[:, ::1] level, const double[::1] levels, const double[::1] observed,
+            const double[::1] precision, Py_ssize_t width, const double[::1] theta, double[::1] delta,
+            double[:, ::1] terms, int32_t[:, ::1] places):
+    """δ of the weights of the features [low, high): feature j has starts[j] …, one for each of `labels`.
+
+    p is w p(k|x), level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label).
+    `terms` [3, ROOM + levels] and `places` [2, ROOM + levels], zeros at first, are room for a batch.
+    """
+    cdef Py_ssize_t j, k
+    cdef int64_t q, t, start = 0, end
+    cdef int32_t one, term
+    cdef double share, rho
+    cdef bint common = level.shape[1] == 1
+    cdef int32_t* place = &places[1, 0]                # where a level has its term: true if that is ours, and agrees
+    cdef Alone alone
+    cdef Batch batch
+    alone.n = 0
+    batch.n = 0
+    batch.a, batch.f, batch.grown, batch.owner = &terms[0, 0], &terms[1, 0], &terms[2, 0], &places[0, 0]
+    with nogil:
+        for j in range(low, high):
+            for q in range(starts[j], starts[j + 1]):
+                k = labels[q]
+                rho = precision[q // width]
+                if rho == 0 and indptr[j + 1] == indptr[j] + 1:
+                    t = indptr[j]
+                    one = level[rows[t], 0 if common else k]
+                    take(&alone, q, observed[q], values[t] * p[rows[t], k], levels[one], &delta[0])
+                    continue
+                end = start
+                for t in range(indptr[j], indptr[j + 1]):
+                    share = values[t] * p[rows[t], k]
+                    if not share > LEAST:
+                        continue
+                    one = level[rows[t], 0 if common else k]
+                    term = place[one]
+                    if start <= term < end and batch.f[term] == levels[one]:
+                        batch.a[term] += share
+                        continue
+                    place[one] = <int32_t>end
+                    batch.a[end] = share
+                    batch.f[end] = levels[one]
+                    end += 1
+                if end == start:
+                    delta[q] = observed[q] / rho - theta[q] if rho > 0 else 0.0
+                elif end == start + 1 and rho == 0:
+                    take(&alone, q, observed[q], batch.a[start], batch.f[start], &delta[0])
+                else:
+                    add(&batch, q, end - start, observed[q] - rho * theta[q], rho)
+                    start = end
+                    if batch.n == STRETCH or end >= TERMS:
+                        solve(&batch, &delta[0])
+                        start = 0
+        if alone.n > 0:
+            settle(&alone, &delta[0])
+        if batch.n > 0:
+            solve(&batch, &delta[0])
+
+
+# Equations whose terms lie in several parts: sums are taken part by part, then all equations have their turn
+
+cdef enum:
+    SMALLEST, FLOOR, CEILING, LARGEST, TOTAL, SLOPE, BEND, FOUND, FIELDS
+
+EQUATION = FIELDS            # numbers that `add_terms` and `turn` keep of each
+
+
+def add_terms(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+              Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
+              const double[:, ::1] sums, const double[::1] delta, double[:, ::1] equations, bint first):
+    """Add to the sums over a e^{fδ − top} of the weights of the features [low, high) what the rows of a part have.
+
+    p is w p(k|x) and `sums` f# of each row (one column: of every label). The first time δ is 0, and the smallest and
+    the largest f of each equation are noted. `equations` [EQUATION, weights] begin as zeros, but the smallest is ∞ and
+    the bracket of δ goes from −∞ to ∞.
+    """
+    cdef Py_ssize_t j, k
+    cdef int64_t q, t
+    cdef double share, f, grown, top, total, slope, bend
+    cdef bint common = sums.shape[1] == 1
+    with nogil:
+        for j in range(low, high):
+            for q in range(starts[j], starts[j + 1]):
+                if equations[FOUND, q] != 0:
+                    continue
+                k = labels[q]
+                top = delta[q] * equations[LARGEST if delta[q] > 0 else SMALLEST, q] if delta[q] != 0 else 0
+                total = slope = bend = 0
+                for t in range(indptr[j], indptr[j + 1]):
+                    share = values[t] * p[rows[t], k]
+                    if not share > LEAST:
+                        continue
+                    f = sums[rows[t], 0 if common else k]
+                    if first and f < equations[SMALLEST, q]:
+                        equations[SMALLEST, q] = f
+                    if first and f > equations[LARGEST, q]:
+                        equations[LARGEST, q] = f
+                    grown = share if first else share * exponential(f * delta[q] - top)
+                    total += grown
+                    slope += f * grown
+                    bend += f * f * grown
+                equations[TOTAL, q] += total
+                equations[SLOPE, q] += slope
+                equations[BEND, q] += bend
+
+
+def turn(const double[::1] observed, const double[::1] precision, Py_ssize_t width, const double[::1] theta,
+         Py_ssize_t start, Py_ssize_t stop, double[::1] delta, double[:, ::1] equations):
+    """Move δ of the weights [start, stop) by their sums, which are zero then; returns how many are not yet found."""
+    cdef Py_ssize_t i, q, left = 0
+    cdef double rho
+    cdef Batch batch
+    with nogil:
+        while start < stop:
+            batch.n = stop - start if stop - start < STRETCH else STRETCH
+            for i in range(batch.n):
+                q = start + i
+                rho = precision[q // width]
+                batch.r[i] = observed[q] - rho * theta[q]
+                batch.rho[i] = rho
+                batch.least[i] = equations[SMALLEST, q]
+                batch.most[i] = equations[LARGEST, q]
+                batch.delta[i] = delta[q]
+                batch.low[i] = equations[FLOOR, q]
+                batch.high[i] = equations[CEILING, q]
+                batch.top[i] = 0
+                if delta[q] != 0:
+                    batch.top[i] = delta[q] * (batch.most[i] if delta[q] > 0 else batch.least[i])
+                batch.total[i] = equations[TOTAL, q]
+                batch.slope[i] = equations[SLOPE, q]
+                batch.bend[i] = equations[BEND, q]
+                batch.found[i] = equations[FOUND, q] != 0
+                if not batch.found[i] and batch.least[i] == HUGE_VAL:     # no term
+                    batch.found[i] = True
+                    batch.delta[i] = batch.r[i] / rho if rho > 0 else 0.0
+                if batch.found[i]:                         # `move` computes with it all the same
+                    batch.total[i] = 1
+                    batch.slope[i] = 1
+            move(&batch)
+            for i in range(batch.n):
+                q = start + i
+                delta[q] = batch.delta[i]
+                equations[FLOOR, q] = batch.low[i]
+                equations[CEILING, q] = batch.high[i]
+                equations[FOUND, q] = batch.found[i]
+                equations[TOTAL, q] = equations[SLOPE, q] = equations[BEND, q] = 0
+                left += not batch.found[i]
+            start += batch.n
+    return left

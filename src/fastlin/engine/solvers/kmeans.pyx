@@ -1,0 +1,157 @@
+"""K-means: the nearest centre of each row, sums of the rows of each cluster, and how far the centres move.
+
+A centre is a column of sums S [V, K] times a scale: 1/mass, or 1/‖S_k‖ on the sphere. The score of a row is
+s_k = (x·S_k) scale_k − shift_k, with shift_k = ½‖c_k‖² or, on the sphere, 0: the largest has the nearest centre.
+
+A feature's sums change only if one of its rows has changed its cluster. Such features are marked and summed anew, over
+the columns and in the order of the rows, so that what has been learnt never depends on the way there; the others cost
+a look at their rows, no more. Late iterations, of which there are most, change few rows.
+"""
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.mathx cimport exponentials, highest
+
+
+def nearest(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, int32_t[::1] labels,
+            double[::1] best):
+    """The lowest of the clusters with the highest score, and that score; x·S becomes the scores."""
+    cdef Py_ssize_t i, k, K = scores.shape[1], top
+    cdef double* s
+    with nogil:
+        for i in range(scores.shape[0]):
+            s = &scores[i, 0]
+            for k in range(K):
+                s[k] = s[k] * scale[k] - shift[k]
+            top = 0
+            for k in range(1, K):
+                top = k if s[k] > s[top] else top
+            labels[i] = <int32_t>top
+            best[i] = s[top]
+
+
+def soften(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, double temperature,
+           const double[::1] weights, double[:, ::1] shares):
+    """shares = w softmax(s / t); returns Σ w t log Σ_k exp(s_k / t). No weights stand for ones."""
+    cdef Py_ssize_t i, k, K = scores.shape[1]
+    cdef double top, total, weight = 1.0, value = 0
+    cdef double* s
+    cdef bint weighted = weights.shape[0] > 0
+    with nogil:
+        for i in range(scores.shape[0]):
+            s = &scores[i, 0]
+            for k in range(K):
+                s[k] = s[k] * scale[k] - shift[k]
+            top = highest(s, K)
+            for k in range(K):                # first the difference: s / t alone may overflow
+                s[k] = (s[k] - top) / temperature
+            total = exponentials(s, K, 0.0, &shares[i, 0])
+            if weighted:
+                weight = weights[i]
+            value += weight * (top + temperature * log(total))
+            for k in range(K):
+                shares[i, k] *= weight / total
+    return value
+
+
+def mark(const int64_t[::1] indptr, const int32_t[::1] rows, Py_ssize_t low, Py_ssize_t high,
+         const uint8_t[::1] changed, uint8_t[::1] touched):
+    """touched[j] becomes 1 where one of the rows of column j has changed."""
+    cdef Py_ssize_t j
+    cdef int64_t p, base = indptr[low], end
+    with nogil:
+        for j in range(low, high):
+            p = indptr[j] - base
+            end = indptr[j + 1] - base
+            while p < end and not touched[j]:
+                touched[j] = changed[rows[p]]
+                p += 1
+
+
+cdef inline void add_column(const int32_t* rows, const number* values, int64_t m, const int32_t* labels,
+                            const double* weights, double* sums) noexcept nogil:
+    """sums[y_i] += w_i x_i over the rows of a column; NULL stands for weights of one."""
+    cdef int64_t p
+    if weights == NULL:
+        for p in range(m):
+            sums[labels[rows[p]]] += values[p]
+    else:
+        for p in range(m):
+            sums[labels[rows[p]]] += weights[rows[p]] * values[p]
+
+
+def gather(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+           Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
+           double[:, ::1] sums):
+    """sums[j, y_i] += w_i x_ij over the rows of each column that is touched."""
+    cdef Py_ssize_t j
+    cdef int64_t base = indptr[low], m
+    cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    with nogil:
+        for j in range(low, high):
+            m = indptr[j + 1] - indptr[j]
+            if touched[j] and m > 0:
+                add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, &sums[j, 0])
+
+
+def renew(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+          Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
+          double[:, ::1] sums, const double[::1] before, const double[::1] after, double[:, ::1] S,
+          double[:, ::1] found):
+    """`gather`, after which the sums take the place of S and are zeros again; without any rows they begin at zero.
+
+    Of the columns that are touched, Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² are added to `found`.
+    """
+    cdef Py_ssize_t j, k, K = S.shape[1]
+    cdef int64_t base = indptr[low], m
+    cdef double old, new, step
+    cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    cdef double[::1] spare = found[0].copy()
+    cdef double* sum = &spare[0]
+    cdef bint begun = sums.shape[0] > 0
+    spare[:] = 0
+    with nogil:
+        for j in range(low, high):
+            if not touched[j]:
+                continue
+            if begun:
+                sum = &sums[j, 0]
+            m = indptr[j + 1] - indptr[j]
+            if m > 0:
+                add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, sum)
+            for k in range(K):
+                old = S[j, k]
+                new = sum[k]
+                sum[k] = 0
+                step = new * after[k] - old * before[k]
+                found[0, k] += old * old
+                found[1, k] += new * new
+                found[2, k] += old * new
+                found[3, k] += step * step
+                S[j, k] = new
+
+
+def distances(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, Py_ssize_t start,
+              Py_ssize_t stop, const double[:, ::1] S, const double[::1] scale, const double[::1] squares,
+              const int32_t[::1] labels, double[::1] found):
+    """found = ‖x_i − c‖² for the centre c of the row's own label, whose ‖c‖² is in `squares`.
+
+    Over the row's features as they are, and ‖c‖² less that of those features for the others: no cancellation where a
+    row lies on its centre.
+    """
+    cdef int64_t i, p, base = indptr[start]
+    cdef Py_ssize_t y
+    cdef double c, inside, own
+    with nogil:
+        for i in range(start, stop):
+            y = labels[i - start]
+            inside = 0
+            own = 0
+            for p in range(indptr[i] - base, indptr[i + 1] - base):
+                c = S[indices[p], y] * scale[y]
+                inside += c * c
+                own += (values[p] - c) * (values[p] - c)
+            c = squares[y] - inside
+            found[i - start] = own + (c if c > 1e-13 * squares[y] else 0.0)

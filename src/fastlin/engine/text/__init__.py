@@ -1,0 +1,5 @@
+"""Text: characters, tokens, n-grams, vocabularies, templates, numbers."""
+
+from fastlin.engine import import_kernels
+
+globals().update(import_kernels(__name__))

@@ -1,0 +1,101 @@
+"""A table from names, as bytes, to numbers: open addressing with linear probing, at most three quarters full.
+
+Names of up to 20 bytes lie in their slots, half a cache line each, so that finding one touches no other memory; longer
+ones lie one behind the other in an arena. The hash is MurmurHash3.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+from fastlin.engine.core.allocation cimport allocate_zeros, reallocate
+
+cdef enum:
+    IN_PLACE = 20
+
+cdef struct Slot:
+    uint32_t hash
+    uint32_t length
+    int32_t number  # + 1; 0: a free slot
+    char text[IN_PLACE]  # or where in the arena it starts
+
+cdef struct Table:
+    Slot* slots
+    int64_t mask, used
+    char* arena
+    int64_t filled, room
+
+
+cdef inline const char* text_of(const Table* table, const Slot* slot) noexcept nogil:
+    cdef int64_t start
+    if slot.length <= IN_PLACE:
+        return slot.text
+    memcpy(&start, slot.text, sizeof(start))
+    return table.arena + start
+
+
+cdef inline int32_t find(const Table* table, const char* text, uint32_t n, uint32_t h) noexcept nogil:
+    """The number of a name of hash h, or −1."""
+    cdef int64_t place = h & table.mask
+    cdef const Slot* slot
+    if not table.slots:
+        return -1
+    while True:
+        slot = &table.slots[place]
+        if not slot.number:
+            return -1
+        if slot.hash == h and slot.length == n and memcmp(text_of(table, slot), text, n) == 0:
+            return slot.number - 1
+        place = (place + 1) & table.mask
+
+
+cdef inline bint widen(Table* table) noexcept nogil:
+    """Double the slots; false if there is no memory."""
+    cdef int64_t size = 2 * (table.mask + 1) if table.slots else 256, p, place
+    cdef Slot* slots = <Slot*>allocate_zeros(size, sizeof(Slot))
+    if not slots:
+        return False
+    if table.slots:
+        for p in range(table.mask + 1):
+            if table.slots[p].number:
+                place = table.slots[p].hash & (size - 1)
+                while slots[place].number:
+                    place = (place + 1) & (size - 1)
+                slots[place] = table.slots[p]
+    free(table.slots)
+    table.slots, table.mask = slots, size - 1
+    return True
+
+
+cdef inline bint insert(Table* table, const char* text, uint32_t n, uint32_t h, int32_t number) noexcept nogil:
+    """Enter a name that is not there; false if there is no memory."""
+    cdef int64_t place, room
+    cdef char* arena
+    cdef Slot* slot
+    if not table.slots or 4 * table.used > 3 * table.mask:
+        if not widen(table):
+            return False
+    if n > IN_PLACE and table.filled + n > table.room:
+        room = 2 * (table.room + n)
+        arena = <char*>reallocate(table.arena, room, 1)
+        if not arena:
+            return False
+        table.arena, table.room = arena, room
+    place = h & table.mask
+    while table.slots[place].number:
+        place = (place + 1) & table.mask
+    slot = &table.slots[place]
+    slot.hash, slot.length, slot.number = h, n, number + 1
+    if n <= IN_PLACE:
+        memcpy(slot.text, text, n)
+    else:
+        memcpy(slot.text, &table.filled, sizeof(table.filled))
+        memcpy(table.arena + table.filled, text, n)
+        table.filled += n
+    table.used += 1
+    return True
+
+
+cdef inline void clear(Table* table) noexcept nogil:
+    free(table.slots)
+    free(table.arena)

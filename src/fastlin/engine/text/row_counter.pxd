@@ -1,0 +1,145 @@
+"""The counts of one row: a cell for each number, and bits that say which cells are in use, drained in order.
+
+Draining three levels of bits costs less than sorting the numbers of the row (20 against 146 ms on 20 Newsgroups).
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from fastlin.engine.text.string_table cimport zeros
+
+cdef extern from "text.h" nogil:
+    void* grown "fastlin_grown"(void*, size_t used, size_t wanted, size_t* room) noexcept
+    void freed "fastlin_freed"(void*, size_t room) noexcept
+
+cdef extern from * nogil:
+    int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept
+
+cdef struct Cell:
+    int32_t count       # in this row
+    int32_t rows        # how many rows had the number
+
+cdef struct Tally:
+    Cell* cells
+    uint64_t* bits          # bit i: cell i is in use
+    uint64_t* words         # bit i: a bit of word i above is set
+    uint64_t* regions       # bit i: a bit of word i above is set
+    int64_t room            # cells, a multiple of 2¹⁸
+    int32_t* numbers        # what was drained: the rows one behind the other
+    int32_t* counts         # with room for as many int64, which they may become
+    int64_t n
+    size_t numbers_room     # bytes
+    size_t counts_room
+
+
+cdef inline bint enlarge(void** memory, size_t old, size_t new) noexcept nogil:
+    cdef void* larger = zeros(new)
+    if larger == NULL:
+        return False
+    if memory[0] != NULL:
+        memcpy(larger, memory[0], old)
+        free(memory[0])
+    memory[0] = larger
+    return True
+
+
+cdef inline bint make_cells(Tally* tally, int64_t wanted) noexcept nogil:
+    """Cells for the numbers below `wanted`; False: there is no memory for them."""
+    cdef int64_t room = tally.room
+    if wanted <= room:
+        return True
+    wanted = (max(wanted, 2 * room) + (1 << 18) - 1) >> 18 << 18
+    if not (enlarge(<void**>&tally.cells, room * sizeof(Cell), wanted * sizeof(Cell))
+            and enlarge(<void**>&tally.bits, room >> 3, wanted >> 3)
+            and enlarge(<void**>&tally.words, room >> 9, wanted >> 9)
+            and enlarge(<void**>&tally.regions, room >> 15, wanted >> 15)):
+        return False
+    tally.room = wanted
+    return True
+
+
+cdef inline void add(Tally* tally, int32_t number, int32_t amount) noexcept nogil:
+    tally.cells[number].count += amount
+    tally.bits[number >> 6] |= <uint64_t>1 << (number & 63)
+    tally.words[number >> 12] |= <uint64_t>1 << (number >> 6 & 63)
+    tally.regions[number >> 18] |= <uint64_t>1 << (number >> 12 & 63)
+
+
+cdef inline bint make_places(Tally* tally, int64_t more) noexcept nogil:
+    """Room for so many more numbers and counts; False: there is no memory for them."""
+    cdef size_t used = tally.n * sizeof(int32_t), wanted = used + more * sizeof(int32_t)
+    cdef void* memory
+    if wanted > tally.numbers_room:
+        memory = grown(tally.numbers, used, wanted, &tally.numbers_room)
+        if memory == NULL:
+            return False
+        tally.numbers = <int32_t*>memory
+    if 2 * wanted > tally.counts_room:
+        memory = grown(tally.counts, used, 2 * wanted, &tally.counts_room)
+        if memory == NULL:
+            return False
+        tally.counts = <int32_t*>memory
+    return True
+
+
+cdef inline bint append(Tally* tally, int32_t number, int32_t count) noexcept nogil:
+    """Straight to what was drained; False: no memory."""
+    if not make_places(tally, 1):
+        return False
+    tally.numbers[tally.n] = number
+    tally.counts[tally.n] = count
+    tally.n += 1
+    return True
+
+
+cdef inline bint drain(Tally* tally) noexcept nogil:
+    """Append the row to what was drained, its numbers ascending, and be empty again; False: no memory."""
+    cdef int64_t r, w, b, number
+    cdef uint64_t region, word, bits
+    for r in range(tally.room >> 18):
+        region = tally.regions[r]
+        tally.regions[r] = 0
+        while region:
+            w = r << 6 | lowest_bit(region)
+            region &= region - 1
+            word = tally.words[w]
+            tally.words[w] = 0
+            if not make_places(tally, 4096):
+                return False
+            while word:
+                b = w << 6 | lowest_bit(word)
+                word &= word - 1
+                bits = tally.bits[b]
+                tally.bits[b] = 0
+                while bits:
+                    number = b << 6 | lowest_bit(bits)
+                    bits &= bits - 1
+                    tally.numbers[tally.n] = <int32_t>number
+                    tally.counts[tally.n] = tally.cells[number].count
+                    tally.cells[number].count = 0
+                    tally.cells[number].rows += 1
+                    tally.n += 1
+    return True
+
+
+cdef inline void clear(Tally* tally) noexcept nogil:
+    """Forget the row that was begun."""
+    cdef int64_t r, w, b
+    for r in range(tally.room >> 18):
+        tally.regions[r] = 0
+    for w in range(tally.room >> 12):
+        tally.words[w] = 0
+    for b in range(tally.room >> 6):
+        tally.bits[b] = 0
+    for b in range(tally.room):
+        tally.cells[b].count = 0
+
+
+cdef inline void release(Tally* tally) noexcept nogil:
+    free(tally.cells)
+    free(tally.bits)
+    free(tally.words)
+    free(tally.regions)
+    freed(tally.numbers, tally.numbers_room)
+    freed(tally.counts, tally.counts_room)

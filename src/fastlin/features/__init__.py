@@ -1,0 +1,1 @@
+"""Transformers of columns and documents: conjunctions, functions, log-count ratios, dicts."""

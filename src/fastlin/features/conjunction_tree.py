@@ -1,0 +1,275 @@
+"""Conjunctions of columns as the kernels know them: which were learnt, and what rows have of them.
+
+Everything is done in pieces of bounded work, so that Ctrl-C acts between them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin.core.transformer import assemble
+from fastlin.engine.text import conjunctions as kernels
+from fastlin.runtime import parallel
+from fastlin.validation import WIDEST, Rows
+
+NONE = np.empty(0, np.uint64)
+NOWHERE = np.empty(0, np.int64)
+TABLED = 1 << 24  # buckets that products are added up in; of more, a row's products are listed and sorted
+
+
+def room(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of so many sizes begins, and where the last ends."""
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def compact(rows: Rows, rank: NDArray[np.int32], width: int) -> Rows:
+    """The rows with column rank[j] in the place of j; without zeros, and without columns of rank −1."""
+    indices, values = rank[rows.indices[: rows.nnz]], rows.values[: rows.nnz]
+    kept = (indices >= 0) & (values != 0)
+    if not kept.all():
+        lengths = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+        return Rows(lengths, indices[kept], values[kept], width, rows.negative, False, rows.largest)
+    return Rows(rows.indptr, indices, values, width, rows.negative, False, rows.largest)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Conjunctions in rows: where the last column stands, where its row ends, which conjunction, its value."""
+
+    level: int
+    places: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    nodes: NDArray[Any]
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: Rows, index: type) -> Self:
+        """Level 1: the columns of the rows themselves."""
+        ends = np.repeat(rows.indptr[1:], np.diff(rows.indptr))
+        return cls(1, np.arange(rows.nnz), ends, rows.indices.astype(index, copy=False), rows.values)
+
+    @classmethod
+    def by_column(cls, rows: Rows, bounds: NDArray[np.int64]) -> Self:
+        """The same, column by column, between bounds."""
+        places, ends = np.empty((2, rows.nnz), np.int64)
+        cursor = bounds[:-1].copy()
+        for start, stop in parallel.blocks(rows, 1):
+            kernels.transpose(rows.indptr, rows.indices, start, stop, cursor, places, ends)
+        nodes = np.repeat(np.arange(rows.n_columns, dtype=np.int32), np.diff(bounds))
+        return cls(1, places, ends, nodes, rows.values)  # what they come to is not asked for
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, which: Any) -> "Hits":
+        return Hits(self.level, self.places[which], self.ends[which], self.nodes[which], self.values[which])
+
+    def pieces(self, width: int = 1) -> Iterator[tuple[int, int]]:
+        """Hits whose tails × width come to a fixed amount of work."""
+        return parallel.cuts(room(self.ends - self.places), width)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The conjunctions learnt: level by level, where the children of each start, and the column that each child adds.
+
+    A child is its parent and one more column: level 2 are pairs, level 3 triples.
+    """
+
+    starts: list[NDArray[np.int64]]
+    columns: list[NDArray[np.int32]]
+    skip: int
+
+    @classmethod
+    def learn(cls, rows: Rows, depth: int, powers: bool, cutoff: int, groups: NDArray[np.uint64]) -> Self:
+        """Those of at least `cutoff` rows, of compact ones; with `powers`, a column may be there more than once."""
+        tree = cls([], [], 0 if powers else 1)
+        counter = Counter(rows, tree.skip, cutoff, groups)
+        bounds = room(np.bincount(rows.indices, minlength=rows.n_columns))
+        hits = Hits.by_column(rows, bounds)
+        tree._add([counter.children(hits, bounds, groups, NONE)])
+        if depth == 3:
+            tree._add(list(tree._grandchildren(rows, counter, hits, bounds, groups)))
+        return tree
+
+    @property
+    def index(self) -> type:
+        """The type that counts the conjunctions of any level."""
+        return np.int32 if max(map(len, self.columns)) <= WIDEST else np.int64
+
+    def find(self, rows: Rows) -> list[sp.csr_array]:
+        """What compact rows have: a matrix of the products of each level."""
+        hits, table, matrices = Hits.of(rows, self.index), np.zeros(rows.n_columns, np.int32), []
+        for level, columns in enumerate(self.columns, start=2):
+            indptr = room(self._walk(rows, hits, level, table, None))[rows.indptr]
+            made = np.empty(indptr[-1], self.index), np.empty(indptr[-1], rows.values.dtype)
+            self._walk(rows, hits, level, table, made)
+            matrices.append(assemble(made[1], made[0], indptr, len(columns)))
+        return matrices
+
+    def members(self, level: int) -> NDArray[np.int64]:
+        """The columns of each conjunction of a level, [n, level]."""
+        found = np.arange(len(self.starts[0]) - 1)[:, None]
+        for above in range(level - 1):
+            found = np.column_stack([np.repeat(found, np.diff(self.starts[above]), axis=0), self.columns[above]])
+        return found
+
+    def _add(self, parts: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> None:
+        sizes, columns = [NOWHERE], [np.empty(0, np.int32)]
+        for some_sizes, some_columns in parts:
+            sizes.append(some_sizes)
+            columns.append(some_columns)
+        self.starts.append(room(np.concatenate(sizes)))
+        self.columns.append(np.concatenate(columns))
+
+    def _grandchildren(
+        self, rows: Rows, counter: "Counter", hits: Hits, bounds: NDArray[np.int64], groups: NDArray[np.uint64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        """The triples that extend pairs, for some first columns after the other."""
+        table = np.zeros(rows.n_columns, np.int32)
+        hits = replace(hits, nodes=hits.nodes.astype(self.index, copy=False))
+        for first, last in parallel.cuts(room(hits.ends - hits.places)[bounds], 4):
+            mine = hits[bounds[first] : bounds[last]]
+            parts = [self._children(rows, mine[a:b], table)[0] for a, b in mine.pieces(4)]
+            low, high = self.starts[0][first], self.starts[0][last]
+            nodes = np.concatenate([NOWHERE, *(part.nodes for part in parts)]) - low
+            order = np.argsort(nodes, kind="stable")
+            places = np.concatenate([NOWHERE, *(part.places for part in parts)])[order]
+            ends = np.concatenate([NOWHERE, *(part.ends for part in parts)])[order]
+            one = two = NONE
+            if len(groups):
+                one = np.repeat(groups[first:last], np.diff(self.starts[0][first : last + 1]))
+                two = groups[self.columns[0][low:high]]
+            tails = room(np.bincount(nodes, minlength=high - low))
+            yield counter.children(Hits(2, places, ends, nodes, nodes), tails, one, two)
+
+    def _walk(
+        self,
+        rows: Rows,
+        hits: Hits,
+        level: int,
+        table: NDArray[np.int32],
+        out: tuple[NDArray[Any], NDArray[Any]] | None,
+    ) -> NDArray[np.int64]:
+        """How many conjunctions of a level each hit grows into; their nodes and values go to `out`, if it is given."""
+        grown, done = np.zeros(len(hits), np.int64), 0
+        for a, b in hits.pieces(1 if level == hits.level + 1 else 4):
+            part, rest = hits[a:b], None if out is None else (out[0][done:], out[1][done:])
+            if level > hits.level + 1:
+                children, found = self._children(rows, part, table)
+                grown[a:b] = np.diff(room(self._walk(rows, children, level, table, rest))[room(found)])
+            else:
+                grown[a:b] = self._extend(rows, part, table, NOWHERE, NOWHERE, None)
+                if rest is not None:
+                    self._extend(rows, part, table, room(grown[a:b]), NOWHERE, rest)
+            done += int(grown[a:b].sum())
+        return grown
+
+    def _children(self, rows: Rows, hits: Hits, table: NDArray[np.int32]) -> tuple[Hits, NDArray[np.int64]]:
+        """The children of some hits, and how many each hit has."""
+        found = self._extend(rows, hits, table, NOWHERE, NOWHERE, None)
+        slots = room(found)
+        places, nodes = np.empty(slots[-1], np.int64), np.empty(slots[-1], self.index)
+        values = np.empty(slots[-1], rows.values.dtype)
+        self._extend(rows, hits, table, slots, places, (nodes, values))
+        return Hits(hits.level + 1, places, np.repeat(hits.ends, found), nodes, values), found
+
+    def _extend(
+        self,
+        rows: Rows,
+        hits: Hits,
+        table: NDArray[np.int32],
+        slots: NDArray[np.int64],
+        places: NDArray[np.int64],
+        out: tuple[NDArray[Any], NDArray[Any]] | None,
+    ) -> NDArray[np.int64]:
+        """Count the children of hits or, with `slots` to put them, write them."""
+        found = np.zeros(len(hits), np.int64)
+        order = np.argsort(hits.nodes) if hits.level == 1 else np.arange(len(hits))
+        nodes, values = out or (np.empty(0, self.index), np.empty(0, rows.values.dtype))
+        kernels.extend(
+            rows.indices, rows.values, hits.places, hits.ends, hits.nodes, hits.values, order,
+            self.starts[hits.level - 1], self.columns[hits.level - 1], self.skip, table, found, slots, places, nodes,
+            values,
+        )  # fmt: skip
+        return found
+
+
+class Counter:
+    """Counts the columns in the tails of hits, and keeps those seen often enough."""
+
+    def __init__(self, rows: Rows, skip: int, cutoff: int, groups: NDArray[np.uint64]) -> None:
+        self.rows, self.skip, self.cutoff, self.groups = rows, skip, cutoff, groups
+        self.counts = np.zeros(rows.n_columns, np.int32)
+        self.bits, self.summary = _bitset(rows.n_columns)
+
+    def children(
+        self, hits: Hits, bounds: NDArray[np.int64], one: NDArray[np.uint64], two: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """How many children the nodes have whose hits lie between `bounds`, and the columns of all."""
+        sizes, node = np.zeros(len(bounds) - 1, np.int64), 0
+        columns = [np.empty(0, np.int32)]
+        for start, stop in hits.pieces():
+            work = int((hits.ends[start:stop] - hits.places[start:stop]).sum())
+            out = np.empty(work + self.rows.n_columns, np.int32)
+            node, n = kernels.learn(
+                self.rows.indices, hits.places, hits.ends, bounds, node, start, stop, self.skip, self.cutoff,
+                hits.level, self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
+            )  # fmt: skip
+            columns.append(out[:n].copy())
+        return sizes, np.concatenate(columns)
+
+
+@dataclass(frozen=True)
+class Hashing:
+    """Conjunctions that are not learnt: each is added to the bucket that its columns hash to.
+
+    Pairs and triples share the buckets. Columns of no group must not be in the rows.
+    """
+
+    depth: int
+    powers: bool
+    groups: NDArray[np.uint64]
+    n_buckets: int
+    signs: bool
+
+    def find(self, rows: Rows) -> sp.csr_array:
+        """The buckets of rows."""
+        tails = np.repeat(rows.indptr[1:], np.diff(rows.indptr)) - np.arange(rows.nnz)
+        work = room(tails ** (self.depth - 1))
+        sizes, dtype = np.zeros(len(rows), np.int64), rows.values.dtype
+        nothing = np.empty(0, np.int32), np.empty(0, dtype)
+        listed = self.n_buckets > TABLED
+        bits, summary = _bitset(0 if listed else self.n_buckets)
+        sums = np.zeros(0 if listed else self.n_buckets, dtype)
+
+        def scatter(indices: NDArray[np.int32], values: NDArray[Any]) -> None:
+            sizes[:] = row = done = 0
+            for start, stop in parallel.cuts(work, 1):
+                row, n = kernels.scatter(
+                    rows.indptr, rows.indices, rows.values, row, start, stop, 0 if self.powers else 1, self.depth,
+                    self.groups, self.n_buckets, self.signs, sums, bits, summary, sizes, indices[done:], values[done:],
+                )  # fmt: skip
+                done += n
+
+        scatter(*nothing)
+        indptr = room(sizes)
+        indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], dtype)
+        if indptr[-1]:
+            scatter(indices, values)
+        matrix = assemble(values, indices, indptr, self.n_buckets)
+        if listed:
+            matrix.sum_duplicates()
+        return matrix
+
+
+def _bitset(size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """A bit for each of so many places, and one for each word of these."""
+    words = -(-size // 64)
+    return np.zeros(words, np.uint64), np.zeros(-(-words // 64), np.uint64)

@@ -1,0 +1,447 @@
+"""Samples made of Python objects, to the three arrays of a CSR: the boundary in front of the engine.
+
+A sample is a dict, or an iterable of pairs or of strings. Walking it needs the GIL and waits for memory, so this module
+lives in this room and is built once, not for each instruction set. What it avoids is objects of its own: a dict's
+entries are read in place, and names are hashed where their strings lie, or in one scratch buffer.
+
+Short rows are sorted by insertion (stable) as soon as they are complete; rows longer than `SHORT` are left to scipy.
+"""
+
+import reprlib
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Number
+
+from cpython cimport array
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.long cimport PyLong_AsDouble, PyLong_Check
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+from cython cimport final
+
+import numpy as np
+
+from fastlin.engine.core.allocation cimport reallocate
+from fastlin.engine.text.murmur cimport bucket, murmur
+from fastlin.engine.text.name_table cimport Table, clear, find, insert
+from fastlin.engine.text.row_entries cimport add_up, sort_row
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
+    void* PyUnicode_DATA(object) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
+
+DICTS, PAIRS, STRINGS = range(3)
+
+cdef enum:
+    of_dicts = 0
+    of_pairs = 1
+    of_strings = 2
+    SHORT = 64
+    PATIENCE = 256  # samples between two looks for Ctrl-C
+
+
+@final
+cdef class Rows:
+    """A CSR that grows. With `sort`, rows are sorted; with `sums`, too, entries of one index become their sum."""
+
+    cdef array.array kept_indices, kept_values, kept_ends  # own the memory of
+    cdef int32_t* indices
+    cdef double* values
+    cdef int64_t* ends
+    cdef Py_ssize_t n, room, rows, rooms, start
+    cdef bint sort, sums, ordered
+
+    def __cinit__(self, bint sort, bint sums):
+        self.kept_indices, self.kept_values, self.kept_ends = array.array("i"), array.array("d"), array.array("q")
+        self.sort, self.sums, self.ordered = sort, sums, sort
+        self.grow(1024)
+        self.lengthen(128)
+        self.ends[0] = 0
+
+    cdef int grow(self, Py_ssize_t room) except -1:
+        array.resize(self.kept_indices, room)
+        array.resize(self.kept_values, room)
+        self.indices, self.values = <int32_t*>self.kept_indices.data.as_ints, self.kept_values.data.as_doubles
+        self.room = room
+        return 0
+
+    cdef int lengthen(self, Py_ssize_t rooms) except -1:
+        array.resize(self.kept_ends, rooms)
+        self.ends, self.rooms = <int64_t*>self.kept_ends.data.as_longlongs, rooms
+        return 0
+
+    cdef inline int add(self, int64_t column, double value) except -1:
+        if self.n == self.room:
+            self.grow(2 * self.room)
+        self.indices[self.n], self.values[self.n] = <int32_t>column, value
+        self.n += 1
+        return 0
+
+    cdef inline int end(self) except -1:
+        """The row is complete."""
+        cdef Py_ssize_t m = self.n - self.start
+        if m > SHORT:
+            self.ordered = False
+        elif m > 1 and self.sort:
+            sort_row(self.indices + self.start, self.values + self.start, m)
+            if self.sums:
+                self.n = self.start + add_up(self.indices + self.start, self.values + self.start, m)
+        self.rows += 1
+        if self.rows == self.rooms:
+            self.lengthen(2 * self.rooms)
+        self.ends[self.rows] = self.start = self.n
+        return 0
+
+    def arrays(self):
+        """(values, indices, indptr, whether all rows are sorted)"""
+        self.grow(self.n)
+        self.lengthen(self.rows + 1)
+        return (np.frombuffer(self.kept_values, np.float64), np.frombuffer(self.kept_indices, np.int32),
+                np.frombuffer(self.kept_ends, np.int64), self.ordered)
+
+
+cdef inline object items_of(object sample, Py_ssize_t i):
+    try:
+        return sample.items()
+    except AttributeError as error:
+        what = f"{type(sample)}: {reprlib.repr(sample)}"
+        raise AttributeError(f"sample {i} is no dict or other mapping, but {what}") from error
+
+
+cdef blame(error, Py_ssize_t i, feature, value):
+    """Add to an error where it happened."""
+    error.add_note(f"sample {i}, feature {reprlib.repr(feature)}, value {reprlib.repr(value)}")
+
+
+# --- names as bytes --------------------------------------------------------------------------------------------------
+
+
+@final
+cdef class Text:
+    """The UTF-8 of a name, where its string has it, or in a buffer that the next name may reuse."""
+
+    cdef const char* start
+    cdef Py_ssize_t n
+    cdef object kept
+    cdef char* scratch
+    cdef Py_ssize_t room
+    cdef const char* errors  # what happens to lone surrogates
+
+    def __cinit__(self):
+        self.reserve(256)
+
+    def __dealloc__(self):
+        free(self.scratch)
+
+    cdef inline int take(self, object name) except -1:
+        """A str or bytes."""
+        if PyUnicode_Check(name):
+            if PyUnicode_IS_COMPACT_ASCII(name):
+                self.start, self.n = <const char*>PyUnicode_DATA(name), PyUnicode_GET_LENGTH(name)
+                return 0
+            name = PyUnicode_AsEncodedString(name, "utf-8", self.errors)
+        self.kept, self.start, self.n = name, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name)
+        return 0
+
+    cdef inline int join(self, object name, str separator, object value) except -1:
+        """name + separator + value, each formatted as a string."""
+        cdef Py_ssize_t n, k, m
+        if not (type(name) is str and type(value) is str and PyUnicode_IS_COMPACT_ASCII(name)
+                and PyUnicode_IS_COMPACT_ASCII(separator) and PyUnicode_IS_COMPACT_ASCII(value)):
+            name = "%s%s%s" % (name, separator, value)
+            self.take(name)
+            if PyUnicode_IS_COMPACT_ASCII(name):
+                self.kept = name
+            return 0
+        n, k, m = PyUnicode_GET_LENGTH(name), PyUnicode_GET_LENGTH(separator), PyUnicode_GET_LENGTH(value)
+        if n + k + m > self.room:
+            self.reserve(2 * (n + k + m))
+        memcpy(self.scratch, PyUnicode_DATA(name), n)
+        memcpy(self.scratch + n, PyUnicode_DATA(separator), k)
+        memcpy(self.scratch + n + k, PyUnicode_DATA(value), m)
+        self.start, self.n = self.scratch, n + k + m
+        return 0
+
+    cdef int reserve(self, Py_ssize_t room) except -1:
+        cdef char* larger = <char*>reallocate(self.scratch, room, 1)
+        if not larger:
+            raise MemoryError
+        self.scratch, self.room = larger, room
+        return 0
+
+    cdef inline uint32_t hash(self) except? 1:
+        if self.n > INT32_MAX:
+            raise OverflowError(f"a name has {self.n} bytes; at most {INT32_MAX} are supported")
+        return murmur(self.start, self.n, 0)
+
+
+# --- names in a vocabulary -------------------------------------------------------------------------------------------
+
+
+@final
+cdef class Lookup:
+    """Columns of names: of a vocabulary, or of one that is made and takes in every name.
+
+    Both are Python's business only once for each name, which after that is found as bytes.
+    """
+
+    cdef Table table
+    cdef dict vocabulary  # as given; of one that is made, the names that are no strings
+    cdef int64_t width  # how many columns a given vocabulary has, whatever becomes of it meanwhile
+    cdef list names  # of the one that is made, else None
+    cdef Text text
+    cdef str separator
+    cdef Rows rows  # None: only the vocabulary is wanted
+    cdef object kind  # makes a value of what is no float
+    cdef list others  # the values, should their type not be a float
+
+    def __dealloc__(self):
+        clear(&self.table)
+
+    cdef int64_t ask(self, object name) except -2:
+        """The column of a name, found by Python; −1: unknown."""
+        cdef PyObject* found = PyDict_GetItemWithError(self.vocabulary, name)
+        if not found:
+            return -1
+        if self.names is None:
+            return self.proved(name, <object>found)
+        return <object>found
+
+    cdef int64_t proved(self, object name, object column) except -2:
+        """The column that a given vocabulary has for a name."""
+        if not PyLong_Check(column) and not isinstance(column, Integral):
+            raise TypeError(f"vocabulary_ gives {reprlib.repr(name)} {reprlib.repr(column)}, which is no column")
+        if not 0 <= column < self.width:
+            raise ValueError(f"vocabulary_ gives {reprlib.repr(name)} the column {column}, but has {self.width} names")
+        return column
+
+    cdef int64_t column(self, object name, object value) except -2:
+        """That of a name, or of name + separator + value for a string; −1: unknown."""
+        cdef int64_t place
+        cdef uint32_t h
+        if value is not None:
+            self.text.join(name, self.separator, value)
+        elif PyUnicode_Check(name):
+            self.text.take(name)
+        else:
+            place = self.ask(name)
+            if place < 0 and self.names is not None:
+                place = self.vocabulary[name] = len(self.names)
+                self.names.append(name)
+            return place
+        h = self.text.hash()
+        place = find(&self.table, self.text.start, <uint32_t>self.text.n, h)
+        if place >= 0:
+            return place
+        if value is not None:
+            name = "%s%s%s" % (name, self.separator, value)
+        if self.names is None:
+            place = self.ask(name)
+            if place < 0:
+                return -1
+        else:
+            place = len(self.names)
+            self.names.append(name)
+        if not insert(&self.table, self.text.start, <uint32_t>self.text.n, h, <int32_t>place):
+            raise MemoryError
+        return place
+
+    cdef int put(self, object name, object value) except -1:
+        """A number."""
+        cdef int64_t column = self.column(name, None)
+        cdef double number
+        if self.rows is None or column < 0:
+            return 0
+        if self.others is not None:
+            self.others.append(self.kind(value))
+            number = 0.0
+        elif PyFloat_Check(value):
+            number = PyFloat_AS_DOUBLE(value)
+        elif PyLong_Check(value):
+            number = PyLong_AsDouble(value)
+        else:
+            number = self.kind(value)
+        return self.rows.add(column, number)
+
+    cdef int mark(self, object name, object value) except -1:
+        """A string: 1 in its own column."""
+        cdef int64_t column = self.column(name, value)
+        if self.rows is None or column < 0:
+            return 0
+        if self.others is not None:
+            self.others.append(self.kind(1))
+        return self.rows.add(column, 1.0)
+
+    cdef int add(self, object feature, object value) except -1:
+        """One entry of a dict."""
+        if isinstance(value, str):
+            self.mark(feature, value)
+        elif value is None or PyFloat_Check(value) or PyLong_Check(value):
+            self.put(feature, value)
+        elif type(value) is list or type(value) is tuple or type(value) is set:
+            self.add_all(feature, value)
+        elif isinstance(value, Number):
+            self.put(feature, value)
+        elif isinstance(value, Mapping):
+            raise TypeError(f"Unsupported value type {type(value)} for {feature}: {value}.\n"
+                            "Mapping objects are not supported.")
+        elif isinstance(value, Iterable):
+            self.add_all(feature, value)
+        else:
+            raise TypeError(f"Unsupported value Type {type(value)}: {feature!r} has the value {reprlib.repr(value)}; "
+                            "give a number, a string or several strings")
+        return 0
+
+    cdef int add_all(self, object feature, object values) except -1:
+        for value in values:
+            if not isinstance(value, str):
+                raise TypeError(f"Unsupported type {type(value)} in iterable value. "
+                                "Only iterables of string are supported.")
+            self.mark(feature, value)
+        return 0
+
+
+def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kind, bint floating, bint sort):
+    """Return (names, number of samples, (values, indices, indptr, whether all rows are sorted) if `filling`).
+
+    Names that a vocabulary of `width` columns lacks are left out; if it is None, all are taken in and returned in order
+    of appearance.
+    `kind` makes the values that are no floats; if its type is not `floating`, the values are returned as a list.
+    """
+    cdef Lookup lookup = Lookup()
+    cdef Py_ssize_t i = 0, place, size
+    cdef PyObject *key
+    cdef PyObject *held
+    cdef object feature = None, value = None
+    lookup.vocabulary, lookup.names = ({}, []) if vocabulary is None else (vocabulary, None)
+    lookup.width, lookup.separator, lookup.kind = width, separator, kind
+    lookup.text = Text()
+    lookup.text.errors = "surrogatepass"
+    lookup.rows = Rows(sort and floating, False) if filling else None
+    lookup.others = None if floating else []
+    for sample in samples:
+        feature = value = None
+        try:
+            if type(sample) is dict:
+                place, size = 0, len(<dict>sample)
+                while PyDict_Next(sample, &place, &key, &held):
+                    feature, value = <object>key, <object>held
+                    lookup.add(feature, value)
+                    if len(<dict>sample) != size:
+                        raise RuntimeError("dictionary changed size during iteration")
+            else:
+                for feature, value in items_of(sample, i):
+                    lookup.add(feature, value)
+        except Exception as error:
+            blame(error, i, feature, value)
+            raise
+        if filling:
+            lookup.rows.end()
+        i += 1
+        if i % PATIENCE == 0:
+            PyErr_CheckSignals()
+    if not filling:
+        return lookup.names, i, None
+    values, indices, indptr, ordered = lookup.rows.arrays()
+    return lookup.names, i, (values if floating else lookup.others, indices, indptr, ordered)
+
+
+def renumber(const int64_t[::1] indptr, int32_t[::1] indices, double[::1] values, const int32_t[::1] places, bint sort):
+    """Every index j becomes places[j]; short rows are sorted if asked for. Returns whether all rows are sorted."""
+    cdef Py_ssize_t i, p, m
+    cdef bint ordered = sort
+    with nogil:
+        for p in range(indices.shape[0]):
+            indices[p] = places[indices[p]]
+        if sort:
+            for i in range(indptr.shape[0] - 1):
+                m = indptr[i + 1] - indptr[i]
+                if m > SHORT:
+                    ordered = False
+                elif m > 1:
+                    sort_row(&indices[indptr[i]], &values[indptr[i]], m)
+    return ordered
+
+
+# --- names in buckets ------------------------------------------------------------------------------------------------
+
+
+@final
+cdef class Hashing:
+    """Hashes of names, written into buckets."""
+
+    cdef Rows rows
+    cdef Text text
+    cdef int64_t n_features
+    cdef bint signed
+
+    cdef int add(self, object name, object value) except -1:
+        cdef double number
+        if PyUnicode_Check(value):
+            self.text.join(name, "=", value)
+            return self.put(1.0)
+        number = value
+        return self.mark(name, number) if number != 0.0 else 0
+
+    cdef inline int mark(self, object name, double number) except -1:
+        if not (PyUnicode_Check(name) or isinstance(name, bytes)):
+            raise TypeError(f"feature names must be strings or bytes, got {type(name)}: {reprlib.repr(name)}")
+        self.text.take(name)
+        return self.put(number)
+
+    cdef inline int put(self, double number) except -1:
+        cdef int32_t column, sign
+        bucket(<int32_t>self.text.hash(), self.n_features, &column, &sign)
+        return self.rows.add(column, number * sign if self.signed else number)
+
+
+def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
+    """Return (values, indices, indptr, whether all rows are sorted) of samples of a kind: DICTS, PAIRS or STRINGS.
+
+    `sums`: entries of one bucket are added up in sorted rows.
+    """
+    cdef Hashing hashing = Hashing()
+    cdef Py_ssize_t i = 0, place, size
+    cdef PyObject *key
+    cdef PyObject *held
+    cdef object name = None, value = None
+    hashing.rows, hashing.n_features, hashing.signed, hashing.text = Rows(True, sums), n_features, signed, Text()
+    hashing.text.errors = "strict"
+    for sample in samples:
+        name = value = None
+        try:
+            if kind == of_strings:
+                if isinstance(sample, str):
+                    raise ValueError("Samples can not be a single string, but iterables of strings: "
+                                     f"sample {i} is {reprlib.repr(sample)}")
+                for name in sample:
+                    hashing.mark(name, 1.0)
+            elif kind == of_dicts and type(sample) is dict:
+                place, size = 0, len(<dict>sample)
+                while PyDict_Next(sample, &place, &key, &held):
+                    name, value = <object>key, <object>held
+                    hashing.add(name, value)
+                    if len(<dict>sample) != size:
+                        raise RuntimeError("dictionary changed size during iteration")
+            else:
+                for name, value in (items_of(sample, i) if kind == of_dicts else sample):
+                    hashing.add(name, value)
+        except Exception as error:
+            blame(error, i, name, value)
+            raise
+        hashing.rows.end()
+        i += 1
+        if i % PATIENCE == 0:
+            PyErr_CheckSignals()
+    return hashing.rows.arrays()
+
+
+def hash_of(bytes text, uint32_t seed):
+    """MurmurHash3_x86_32 of bytes, unsigned."""
+    return murmur(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), seed)

@@ -1,0 +1,47 @@
+"""What is inside a model: its strongest features, why a document got its label, how often it is right; n-grams."""
+
+from fastlin.inspection.explanation import Explanation, explain
+from fastlin.inspection.features import LabelFeatures, top_features
+from fastlin.inspection.language import (
+    ClassSummary,
+    LanguageSummary,
+    OrderSummary,
+    SentenceSurprisal,
+    explain_text,
+    language,
+    surprisal,
+)
+from fastlin.inspection.ranking import Cut, LabelThreshold, RankingReport, RankingTally, ranking
+from fastlin.inspection.report import Bin, LabelReport, Report, Tally, report
+from fastlin.inspection.summary import Part, Summary, summary
+from fastlin.inspection.transitions import Transition, TransitionWeights, transitions
+
+__all__ = [
+    "Bin",
+    "ClassSummary",
+    "Cut",
+    "Explanation",
+    "LabelFeatures",
+    "LabelReport",
+    "LabelThreshold",
+    "LanguageSummary",
+    "OrderSummary",
+    "Part",
+    "RankingReport",
+    "RankingTally",
+    "Report",
+    "SentenceSurprisal",
+    "Summary",
+    "Tally",
+    "Transition",
+    "TransitionWeights",
+    "explain",
+    "explain_text",
+    "language",
+    "ranking",
+    "report",
+    "summary",
+    "surprisal",
+    "top_features",
+    "transitions",
+]

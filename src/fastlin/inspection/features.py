@@ -1,0 +1,70 @@
+"""The features that speak most strongly for each label."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastlin.inspection.weights import Names, Weights
+
+
+@dataclass(frozen=True)
+class LabelFeatures:
+    """The strongest features of a label, strongest first."""
+
+    label: Any
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+
+    def __str__(self) -> str:
+        lines = (f"  {weight:>10.4f}  {name}" for name, weight in zip(self.names, self.weights, strict=True))
+        return "\n".join([str(self.label), *lines])
+
+
+def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -> list[LabelFeatures]:
+    """The n features with the largest weights of each label.
+
+    The weights are `coef_`'s; with two labels, w speaks for the second and −w for the first. Of naive Bayes they are
+    log φ_kj less its mean over the labels: log φ itself would list the words that are frequent everywhere. So it is of
+    the components of a mixture, and of the emissions of a hidden Markov model; of k-means the weights are the centres.
+
+    Parameters
+    ----------
+    model : fitted classifier, model of sequences, mixture or k-means, or a pipeline that ends with one
+        The clusters of the latter are numbers from 0; a label's components are called label/1, label/2, … Its
+        features have the names that the vectoriser knows, or those of X's columns.
+    n : int
+        How many for each label; only features that speak for the label are listed.
+    labels : iterable, optional
+        Only these labels; all of them when not given.
+
+    Returns
+    -------
+    list of LabelFeatures
+
+    Examples
+    --------
+    >>> from fastlin import CountVectorizer, MultinomialNB
+    >>> from fastlin.inspection import top_features
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(CountVectorizer(), MultinomialNB())
+    >>> print(top_features(model.fit(["good fine film", "good film", "bad film"], ["up", "up", "down"]), 1)[1])
+    up
+          0.3466  good
+    """
+    weights, names = Weights(model), Names(model)
+    known = weights.classes
+    wanted = known if labels is None else list(labels)
+    unknown = [label for label in wanted if label not in known]
+    if unknown:
+        raise ValueError(f"the model has no label {unknown[0]!r}; it has {', '.join(map(str, known[:20]))}")
+    found = []
+    for label in wanted:
+        column = weights.of_label(known.index(label))
+        count = max(0, min(n, len(column)))
+        best = np.argpartition(-column, count - 1)[:count] if count else np.empty(0, np.int64)
+        best = best[column[best] > 0]
+        best = best[np.lexsort((best, -column[best]))]
+        found.append(LabelFeatures(label, tuple(names.of(best)), tuple(column[best].tolist())))
+    return found

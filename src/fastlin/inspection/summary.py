@@ -1,0 +1,117 @@
+"""What a model holds: its parts, what was chosen for them, and how large they are."""
+
+import inspect
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fastlin.inspection.weights import Weights, learner_of, transformers_of
+
+SHOWN = 12  # labels
+LONGEST = 80  # characters of a parameter's value
+
+
+@dataclass(frozen=True)
+class Part:
+    """An estimator, and its parameters that are not the defaults."""
+
+    name: str
+    parameters: dict[str, Any]
+
+    def __str__(self) -> str:
+        shown = (f"{name}={_cut(_shown(value))}" for name, value in self.parameters.items())
+        return f"{self.name}({', '.join(shown)})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name and parameters; what is no number and no string, as it is shown."""
+        plain = {
+            name: value if isinstance(value, str | int | float | bool | None) else _shown(value)
+            for name, value in self.parameters.items()
+        }
+        return {"name": self.name, "parameters": plain}
+
+
+def _shown(value: Any) -> str:
+    return value.__name__ if isinstance(value, type) else " ".join(repr(value).split())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The parts of a model, its labels (or clusters) and its weights."""
+
+    parts: tuple[Part, ...]  # as in the pipeline: the classifier last
+    labels: tuple[Any, ...]
+    features: int
+    weights: int
+    nonzero: int
+    dtype: str
+    bytes: int  # of the weights
+    clusters: bool = False  # whether labels are the numbers of clusters
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it in plain types."""
+        return asdict(self) | {"parts": tuple(part.as_dict() for part in self.parts)}
+
+    def __str__(self) -> str:
+        labels = ", ".join(map(str, self.labels[:SHOWN])) + (", …" if len(self.labels) > SHOWN else "")
+        lines = [f"{'parts' if not place else '':<9} {part}" for place, part in enumerate(self.parts)]
+        lines += [
+            f"{'clusters' if self.clusters else 'labels':<9} {len(self.labels):,}: {labels}",
+            f"features  {self.features:,}",
+            f"weights   {self.weights:,} of {self.dtype}, {self.nonzero:,} of them not 0; {self.bytes / 1e6:,.1f} MB",
+        ]
+        return "\n".join(lines)
+
+
+def summary(model: Any) -> Summary:
+    """Describe a fitted classifier or clustering, or a pipeline that ends with one.
+
+    Parameters
+    ----------
+    model : fitted classifier or mixture or k-means, or a pipeline that ends with one
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> from fastlin import CountVectorizer, MultinomialNB
+    >>> from fastlin.inspection import summary
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(CountVectorizer(ngram_range=(1, 2)), MultinomialNB(alpha=0.1))
+    >>> print(summary(model.fit(["a good film", "a bad film"], ["up", "down"])))
+    parts     CountVectorizer(ngram_range=(1, 2))
+              MultinomialNB(alpha=0.1)
+    labels    2: down, up
+    features  5
+    weights   10 of float64, 10 of them not 0; 0.0 MB
+    """
+    weights, learner = Weights(model), learner_of(model)
+    held = weights.array
+    values = held.data if hasattr(held, "toarray") else np.asarray(held)
+    templates = [step for step in (getattr(learner, "features_", None),) if step is not None]
+    return Summary(
+        tuple(Part(type(step).__name__, changed(step)) for step in (*transformers_of(model), *templates, learner)),
+        tuple(weights.classes),
+        weights.n_features,
+        int(np.prod(held.shape)),
+        int(np.count_nonzero(values)),
+        str(values.dtype),
+        int(values.nbytes),
+        weights.clusters,
+    )
+
+
+def changed(step: Any) -> dict[str, Any]:
+    """The parameters that differ from their defaults."""
+    defaults = {name: one.default for name, one in inspect.signature(type(step)).parameters.items()}
+    chosen = step.get_params(deep=False)
+    if getattr(step, "features_", None) is not None:
+        del chosen["features"]  # a part of its own
+    return {name: value for name, value in chosen.items() if repr(value) != repr(defaults.get(name))}

@@ -1,0 +1,248 @@
+"""What a model file holds of each learner."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fastlin import validation
+from fastlin.core._codec import RUN, SEARCHED, give_report, take_report
+from fastlin.core.label_sets import columns
+from fastlin.data.scratch import Held
+from fastlin.linear.online_weights import SparseWeights
+from fastlin.optim.online_state import OnlineState
+from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.parameters import (
+    ABSENT,
+    DTYPE,
+    FLAG,
+    JOBS,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    PLAIN,
+    STRINGS,
+    WORD,
+    Table,
+    choice,
+    estimator,
+    real,
+    whole,
+)
+from fastlin.storage.state_arrays import proved_labels
+from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
+from fastlin.validation import LIMITS
+
+RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
+SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
+
+
+def _weights(state: State, reading: Reading, widths: set[int], types: Any = tuple(LIMITS)) -> Any:
+    """The weights in scikit-learn's shape, with as many rows as there may be."""
+    weights = unpack(state.pop("coef"), reading)
+    coef = weights if sp.issparse(weights) else weights.T
+    if coef.dtype not in types or coef.shape[0] not in widths or not coef.shape[1]:
+        raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
+    return coef
+
+
+def _intercept(state: State, width: int) -> Any:
+    intercept = state.pop("intercept")
+    if intercept.dtype != np.float64 or intercept.shape != (width,) or not np.isfinite(intercept).all():
+        raise ValueError(f"intercept must be {width} finite float64, got {intercept.dtype}, shape {intercept.shape}")
+    return intercept.copy()
+
+
+def _packed(coef: Any, packing: Packing) -> State:
+    return packing.pack(validation.as_sparse(coef, "coef_") if sp.issparse(coef) else np.asarray(coef).T)
+
+
+# Online learners
+
+
+def _take_online(model: Any, packing: Packing) -> State:
+    model._check_learnt()
+    served: Any = model._sparse
+    state: Any = model._state if served is None else served
+    coef = state.by_label().T if served is None else served.coef
+    rule, clock = state.rule.copy(), state.clock.copy()
+    taken = take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
+    taken |= {"classes": model.classes_, "rule": rule, "clock": clock}
+    if not packing.serving:
+        taken["random"] = model._generator
+        taken["learning"] = state.export(copy=False) if served is None else served.learning
+    return taken
+
+
+def _give_online(model: Any, state: State, reading: Reading) -> None:
+    """Weights to predict with; what learning needs is looked at when learning goes on."""
+    give_report(model, state)
+    classes = proved_labels(state.pop("classes"))
+    coef = _weights(state, reading, {columns(len(classes))})
+    intercept = _intercept(state, coef.shape[0])
+    rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
+    if state.get("learning") is not None:
+        learning = {name: _record(array, RECORDS.get(name)) for name, array in state["learning"].items()}
+        OnlineState.check_shapes(learning, coef.shape, coef.dtype)
+    state.pop("learning", None)
+    generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
+    if not isinstance(generator, np.random.Generator):
+        raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
+    only(state)
+    model._sparse = SparseWeights(coef, intercept, clock, rule, learning)
+    model.classes_, model.n_features_in_, model._generator = classes, coef.shape[1], generator
+
+
+def _record(array: Any, kind: Any) -> Any:
+    """An array of records, field by field: those that it lacks, of an earlier version, are 0."""
+    if kind is None:
+        return array
+    names = array.dtype.names or ()
+    if not names or not set(names) <= set(kind.names) or array.ndim != 1 or not len(array):
+        raise ValueError(f"records of {array.dtype}")
+    record = np.zeros(len(array), kind)
+    for name in names:
+        record[name] = array[name]
+    return record
+
+
+# Batch learners
+
+
+def _take_maxent(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    more = SEARCH if hasattr(model, "Cs_") else ()
+    state = take_report(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
+    return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+
+
+def _give_maxent(model: Any, state: State, reading: Reading) -> None:
+    give_report(model, state, *SEARCH)
+    classes = proved_labels(state.pop("classes"))
+    coef = _weights(state, reading, {columns(len(classes)), len(classes)})
+    intercept = _intercept(state, coef.shape[0])
+    only(state)
+    model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
+
+
+def _take_svm(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+    state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+    if not packing.serving and getattr(model, "_dual", None) is not None:
+        state["dual"] = [_copied(held) for held in model._dual[1]]
+    return state
+
+
+def _copied(held: Held) -> Any:
+    with held.map() as array:
+        return array.copy()
+
+
+def _give_svm(model: Any, state: State, reading: Reading) -> None:
+    dual = state.pop("dual", None)
+    _give_maxent(model, state, reading)
+    for alpha in dual or ():
+        if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
+            raise ValueError(f"dual must be finite float64 with {len(model.coef_)} columns, got shape {alpha.shape}")
+    model._dual = None if dual is None else ([len(alpha) for alpha in dual], [Held(alpha) for alpha in dual])
+
+
+def _take_candidates(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    return take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+
+
+def _give_candidates(model: Any, state: State, reading: Reading) -> None:
+    give_report(model, state)
+    coef = _weights(state, reading, {1})
+    only(state)
+    model.coef_, model.n_features_in_ = coef, coef.shape[1]
+
+
+# A lexicon
+
+
+def _take_lexicon(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    state = {
+        "coef": packing.pack(model._weights, copies=IN_FLOAT64),
+        "classes": model.classes_,
+        "prior": model.class_prior_,
+    }
+    state["unknown_words_"] = model.unknown_words_
+    if model.vectorizer is not None and model.vectorizer_ is not model.vectorizer:
+        state["vectorizer_"] = model.vectorizer_
+    return state
+
+
+def _give_lexicon(model: Any, state: State, reading: Reading) -> None:
+    classes, prior = proved_labels(state.pop("classes")), state.pop("prior")
+    weights = unpack(state.pop("coef"), reading, copies=IN_FLOAT64)
+    vectorizer, words = state.pop("vectorizer_", model.vectorizer), state.pop("unknown_words_")
+    only(state)
+    if sp.issparse(weights) or weights.shape[1] != len(classes) or prior.shape != (len(classes),):
+        raise ValueError(f"coef and prior must be of the {len(classes)} labels, and coef dense")
+    if (vectorizer is None) != (model.vectorizer is None) or not hasattr(vectorizer or model, "get_params"):
+        raise ValueError("vectorizer_ must be an estimator where there is a vectorizer, and None otherwise")
+    model._weights, model.classes_, model.class_prior_ = np.asarray(weights, np.float64), classes, prior
+    model.unknown_words_, model.n_features_in_ = words, len(weights)
+    if vectorizer is not None:
+        model.vectorizer_ = vectorizer
+
+
+# Parameters
+
+_FIT = RUN | {"max_iter": whole(1), "tol": real(0) | ABSENT, "warm_start": FLAG}
+_TYPE = {"dtype": DTYPE | ABSENT}
+_CLASSIFIER = {"fit_intercept": FLAG, "class_weight": choice("balanced") | LABEL_WEIGHTS | ABSENT}
+_HELD_OUT = {
+    "early_stopping": FLAG, "validation_fraction": real(0, 1), "n_iter_no_change": whole(1), "shuffle": FLAG,
+}  # fmt: skip
+_ONLINE = _FIT | _TYPE | _CLASSIFIER | _HELD_OUT | {"average": FLAG | whole(0), "grow_features": FLAG}
+_PENALTY = {"penalty": WORD | ABSENT, "alpha": real(0), "l1_ratio": real(0, 1) | ABSENT, "eta0": real(0)}
+_PRIOR = {"prior_mean": NUMBERS | ABSENT, "prior_variance": NUMBERS | ABSENT}
+_BATCH = (
+    _FIT | _TYPE | {"C": real(0), "penalty": WORD | ABSENT, "l1_ratio": real(0, 1) | ABSENT, "solver": WORD} | _PRIOR
+)
+_LOGISTIC = _CLASSIFIER | {
+    "intercept_scaling": real(), "dual": FLAG, "weights": WORD, "cutoff": NUMBERS,
+}  # fmt: skip
+_SEARCH = {name: kind for name, kind in _BATCH.items() if name not in ("C", "l1_ratio", "prior_variance", "warm_start")}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.CandidateClassifier": _BATCH | {"loss": WORD, "average": FLAG | whole(0), "shuffle": FLAG},
+    "fastlin.LexiconClassifier": {
+        "lexicon": PLAIN, "vectorizer": estimator("transform") | ABSENT, "prior": LABEL_WEIGHTS | NUMBERS | ABSENT,
+        "vocabulary": STRINGS | LABEL_WEIGHTS | estimator("get_feature_names_out") | ABSENT, "n_jobs": JOBS,
+    },
+    "fastlin.LinearSVC": _FIT | _CLASSIFIER | {
+        "penalty": WORD, "loss": WORD, "dual": FLAG | choice("auto"), "C": real(0), "multi_class": WORD,
+        "intercept_scaling": real(),
+    },
+    "fastlin.LogisticRegression": _BATCH | _LOGISTIC,
+    "fastlin.LogisticRegressionCV": _SEARCH | _LOGISTIC | SEARCHED | {
+        "Cs": NUMBERS, "l1_ratios": NUMBERS | ABSENT, "refit": FLAG,
+    },
+    "fastlin.MIRAClassifier": _ONLINE | {"C": real(0)},
+    "fastlin.PassiveAggressiveClassifier": _ONLINE | {"C": real(0), "loss": WORD},
+    "fastlin.Perceptron": _ONLINE | _PENALTY,
+    "fastlin.SGDClassifier": _ONLINE | _PENALTY | {
+        "loss": WORD, "sampling": WORD | ABSENT, "learning_rate": WORD, "power_t": real(), "project": FLAG,
+        "batch_size": whole(1),
+    },
+}  # fmt: skip
+
+ONLINE = Keeper(_take_online, _give_online)
+MAXENT = Keeper(_take_maxent, _give_maxent)
+KEEPERS = {
+    "fastlin.CandidateClassifier": Keeper(_take_candidates, _give_candidates),
+    "fastlin.LexiconClassifier": Keeper(_take_lexicon, _give_lexicon),
+    "fastlin.LinearSVC": Keeper(_take_svm, _give_svm),
+    "fastlin.LogisticRegression": MAXENT,
+    "fastlin.LogisticRegressionCV": MAXENT,
+    "fastlin.MIRAClassifier": ONLINE,
+    "fastlin.PassiveAggressiveClassifier": ONLINE,
+    "fastlin.Perceptron": ONLINE,
+    "fastlin.SGDClassifier": ONLINE,
+}

@@ -1,0 +1,99 @@
+"""Streams whose matrices widen: a vocabulary that grows has new features after the known ones."""
+
+from abc import ABC
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _get_feature_names
+
+from fastlin.core.sparse_estimator import Infer, Readable, Scorer, SparseClassifier
+from fastlin.optim.online_state import OnlineState
+from fastlin.runtime import parallel
+from fastlin.validation import Rows
+
+
+class GrowingClassifier(SparseClassifier, ABC):
+    """A classifier that may learn features as they come."""
+
+    grow_features: bool
+
+    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
+        """With `grow_features` a matrix may have more features than are known, or fewer: the first are the same."""
+        if reset or not self.grow_features:
+            super()._check_width(X, rows, reset)
+            return
+        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
+        if known is None or names is None:
+            return
+        for place, (one, other) in enumerate(zip(known, names, strict=False)):
+            if one != other:
+                raise ValueError(
+                    f"new features follow those that are known: feature {place} of X is {other!r}, but was {one!r}"
+                )
+
+    def _learn_names(self, X: Any) -> None:
+        """Names of features beyond those known."""
+        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
+        if known is not None and names is not None and len(names) > len(known):
+            self.feature_names_in_ = names
+
+
+def known_columns(rows: Rows, n_features: int) -> Rows:
+    """Of wider rows, the features that are known."""
+    return rows.first(n_features) if rows.n_columns > n_features else rows
+
+
+def known_only(scorer: Scorer, n_features: int) -> Scorer:
+    """Score wider rows by the features that are known."""
+    return Scorer(scorer.width, lambda rows, infer: scorer.forward(known_columns(rows, n_features), infer))
+
+
+def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
+    """For weights that are learnt meanwhile, each call with those of one moment.
+
+    A learner waits while a few rows are scored; more of them are scored with a view of the weights. Where weights have
+    to be settled before, that is done for the features of a few rows alone.
+    """
+
+    def forward(rows: Rows, infer: Infer) -> None:
+        rows, few = known_columns(rows, len(state.weights)), rows.nnz <= len(state.weights)
+        with state.lock.reading():
+            weights, bias = state.present(), state.lanes()
+            if weights is not None and few:
+                parallel.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
+                return
+            if few and state.lookup_pays(rows.nnz):
+                rows, weights = _looked_up(rows, state)
+            else:
+                weights = state.columns()
+        parallel.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
+
+    return Scorer(len(state.order), forward)
+
+
+def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
+    """For weights of this moment, however often they are asked."""
+    with state.lock.reading():
+        weights, bias = state.columns(), state.lanes()
+
+    def forward(rows: Rows, infer: Infer) -> None:
+        parallel.forward(known_columns(rows, len(weights)), weights, bias, _in_order(state, infer), n_jobs)
+
+    return Scorer(len(state.order), forward)
+
+
+def _in_order(state: OnlineState, infer: Infer) -> Infer:
+    """`infer` for columns that may be more than the labels, and in another order."""
+    order = state.order
+    if len(order) == state.weights.shape[1] and not len(state.rank()):
+        return infer
+    return lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop)
+
+
+def _looked_up(rows: Rows, state: OnlineState) -> tuple[Rows, NDArray[Any]]:
+    """The rows with the features that they have alone, and the weights of these."""
+    features, places = np.unique(rows.indices[: rows.nnz], return_inverse=True)
+    weights = state.of_features(features.astype(np.int64))
+    return replace(rows, indices=places.astype(np.int32), n_columns=len(weights)), weights

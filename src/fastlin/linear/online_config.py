@@ -1,0 +1,106 @@
+"""The parameters of an online learner, checked, in the form the engine takes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.core.sparse_estimator import Readable
+from fastlin.data import Corpus
+from fastlin.engine.online import online
+from fastlin.optim.corpus_stream import Stream
+from fastlin.optim.epochs import Data, Source, Stopping
+from fastlin.optim.online_state import OnlineState
+from fastlin.optim.training_state import Course
+from fastlin.optim.update_rules import FTRL, GRADIENT, PEGASOS, rule_of
+from fastlin.validation import LIMITS, real_number, whole_number
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is settled before a run: how to step, when to stop, in which order."""
+
+    rule: NDArray[Any]
+    stopping: Stopping
+    sampling: str
+    dtype: np.dtype[Any]
+
+    def source(
+        self,
+        rows: Readable,
+        codes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        members: NDArray[np.int64] | None,
+        places: NDArray[np.int32],
+        generator: np.random.Generator,
+        course: Course,
+    ) -> Source:
+        """The data of epochs: `places` are the labels' in the model, `weights` one a row, or of a corpus one a label.
+
+        Without `members`, all rows are learnt from.
+        """
+        if isinstance(rows, Corpus):
+            size = int(self.rule["batch_size"][0])
+            return Stream(rows, places, weights, members, self.sampling, generator, self.dtype, size, course)
+        members = np.arange(len(rows)) if members is None else members
+        return Data(rows, places[codes], weights, members, self.sampling, generator)
+
+
+def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> Options:
+    """Check every parameter of an online learner; `fields` are those of the Rule that its kind of step decides."""
+    max_iter = whole_number("max_iter", model.max_iter, 1)
+    patience = whole_number("n_iter_no_change", model.n_iter_no_change, 1)
+    tol = None if model.tol is None else real_number("tol", model.tol, at_least=0)
+    average = model.average if isinstance(model.average, bool | np.bool_) else whole_number("average", model.average, 0)
+    real_number("validation_fraction", model.validation_fraction, above=0, below=1)
+    validation.as_verbose(model.verbose)
+    validation.as_callback(model.callback)
+    validation.as_jobs(model.n_jobs)
+    rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
+    if average and rule["l1"] > 0 and rule["step"] != FTRL:
+        raise ValueError(
+            "average together with an L1 penalty has no exact lazy form; use penalty='l2', average=False, or "
+            "learning_rate='ftrl'"
+        )
+    adaptive = getattr(model, "learning_rate", None) == "adaptive"
+    return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling, dtype)
+
+
+def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
+    """ηλ₂ ≥ 1 would turn the weights round; only Pegasos's first step, where it is 1, is meant to forget them."""
+    t += max(1, min(int(rule["batch_size"][0]), n_rows))
+    shrinkage = online.learning_rate(rule, t) * rule["l2"][0]
+    forgets = rule["schedule"] == PEGASOS and t == 1
+    if rule["step"] == GRADIENT and shrinkage >= 1 and not forgets:
+        raise ValueError(
+            f"the learning rate at t = {t} times the L2 penalty is {shrinkage:g}; it must stay below 1: "
+            "lower eta0 or alpha"
+        )
+
+
+def initial_coef(coef: Any, state: OnlineState) -> NDArray[np.float64]:
+    """Weights that a user gives, in the shape of `coef_`, for a state."""
+    shape = len(state.order), len(state.weights)
+    coef = validation.as_finite(coef, "coef_init", ndim=np.ndim(coef))
+    if coef.shape != shape and not (shape[0] == 1 and coef.shape == shape[1:]):
+        raise ValueError(f"coef_init must have shape {shape}, got {coef.shape}")
+    return _in_range(coef.reshape(shape), state, "coef_init")
+
+
+def initial_intercept(intercept: Any, state: OnlineState) -> NDArray[np.float64]:
+    """Intercepts that a user gives, in the shape of `intercept_`."""
+    shape = (len(state.order),)
+    intercept = validation.as_vector(np.atleast_1d(intercept), "intercept_init")
+    if intercept.shape != shape:
+        raise ValueError(f"intercept_init must have shape {shape}, got {intercept.shape}")
+    return _in_range(intercept, state, "intercept_init")
+
+
+def _in_range(values: NDArray[np.float64], state: OnlineState, name: str) -> NDArray[np.float64]:
+    dtype = state.weights.dtype
+    largest, limit = np.abs(values).max(initial=0), LIMITS[dtype]
+    if largest > limit:
+        raise ValueError(f"{name} holds ±{largest:g}, larger than {limit:g}, the limit of {dtype} weights")
+    return values

@@ -1,0 +1,1 @@
+"""Mixtures of multinomials, climbed by EM."""

@@ -1,0 +1,293 @@
+"""EM for naive Bayes whose labels have components: forward and softmax, backward and normalise.
+
+    p(x, c) = π_c Π_j φ_cj^{x_j}      c runs over the components, which stand in families, one a label
+    E         q_ic = p(c | x_i), over the components of the row's label, or over all where it has none
+    M         φ_cj = (αVρ_j + Σ_i w_i q_ic x_ij) / Σ_j the same,   π_c = Σ_i w_i q_ic / Σ_i w_i
+    bound     Σ_i w_i log p(x_i) + Σ_cj αVρ_j log φ_cj, which neither step lowers
+
+Rows whose label has a single component need no inference: they are counted once, and what they say stands beside the
+prior from then on. An iteration passes over the other rows forward and over their columns backward, where the
+logarithms of the new φ are taken while the counts are in cache. The totals of the components need no pass: they are the
+lengths of the rows, shared out. See docs/engine.md for what that saves.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.core.class_counts import Counts, Prior
+from fastlin.engine.core import aligned, passes
+from fastlin.engine.solvers import multinomial_em as kernels
+from fastlin.mixture.merged_columns import Merged
+from fastlin.optim.partitions import Part
+from fastlin.optim.weight_layouts import Dense
+from fastlin.runtime import parallel
+
+Floats = NDArray[np.float64]
+Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows, [n, M]
+LOGARITHM = 8  # non-zeros
+STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
+DEAD = 1e-9  # of all mass: a component with less has no share of any row
+
+
+class _Seeded(NamedTuple):
+    """What components were before they were seeded again."""
+
+    places: list[int]
+    logs: Floats
+    log_masses: Floats
+    penalties: Floats
+    masses: Floats
+    counts: Floats
+
+
+class Expectation:
+    """The parameters as they are, and the steps that better them."""
+
+    def __init__(
+        self,
+        parts: Merged,
+        families: NDArray[np.int64],
+        prior: Prior,
+        known: Counts | None,
+        n_columns: int,
+        workers: parallel.Workers,
+    ) -> None:
+        self.parts, self.families, self.prior, self.workers = parts, families, prior, workers
+        self.width, self.n_columns = int(families[-1]), n_columns
+        self._known = Counts(np.zeros((0, self.width)), np.zeros(self.width), prior) if known is None else known
+        pseudo = np.broadcast_to(prior.pseudo, n_columns)
+        self._pseudo = pseudo[parts.features]
+        self._alpha, self._extra = self._beside(known)
+        self._fixed_totals = self._known.features.sum(axis=0) + pseudo.sum()
+        unseen = np.delete(pseudo, parts.members)  # of features that no row has: their φ is the prior's
+        unseen = unseen[unseen > 0]
+        self._unseen = float(unseen.sum()), float(unseen @ np.log(unseen))
+        self._rare = int(np.argmax(np.append(parts.times, 2) > 1))  # columns of several features stand last
+        self._others = parts.times[self._rare :] - 1
+        self._layout = Dense(parts.n_features, self.width)
+        self._logs = aligned.zeros((parts.n_features, self.width))
+        self._sums = self._logs if len(parts) == 1 else aligned.zeros(self._logs.shape)  # of all parts but the last
+        self._counts = np.empty((0, self.width))
+        self._shares = aligned.zeros((max(1, *parts.sizes), self.width))  # w q of the part at hand
+        self._row_cuts = [list(parallel.cuts(part.design.indptr, self.width)) for part in parts]
+        self._column_cuts = [list(parallel.cuts(_work(part.design.column_indptr), self.width)) for part in parts]
+        self._lengths = parts.room(1)
+        self.total_weight = parts.total_weight + float(self._known.labels.sum())
+        words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)
+        self.factors = self.total_weight + words  # what logarithms are multiplied with in the bound, in all
+
+    # Steps
+
+    def start(self, fill: Fill | None, keep: bool = False) -> None:
+        """The M-step from responsibilities that `fill` writes; without it, from what is known alone."""
+        self._masses, self._words = np.zeros(self.width), np.zeros(self.width)
+        for part in self.parts:
+            shares = self._shares[: part.design.n_rows]
+            shares[:] = 0
+            if fill is not None:
+                fill(part, shares)
+                if len(part.labels.weights):
+                    shares *= part.labels.weights[:, np.newaxis]
+                self._masses += shares.sum(axis=0)
+                self._words += part.map(self._lengths)[:, 0] @ shares
+            self._gather(part, shares)
+        self.maximise(keep)
+
+    def expect(self) -> float:
+        """The E-step: what the rows say of the components. Returns the bound of the parameters."""
+        likelihood = float(self._known.labels @ np.where(self._known.labels > 0, self._log_masses, 0.0))
+        self._masses, self._words = np.zeros(self.width), np.zeros(self.width)
+        for part in self.parts:
+            shares, lengths = self._shares[: part.design.n_rows], part.map(self._lengths)[:, 0]
+            infer = self._inference(part, shares, lengths)
+            for found, masses, words in self.workers.map(infer, self._row_cuts[part.index]):
+                likelihood += found
+                self._masses += masses
+                self._words += words
+            self._gather(part, shares)
+        return likelihood + float(self._penalties.sum())
+
+    def maximise(self, keep: bool = False) -> None:
+        """The M-step: the most likely parameters for what the rows said; `keep` their counts for `counts()`."""
+        self._log_masses = self._mass_logarithms(self._masses + self._known.labels)
+        totals = self._words + self._fixed_totals
+        empty = totals <= 0
+        log_totals = np.log(np.where(empty, 1.0, totals))
+        self._counts = aligned.zeros(self._logs.shape) if keep else self._counts[:0]
+        self._kept = self._masses + self._known.labels
+        tile = np.tile(log_totals, (max(1, STRETCH // self.width), 1))
+        with self.parts.open(len(self.parts) - 1) as part:
+            shares, more = self._shares[: max(1, part.design.n_rows)], len(self.parts) > 1
+
+            def work(low: int, high: int) -> Floats:
+                prior = np.zeros(tile.shape)
+                kernels.maximise(
+                    *part.design.columns(low, high, part.design.column_values), low, high, shares, self._alpha,
+                    self._extra, tile, more, self._counts[low:high], self._sums[low:high], prior,
+                    np.empty(tile.shape),
+                )  # fmt: skip
+                return prior.sum(axis=0)
+
+            found = self.workers.map(work, self._column_cuts[part.index])
+        self._logs, self._sums = self._sums, self._logs
+        if empty.any():
+            with np.errstate(divide="ignore"):
+                self._logs[:, empty] = np.log(
+                    np.broadcast_to(self.prior.measure, self.n_columns)[self.parts.features, None]
+                )
+        mass, entropy = self._unseen
+        self._penalties = sum(found, np.where(mass > 0, entropy - mass * log_totals, 0.0))
+        if self._alpha > 0:
+            self._penalties += self._alpha * (self._others @ self._logs[self._rare :])
+
+    def counts(self) -> Counts:
+        """The expected counts that the parameters are made of, if they were kept."""
+        features = aligned.zeros((self.n_columns, self.width))
+        features[self.parts.members] = self._counts[self.parts.places]
+        if len(self._known.features):
+            features += self._known.features
+        return Counts(features, self._kept.copy(), self.prior)
+
+    # Components that died
+
+    def dead(self) -> list[int]:
+        """The components that no row has a share of, as the last M-step saw it."""
+        return np.flatnonzero((self._kept <= DEAD * self.total_weight) & (self._known.labels == 0)).tolist()
+
+    def seed(self, places: list[int]) -> _Seeded:
+        """Give dead components the rows that are explained worst, one each.
+
+        Returns what they were, for `restore`; rows may be fewer than components. The counts, if they are kept, become
+        those of the rows.
+        """
+        logs, counts = self._logs[:, places], self._counts[:, places]
+        before = _Seeded(places, logs, self._log_masses, self._penalties.copy(), self._kept, counts)
+        self._kept = self._kept.copy()
+        for place, (index, row) in self._worst(places).items():
+            with self.parts.open(index) as part:
+                columns, values = part.design.rows(row, row + 1)[1:]
+                weight = float(part.labels.weights[row]) if len(part.labels.weights) else 1.0
+                counts, times = np.zeros(self.parts.n_features), self.parts.times
+                counts[columns] = np.multiply(weight, values, dtype=np.float64) / times[columns]
+            self._kept[place] = weight
+            if len(self._counts):
+                self._counts[:, place] = counts
+            counts += self._pseudo
+            mass, entropy = self._unseen
+            total = times @ counts + mass
+            with np.errstate(divide="ignore"):
+                logs = self._logs[:, place] = np.log(counts) - np.log(total)
+            own = self._pseudo > 0
+            self._penalties[place] = (times * self._pseudo)[own] @ logs[own] + entropy - mass * np.log(total)
+        self._log_masses = self._mass_logarithms(self._kept)
+        return before
+
+    def restore(self, before: _Seeded) -> None:
+        """Take `seed` back."""
+        self._logs[:, before.places] = before.logs
+        self._counts[:, before.places] = before.counts
+        self._log_masses, self._penalties, self._kept = before.log_masses, before.penalties, before.masses
+
+    def _worst(self, places: list[int]) -> dict[int, tuple[int, int]]:
+        """For a component each, a row of its label or of none, no row twice: those that gain most by it.
+
+        With the words of a row for its own, w (Σ_j x_j log x_j/|x| − log p(x, c)) is gained, c its best component.
+        """
+        found: list[tuple[float, int, int, int]] = []
+        for part in self.parts:
+            lengths, gains = part.map(self._lengths)[:, 0], np.empty(part.design.n_rows)
+
+            def judge(start: int, stop: int, part: Part = part, gains: Floats = gains) -> None:
+                indptr, columns, values = part.design.rows(start, stop)
+                own = values * np.log(values / self.parts.times[columns])
+                of_rows = np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1]))
+                gains[start:stop] = np.bincount(of_rows, own, minlength=stop - start)
+                gains[start:stop] -= self._scores(part, start, stop).max(axis=1)
+
+            self.workers.map(judge, self._row_cuts[part.index])
+            some = np.flatnonzero(lengths > 0)
+            gains = gains[some] - lengths[some] * np.log(lengths[some])
+            if len(part.labels.weights):
+                gains *= part.labels.weights[some]
+            codes = part.labels.codes[some]
+            for label in np.unique(codes):
+                own = np.flatnonzero(codes == label)
+                best = own[np.argsort(-gains[own], kind="stable")[: len(places)]]
+                found += [(-float(gains[row]), part.index, int(some[row]), int(label)) for row in best]
+        found.sort()
+        chosen: dict[int, tuple[int, int]] = {}
+        for place in places:
+            label = int(np.searchsorted(self.families, place, side="right")) - 1
+            for _, index, row, code in found:
+                if code in (-1, label) and (index, row) not in chosen.values():
+                    chosen[place] = index, row
+                    break
+        return chosen
+
+    # Parts
+
+    def _scores(self, part: Part, start: int, stop: int) -> Floats:
+        return self._layout.scores(part.design, self._logs.reshape(-1), self._log_masses, start, stop)
+
+    def _inference(self, part: Part, shares: Floats, lengths: Floats) -> Callable[[int, int], Any]:
+        codes, weights = part.labels.codes, part.labels.weights
+
+        def infer(start: int, stop: int) -> tuple[float, Floats, Floats]:
+            masses, words, block = np.zeros(self.width), np.zeros(self.width), slice(start, stop)
+            found = kernels.posterior(
+                self._scores(part, start, stop), codes[block], weights[block], self.families, self._log_masses,
+                lengths[block], shares[block], masses, words,
+            )  # fmt: skip
+            return found, masses, words
+
+        return infer
+
+    def _gather(self, part: Part, shares: Floats) -> None:
+        """Add the expected counts of a part to the sums; those of the last one are the M-step's business."""
+        if part.index == len(self.parts) - 1:
+            return
+
+        def work(low: int, high: int) -> None:
+            sums = self._sums[low:high].reshape(-1)
+            self._layout.columns(part.design, part.design.column_values, shares, low, high, sums, part.index > 0)
+
+        self.workers.map(work, self._column_cuts[part.index])
+
+    def _measure(self, part: Part) -> float:
+        """The length of each row, the words it has; returns Σ w |x|."""
+        lengths, ones = part.map(self._lengths)[:, 0], np.ones(self.parts.n_features)
+
+        def work(start: int, stop: int) -> None:
+            passes.dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
+
+        self.workers.map(work, self._row_cuts[part.index])
+        return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())
+
+    def _beside(self, known: Counts | None) -> tuple[float, Floats]:
+        """What is added to expected counts: a number, and a table unless all features and components are alike."""
+        if len(self.prior.pseudo) > 1:
+            pseudo = np.repeat(self._pseudo[:, np.newaxis], self.width, axis=1)
+            return 0.0, pseudo if known is None else pseudo + known.features[self.parts.features]
+        alpha = float(self.prior.pseudo[0])
+        return alpha, np.empty((0, self.width)) if known is None else known.features[self.parts.features]
+
+    def _mass_logarithms(self, masses: Floats) -> Floats:
+        """log π; uniform where all masses are zero."""
+        with np.errstate(divide="ignore"):
+            if self.prior.labels is None:
+                total = masses.sum()
+                return np.log(masses) - np.log(total) if total > 0 else np.full(self.width, -np.log(self.width))
+            sizes = np.diff(self.families)
+            of_labels = np.repeat(np.add.reduceat(masses, self.families[:-1]), sizes)
+            shares = np.where(
+                of_labels > 0, masses / np.where(of_labels > 0, of_labels, 1.0), 1 / np.repeat(sizes, sizes)
+            )
+            return np.log(shares) + np.repeat(self.prior.labels, sizes)
+
+
+def _work(column_indptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the columns up to each cost, in non-zeros: a logarithm is as dear as some of them."""
+    return column_indptr + LOGARITHM * np.arange(len(column_indptr))

@@ -1,0 +1,73 @@
+"""Where EM begins when labels have components: with the rows of each label shared out among its own."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.mixture.class_components import Families
+from fastlin.mixture.em_init import ROUNDS, SAMPLE, Floats, Starts, nearest
+from fastlin.mixture.merged_columns import Merged
+from fastlin.mixture.multinomial_em import Fill
+from fastlin.optim.partitions import Part
+from fastlin.runtime import parallel
+
+FEWEST = 1 << 8  # rows of a label, for each of its components, that k-means may look at
+
+
+class Beginnings(Starts):
+    """Makes starts of rows that are laid out, of which those with a label are of labels with several components.
+
+    k-means finds seeds among some of the rows of each label. Rows without a label help to say which words are rare,
+    and have no share in the start.
+    """
+
+    def __init__(
+        self, parts: Merged, families: Families, generator: np.random.Generator, workers: parallel.Workers
+    ) -> None:
+        super().__init__(parts, int(families[-1]), generator, workers)
+        self._families = families
+        self._owners = np.repeat(np.arange(len(families) - 1), np.diff(families))  # the label of each component
+        codes = np.concatenate([part.labels.codes for part in parts])
+        there = np.flatnonzero(codes >= 0)
+        there = there[np.argsort(codes[there], kind="stable")]
+        labels, sizes = np.unique(codes[there], return_counts=True)
+        ends = np.cumsum(sizes)
+        self._rows = {
+            label: there[end - size : end]
+            for label, size, end in zip(labels.tolist(), sizes.tolist(), ends.tolist(), strict=True)
+        }
+
+    def __len__(self) -> int:
+        """How many labels have rows that are to be shared out."""
+        return len(self._rows)
+
+    def within_labels(self) -> Fill:
+        """Each row belongs to that seed of its label which it is most like, or several that are alike share it."""
+        columns = self._columns()
+
+        def fill(part: Part, shares: Floats) -> None:
+            codes = part.labels.codes
+            self._score(part, columns, self._damped, shares)
+            shares[codes[:, np.newaxis] != self._owners] = -np.inf
+            nearest(shares)
+            shares[codes < 0] = 0
+
+        return fill
+
+    def _columns(self) -> Floats:
+        """The seeds of all components, [V, M]; none of them where there are no words."""
+        idf, columns = self._idf(), np.zeros((self.parts.n_features, self.n_components))
+        if not len(columns):
+            return columns
+        some = {label: self._some(label) for label in self._rows}
+        numbers = np.sort(np.concatenate(list(some.values())))
+        rows, weights = self._taken(numbers, idf)
+        for label, own in some.items():
+            here, (first, last) = np.searchsorted(numbers, own), self._families[label : label + 2]
+            columns[:, first:last] = self._seeds(rows.take(here), weights[here], ROUNDS, int(last - first))
+        return np.ascontiguousarray(idf[:, np.newaxis] * columns)
+
+    def _some(self, label: int) -> NDArray[np.int64]:
+        """Rows of a label: all, or a sample."""
+        own, size = self._rows[label], self._families[label + 1] - self._families[label]
+        some = max(SAMPLE // len(self._rows), FEWEST * size)
+        return own if len(own) <= some else np.sort(self.generator.choice(own, some, replace=False))

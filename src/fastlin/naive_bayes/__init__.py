@@ -1,0 +1,1 @@
+"""Naive Bayes: counted, of categories, and partly labelled by EM."""

@@ -1,0 +1,139 @@
+"""What a model file holds of naive Bayes."""
+
+from itertools import starmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.core._codec import (
+    SEARCHED,
+    give_report,
+    packed_counts,
+    proved_counts,
+    take_report,
+)
+from fastlin.core.class_counts import Counts
+from fastlin.mixture._codec import EM, take_mixture
+from fastlin.naive_bayes.category_encoder import Alphabet, CategoryCounts
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.parameters import (
+    ABSENT,
+    FLAG,
+    JOBS,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    PLAIN,
+    WORD,
+    Table,
+    real,
+    whole,
+)
+from fastlin.storage.state_arrays import proved_labels
+from fastlin.storage.weight_packing import Packing
+
+CHOSEN = ("alpha_", "components_", "unlabeled_weight_", "scores_", "path_")  # by folds  # by folds
+
+
+def _take_counts(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    return {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
+
+
+def _give_counts(model: Any, state: State, reading: Reading) -> None:
+    classes = proved_labels(state.pop("classes"))
+    features, labels = proved_counts(state, len(classes), reading)
+    only(state)
+    model._install(classes, Counts(features, labels, model._prior(len(features), len(classes))))
+
+
+def _take_categories(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    counts = model._counts.compact()
+    state = {"classes": model.classes_, **packed_counts(model, counts, packing)}
+    state |= {"sizes": counts.sizes, "kinds": [alphabet.kind for alphabet in counts.alphabets]}
+    state["known"] = np.array([alphabet.size for alphabet in counts.alphabets])
+    return state | {"names": [alphabet.names() for alphabet in counts.alphabets]}
+
+
+def _give_categories(model: Any, state: State, reading: Reading) -> None:
+    classes = proved_labels(state.pop("classes"))
+    features, labels = proved_counts(state, len(classes), reading)
+    sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
+    only(state)
+    if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
+        raise ValueError(f"sizes and known must be vectors of int64 of one length, got {sizes.shape}, {known.shape}")
+    possible = (known >= 0) & (known <= sizes) & (sizes < 2**31)
+    if not len(sizes) or not possible.all() or len(features) != max(1, int(sizes.sum())):
+        raise ValueError(f"features must be {int(sizes.sum())} rows, one for each category, with known <= sizes")
+    alphabets = list(starmap(_alphabet, zip(kinds, known.tolist(), names, strict=True)))
+    prior = model._prior(len(classes))
+    counts = CategoryCounts(features, labels, prior, sizes=sizes.copy(), rooms=sizes.copy(), alphabets=alphabets)
+    model._install(classes, counts)
+
+
+def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:
+    """The categories of a position."""
+    if kind not in ("", "numbers", "strings", "bytes") or (kind == "") != (size == 0):
+        raise ValueError(f"categories of the kind {kind!r:.60}")
+    wanted = {"strings": str, "bytes": bytes}.get(kind)
+    table = dict(zip(names, range(len(names)), strict=True))
+    if len(table) != (0 if wanted is None else size) or any(type(name) is not wanted for name in names):
+        raise ValueError(f"names must be {size} different categories of the kind {kind!r}")
+    return Alphabet(kind, size, table)
+
+
+def _take_semi_supervised(model: Any, packing: Packing) -> State:
+    state = take_mixture(model, packing) | take_report(model, packing, *CHOSEN)
+    return state | {"classes": model.classes_, "families": model._families}
+
+
+def _give_semi_supervised(model: Any, state: State, reading: Reading) -> None:
+    give_report(model, state, "bound_", *CHOSEN)
+    classes, families = proved_labels(state.pop("classes")), _proved_families(state.pop("families"))
+    features, components = proved_counts(state, int(families[-1]), reading)
+    only(state)
+    if len(families) != len(classes) + 1:
+        raise ValueError(
+            f"families must have {len(classes) + 1} entries, one more than there are labels, got {len(families)}"
+        )
+    chosen = model
+    if hasattr(model, "_template"):
+        chosen = model._template(model.alpha_, model.components_, model.unlabeled_weight_)
+    prior = chosen._prior(len(features), len(classes))
+    model._install(classes, families, Counts(features, components, prior))
+
+
+def _proved_families(families: Any) -> NDArray[np.int64]:
+    """Where the components of each label begin, and how many there are."""
+    if families.dtype != np.int64 or families.ndim != 1 or families[0] != 0:
+        raise ValueError("families must be a vector of int64 that begins with 0")
+    if (families[1:] <= families[:-1]).any():
+        raise ValueError("families must rise: each label has a component at least")
+    return np.array(families)
+
+
+_COUNTS = {"force_alpha": FLAG, "fit_prior": FLAG, "class_prior": NUMBERS | ABSENT, "n_jobs": JOBS}
+_PARTLY = EM | {"fit_prior": FLAG, "class_prior": NUMBERS | ABSENT}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.CategoricalNB": _COUNTS | {"alpha": NUMBERS, "min_categories": NUMBERS | ABSENT, "handle_unknown": WORD},
+    "fastlin.MultinomialNB": _COUNTS | {
+        "alpha": NUMBERS, "base_measure": NUMBERS | ABSENT, "concentration": real(0) | ABSENT, "grow_features": FLAG,
+    },
+    "fastlin.SemiSupervisedNB": _PARTLY | {
+        "alpha": NUMBERS, "unlabeled_weight": real(0), "components": NUMBERS | LABEL_WEIGHTS, "early_stopping": FLAG,
+        "validation_fraction": real(0, 1), "n_iter_no_change": whole(1),
+    },
+    "fastlin.SemiSupervisedNBCV": _PARTLY | SEARCHED | {
+        "unlabeled_weights": NUMBERS, "components": PLAIN, "alphas": PLAIN,
+    },
+}  # fmt: skip
+
+SEMI_SUPERVISED = Keeper(_take_semi_supervised, _give_semi_supervised)
+KEEPERS = {
+    "fastlin.CategoricalNB": Keeper(_take_categories, _give_categories),
+    "fastlin.MultinomialNB": Keeper(_take_counts, _give_counts),
+    "fastlin.SemiSupervisedNB": SEMI_SUPERVISED,
+    "fastlin.SemiSupervisedNBCV": SEMI_SUPERVISED,
+}

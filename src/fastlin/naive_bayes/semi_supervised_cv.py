@@ -1,0 +1,278 @@
+"""Semi-supervised naive Bayes whose weight of unlabelled documents, components and alpha are chosen by folds."""
+
+import threading
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+
+from fastlin import validation
+from fastlin.core.callbacks import tell
+from fastlin.core.cross_validation import Weights, as_score, best_place, folds_of, weights_to_score
+from fastlin.core.em_loop import OF_A_FIT
+from fastlin.core.estimator import learns
+from fastlin.core.sparse_estimator import Readable
+from fastlin.mixture.partial_labels import PartlyLabelled
+from fastlin.naive_bayes.component_classifier import ComponentClassifier
+from fastlin.naive_bayes.semi_supervised import Held, SemiSupervisedNB
+from fastlin.runtime import parallel
+from fastlin.validation import Rows, real_number
+
+Fold = tuple[PartlyLabelled, Held, Weights]  # documents to learn from, rows to score on and their weights
+
+
+class SemiSupervisedNBCV(ComponentClassifier):
+    """SemiSupervisedNB with λ, the number of components and alpha chosen by cross-validation.
+
+    The folds are of the labelled documents; those without a label help to learn in every fold. Of all combinations the
+    one with the best mean score is kept, the first among equals, and all documents are learnt from with it.
+
+    Parameters
+    ----------
+    unlabeled_weights : array
+        The values of λ.
+    components : list
+        What `SemiSupervisedNB` takes as `components`, each.
+    alphas : list
+        What it takes as `alpha`, each.
+    cv : int, splitter or None
+        Folds, stratified by the labels; None is 5. The indices of a splitter, or of given folds, count all rows of X:
+        those without a label help to learn in every fold, and no score looks at them. Validation data given to `fit`
+        takes their place.
+    scoring : str, callable or None
+        scikit-learn's name of a score, or a scorer; None is the accuracy.
+    fit_prior : bool
+        As in SemiSupervisedNB.
+    class_prior : array of shape (n_labels,), optional
+    base_measure : array of shape (n_features,), optional
+    tol : float
+    max_iter : int
+    n_init : int
+    random_state : int, RandomState, Generator or None
+    n_jobs : int or None
+        Threads over the fits; they never change a bit of the model.
+    verbose : int
+        1 prints a line a fit.
+    callback : callable or None
+        `callback(model, record)` after every fit of a fold, with its model and the record of `path_`; a true answer
+        ends the search.
+
+    Attributes
+    ----------
+    unlabeled_weight_ : float
+        The best λ.
+    components_ : int, dict or array
+        The best of `components`.
+    alpha_ : float or array
+        The best of `alphas`.
+    scores_ : array of shape (n_folds, n_alphas, n_components, n_unlabeled_weights)
+        NaN where a callback ended the search.
+    path_ : list of dict
+        One record a fit: fold, alpha, components, unlabeled_weight, score, objective, n_iter, converged.
+    classes_ : array of shape (n_labels,)
+    component_classes_ : array of shape (n_components,)
+    component_count_ : array of shape (n_components,)
+    class_count_ : array of shape (n_labels,)
+    class_log_prior_ : array of shape (n_labels,)
+    feature_count_ : array of shape (n_components, n_features)
+    feature_log_prob_ : array of shape (n_components, n_features)
+    bound_ : array of shape (n_iter_ + 1,)
+    objective_ : float
+    history_ : list of dict
+    converged_ : bool
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from fastlin import SemiSupervisedNBCV
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> topics = np.repeat([[4, 3, 2, 1], [1, 2, 3, 4]], 100, axis=0)
+    >>> X, y = rng.poisson(topics / 2), np.repeat(["a", "b"], 100)
+    >>> X, y = X[::-1], y[::-1]
+    >>> some = rng.permutation(200)
+    >>> model = SemiSupervisedNBCV(cv=3).fit(X[some[:20]], y[some[:20]], X[some[20:]])
+    >>> model.scores_.shape, model.unlabeled_weight_ in model.unlabeled_weights
+    ((3, 3, 2, 5), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        unlabeled_weights: Any = (0.0, 0.03, 0.1, 0.3, 1.0),
+        components: Any = (1, 2),
+        alphas: Any = (0.1, 0.01, 0.001),
+        cv: Any = None,
+        scoring: Any = None,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        base_measure: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.unlabeled_weights = unlabeled_weights
+        self.components = components
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.base_measure = base_measure
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @learns
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        X_unlabeled: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Choose λ, the components and alpha, and learn from all documents with them.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : array of shape (n_samples,)
+            Labels, or −1, "-1", "", None or NaN; None with a Corpus.
+        X_unlabeled : matrix of shape (n_unlabeled, n_features) or Corpus, optional
+        sample_weight : array of shape (n_samples,), optional
+            Weighs the rows that are learnt from, and those that are scored, if the scorer takes weights. None with a
+            Corpus.
+        X_val, y_val : optional
+            Score on these labelled rows instead of folds; a Corpus comes without y_val.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised.
+        """
+        SemiSupervisedNB(n_jobs=self.n_jobs, verbose=self.verbose, callback=self.callback)._check_parameters()
+        found = self._working_copy()
+        documents = found._documents(X, y, X_unlabeled, sample_weight, reset=True)
+        found._check_labels(documents, documents.classes)
+        grid = found._grid(documents)
+        generator = validation.as_generator(self.random_state)
+        found._search(grid, found._folds(documents, X_val, y_val), generator)
+        final = self._template(found.alpha_, found.components_, found.unlabeled_weight_).set_params(n_jobs=self.n_jobs)
+        climb = final._fit_layout(final._lay_out(documents), None, generator)
+        for name in OF_A_FIT:
+            setattr(found, name, getattr(final, name))
+        self._become(found._install(documents.classes, final._families, final._counts))
+        final._warn(climb)
+        final._warn_of_crowding(documents)
+        return self
+
+    # Parts
+
+    def _grid(self, documents: PartlyLabelled) -> tuple[list[Any], list[Any], list[float]]:
+        """The values of alpha, of components and of λ, each of which can be fitted."""
+        grid = _values("alphas", self.alphas), _values("components", self.components), self._weights()
+        for alpha, components, weight in product(*grid):
+            self._template(alpha, components, weight)._check_for(documents)
+        return grid
+
+    def _weights(self) -> list[float]:
+        return [
+            real_number("unlabeled_weights", weight, at_least=0)
+            for weight in _values("unlabeled_weights", self.unlabeled_weights)
+        ]
+
+    def _template(self, alpha: Any, components: Any, weight: float) -> SemiSupervisedNB:
+        """The model of one fit."""
+        names = set(SemiSupervisedNB._get_param_names()) & set(self._get_param_names())
+        shared = {name: getattr(self, name) for name in names - {"components", "callback", "verbose", "n_jobs"}}
+        return SemiSupervisedNB(alpha=alpha, components=components, unlabeled_weight=weight, **shared)
+
+    def _folds(self, documents: PartlyLabelled, X_val: Any, y_val: Any) -> list[Fold]:
+        if X_val is not None or y_val is not None:
+            validated = self._checked_validation(X_val, y_val, documents.classes, documents.readable)
+            return [(documents, validated, weights_to_score(X_val))]
+        codes, labelled, folds = documents.codes, documents.codes >= 0, []
+        weights = documents.sources[0].rows.weights()
+        scored = labelled & documents.sources[0].of_weight()
+        for train, test in folds_of(self.cv, codes, np.flatnonzero(labelled)):
+            learns, held = np.zeros(len(codes), bool), test[scored[test]]
+            learns[train] = True
+            if not len(held):
+                raise ValueError("a fold of cv has no labelled rows of a weight above 0 to score on")
+            learnt = self._check_beginning(documents.without(np.flatnonzero(labelled & ~learns)))
+            folds.append((learnt, (documents.take(held), codes[held]), weights[held] if len(weights) else None))
+        if not folds:
+            raise ValueError("cv has no folds")
+        return folds
+
+    def _search(
+        self, grid: tuple[list[Any], list[Any], list[float]], folds: list[Fold], generator: np.random.Generator
+    ) -> None:
+        """Fill scores_ and path_, and choose. Numbers as alpha share what is laid out."""
+        alphas, components, weights = grid
+        score = as_score(self._template(alphas[0], components[0], weights[0]), self.scoring, _accuracy)
+        self.scores_ = np.full((len(folds), len(alphas), len(components), len(weights)), np.nan)
+        jobs = list(product(range(len(folds)), range(len(components)), range(len(weights))))
+        seeds = generator.integers(2**62, size=len(jobs)).tolist()
+        records: list[list[dict[str, Any]]] = [[] for _ in jobs]
+        stop, lock = [], threading.Lock()  # type: ignore[var-annotated]
+
+        def fit(job: int, _: int) -> None:
+            fold, i, j = jobs[job]
+            documents, (rows, codes), of_rows = folds[fold]
+            X, y = _readable(rows), documents.classes[codes]
+            layout, shape = None, ()
+            for a, alpha in enumerate(alphas):
+                if stop:
+                    return
+                model = self._template(alpha, components[i], weights[j])
+                if layout is None or np.shape(alpha) != shape:
+                    layout, shape = model._lay_out(documents), np.shape(alpha)
+                climb = model._fit_layout(layout, None, validation.as_generator(seeds[job]), workers.stop)
+                self.scores_[fold, a, i, j] = score(model, X, y, of_rows)
+                record = {"fold": fold, "alpha": alpha, "components": components[i], "unlabeled_weight": weights[j]}
+                record |= {
+                    "score": float(self.scores_[fold, a, i, j]),
+                    "objective": model.objective_,
+                    "n_iter": model.n_iter_,
+                }
+                records[job].append(record | {"converged": climb.converged})
+                tell(self, record)
+                with lock:
+                    if self.callback is not None and self.callback(model, records[job][-1]):
+                        stop.append(True)
+
+        with parallel.Workers(self.n_jobs) as workers:
+            workers.map(fit, [(job, job + 1) for job in range(len(jobs))])
+        self.path_ = [record for of_job in records for record in of_job]
+        a, i, j = best_place(self.scores_)
+        self.alpha_, self.components_, self.unlabeled_weight_ = alphas[a], components[i], weights[j]
+
+
+def _values(name: str, given: Any) -> list[Any]:
+    """The values of a grid."""
+    if isinstance(given, str | dict) or not hasattr(given, "__len__") or not len(given):
+        raise ValueError(f"{name} must hold at least one value, got {given!r}")
+    return list(given)
+
+
+def _readable(rows: Readable) -> Any:
+    """As models take it."""
+    return rows.matrix() if isinstance(rows, Rows) else rows
+
+
+def _accuracy(model: SemiSupervisedNB, X: Any, y: Any, weights: Weights) -> float:
+    return float(np.average(model.predict(X) == y, weights=weights))

@@ -1,0 +1,186 @@
+"""A corpus as the data of online epochs: segments in random order, and the rows of each in random order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.data import Corpus
+from fastlin.data.scratch import Held
+from fastlin.optim.epochs import Data, Visit
+from fastlin.optim.training_state import Course
+from fastlin.validation import Rows, check_values
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The rows of a corpus, one segment in memory at a time.
+
+    With sampling "order" they come as they are stored. A segment that is all there is draws what the same rows in
+    memory draw.
+    """
+
+    corpus: Corpus
+    places: NDArray[np.int32]  # of the corpus's labels among the model's
+    factors: NDArray[np.float64]  # weights of the corpus's labels; of length 0 for ones
+    members: NDArray[np.int64] | None  # the rows to learn from, in order; None for all
+    sampling: str
+    generator: np.random.Generator
+    dtype: np.dtype[Any]  # of the weights
+    batch_size: int
+    course: Course = field(default_factory=Course)  # goes on from there
+    in_memory: ClassVar[bool] = False
+
+    def __len__(self) -> int:
+        return len(self.corpus) if self.members is None else len(self.members)
+
+    def counted(self) -> int:
+        members = slice(None) if self.members is None else self.members
+        counts = np.ones(len(self.corpus), bool)[members]
+        if self.corpus.weighted:
+            counts &= self.corpus.weights()[members] > 0
+        if len(self.factors):
+            counts &= self.factors[self.corpus.codes()[members]] > 0
+        return int(np.count_nonzero(counts))
+
+    def part(self, index: int) -> Data:
+        """One segment."""
+        segment, start = self.corpus.segment(index), int(self.corpus.bounds[index])
+        rows = check_values(segment.rows, dtype=self.dtype, start=start).astype(self.dtype)
+        weights, members = segment.weights, np.arange(len(segment.rows))
+        if len(self.factors):
+            factors = self.factors[segment.codes]
+            weights = factors * weights if len(weights) else factors
+        if self.members is not None:
+            first, last = np.searchsorted(self.members, self.corpus.bounds[index : index + 2])
+            members = self.members[first:last] - start
+        return Data(rows, self.places[segment.codes], weights, members, self.sampling, self.generator, start=start)
+
+    def parts(self) -> Iterator[Data]:
+        return (self.part(index) for index in range(self.corpus.n_segments))
+
+    def residuals(self, width: int) -> list[Held]:
+        scratch = self.corpus.scratch()
+        return [scratch.zeros((int(size) if width else 0, width)) for size in np.diff(self.corpus.bounds)]
+
+    def visit(self, residuals: list[Held], visit: Visit) -> None:
+        """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
+        n, course = self.corpus.n_segments, self.course
+        if not len(course.segments):
+            course.segments = self.generator.permutation(n) if self.sampling != "order" else np.arange(n)
+        rest = self._rest(course.carried, residuals)
+        for index in course.segments[course.done :]:
+            rest = self._visit_segment(index, residuals[index], rest, visit)
+            course.done, course.carried = course.done + 1, rest.numbers()
+            course.pause()
+        if rest.pieces:
+            rest.visit(visit)
+        course.segments, course.done, course.carried = np.empty(0, np.int64), 0, np.empty(0, np.int64)
+
+    def _visit_segment(self, index: int, held: Held, rest: "Rest", visit: Visit) -> "Rest":
+        """Learn from a segment, as far as its rows and the rest of the last one fill mini-batches; what is left."""
+        part = self.part(index)
+        order = part.order() if len(part) else part.members
+        if rest.pieces:
+            cut = _count_off(part, order, self.batch_size - rest.counted)
+            rest = rest.with_piece(part, order[:cut], held)
+            order = order[cut:]
+            if rest.counted < self.batch_size:
+                return rest
+            rest.visit(visit)
+        cut = _whole_batches(part, order, self.batch_size)
+        if cut:
+            with held.map() as residual:
+                visit(part, order[:cut], residual)
+        rest = Rest([], 0)
+        return rest.with_piece(part, order[cut:], held) if cut < len(order) else rest
+
+    def _rest(self, carried: NDArray[np.int64], residuals: list[Held]) -> "Rest":
+        """The rest whose rows have these numbers."""
+        rest, segments = Rest([], 0), np.searchsorted(self.corpus.bounds, carried, side="right") - 1
+        for rows in np.split(carried, np.flatnonzero(np.diff(segments)) + 1) if len(carried) else []:
+            index = int(np.searchsorted(self.corpus.bounds, rows[0], side="right")) - 1
+            rest = rest.with_piece(self.part(index), rows - self.corpus.bounds[index], residuals[index])
+        return rest
+
+
+class Piece(NamedTuple):
+    """Some rows of a segment."""
+
+    data: Data  # a copy of each row
+    order: NDArray[np.int64]  # among the copies
+    rows: NDArray[np.int64]  # where they lie in the segment
+    residual: Held  # of the segment
+
+    def residuals(self) -> NDArray[np.float64]:
+        with self.residual.map() as residual:
+            return residual[self.rows[: len(residual)]]
+
+    def keep(self, residuals: NDArray[np.float64]) -> None:
+        with self.residual.map() as residual:
+            residual[self.rows[: len(residual)]] = residuals
+
+
+class Rest(NamedTuple):
+    """The beginning of a mini-batch, from one segment or several."""
+
+    pieces: list[Piece]
+    counted: int  # rows with a weight
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The rows' numbers in the corpus, in order."""
+        numbers = [piece.data.start + piece.rows[piece.order] for piece in self.pieces]
+        return np.concatenate([np.empty(0, np.int64), *numbers])
+
+    def with_piece(self, part: Data, order: NDArray[np.int64], residual: Held) -> "Rest":
+        rows, places = np.unique(order, return_inverse=True)  # sampling may draw a row twice
+        return Rest([*self.pieces, Piece(part.take(rows), places, rows, residual)], self.counted + _count(part, order))
+
+    def visit(self, visit: Visit) -> None:
+        """One step on all of them; their residuals go back to their segments."""
+        starts = np.cumsum([0] + [len(piece.rows) for piece in self.pieces])
+        order = np.concatenate([start + piece.order for start, piece in zip(starts, self.pieces, strict=False)])
+        residual = np.concatenate([piece.residuals() for piece in self.pieces])
+        try:
+            visit(_joined([piece.data for piece in self.pieces]), order, residual)
+        finally:
+            for start, piece in zip(starts, self.pieces, strict=False):
+                piece.keep(residual[start : start + len(piece.rows)])
+
+
+def _count(part: Data, order: NDArray[np.int64]) -> int:
+    """How many of the rows have a weight."""
+    return int(np.count_nonzero(part.weights[order])) if len(part.weights) else len(order)
+
+
+def _count_off(part: Data, order: NDArray[np.int64], wanted: int) -> int:
+    """Where the first so many rows with a weight end."""
+    if not len(part.weights):
+        return min(wanted, len(order))
+    counted = np.flatnonzero(part.weights[order])
+    return int(counted[wanted - 1]) + 1 if wanted <= len(counted) else len(order)
+
+
+def _whole_batches(part: Data, order: NDArray[np.int64], batch_size: int) -> int:
+    """Where the last whole mini-batch ends."""
+    whole = _count(part, order) // batch_size * batch_size
+    return len(order) if batch_size == 1 else _count_off(part, order, whole) if whole else 0
+
+
+def _joined(parts: list[Data]) -> Data:
+    """The rows of several parts as one."""
+    first = parts[0]
+    sizes = np.concatenate([np.diff(part.rows.indptr) for part in parts])
+    rows = Rows(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.concatenate([part.rows.indices for part in parts]),
+        np.concatenate([part.rows.values for part in parts]),
+        first.rows.n_columns,
+        any(part.rows.negative for part in parts),
+        any(part.rows.zeros for part in parts),
+        max(part.rows.largest for part in parts),
+    )
+    labels, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "weights"))
+    return Data(rows, labels, weights, first.members, first.sampling, first.generator)

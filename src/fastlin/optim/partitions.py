@@ -1,0 +1,201 @@
+"""The rows of a batch learner, laid out, in parts: one for rows in memory, one for each segment of a corpus.
+
+An evaluation is one pass over the parts. What is summed over rows adds up part by part, in their order, so that the
+bits are the same wherever the parts lie. What lies in files is mapped for as long as a loop is at its part: one at a
+time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.data.scratch import Held, Scratch
+from fastlin.optim.design import Design, by_frequency, tally
+from fastlin.optim.likelihoods import Inference, Labels
+from fastlin.runtime.made_once import made_once
+from fastlin.validation import Rows
+
+Segments = Callable[[], Iterable[tuple[Rows, Inference]]]
+OfRows = list[Held]  # for each part, numbers of its rows
+
+
+class Part:
+    """Some rows, and what they mean."""
+
+    def __init__(self, index: int, design: Design, inference: Inference, held: ExitStack) -> None:
+        self.index, self.design, self.inference, self._held = index, design, inference, held
+
+    @property
+    def labels(self) -> Labels:
+        """What the rows mean, where it is known to be labels."""
+        assert isinstance(self.inference, Labels)
+        return self.inference
+
+    def map(self, of_rows: OfRows) -> NDArray[Any]:
+        """The numbers of these rows, to be read and written."""
+        return self._held.enter_context(of_rows[self.index].map())
+
+
+class Mapped(Design):
+    """A design that maps an array when it is first asked for: passes over rows need no columns, nor the other way."""
+
+    def __init__(self, features: NDArray[np.int64], n_rows: int, matrix: list[Held], held: ExitStack) -> None:
+        names = [field.name for field in fields(Design)[2:]]
+        self.__dict__.update(features=features, n_rows=n_rows, _held=held, _kept=dict(zip(names, matrix, strict=True)))
+
+    def __getattr__(self, name: str) -> Any:
+        """One of the arrays, which is an attribute from then on."""
+        if name not in self.__dict__.get("_kept", ()):
+            raise AttributeError(name)
+        array = self.__dict__[name] = self._held.enter_context(self._kept[name].map())
+        return array
+
+
+class Stretch:
+    """Some rows of a part in a row: as they lie, without their columns."""
+
+    def __init__(self, stored: "Stored", place: int, start: int, stop: int, held: ExitStack) -> None:
+        self._place, self._rows, self._held = place, (start, stop), held
+        indptr, indices, values = stored.matrix[:3]
+        bounds = held.enter_context(indptr.map(start, stop + 1))
+        self._non_zeros = int(bounds[0]), int(bounds[-1])
+        self.indptr = bounds - bounds[0] if bounds[0] else bounds
+        self.indices, self.values = (held.enter_context(each.map(*self._non_zeros)) for each in (indices, values))
+        codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.meaning)
+        self.labels = Labels(codes, weights, stored.width)
+
+    def map(self, of_rows: OfRows) -> NDArray[Any]:
+        """The numbers of these rows, to be read and written."""
+        return self._held.enter_context(of_rows[self._place].map(*self._rows))
+
+    def of_non_zeros(self, of_parts: list[Held]) -> NDArray[Any]:
+        """The numbers of these rows' non-zeros."""
+        return self._held.enter_context(of_parts[self._place].map(*self._non_zeros))
+
+
+class Stored(NamedTuple):
+    """Where the arrays of a part's design and inference lie."""
+
+    n_rows: int
+    matrix: list[Held]
+    meaning: list[Held]
+    kind: Any
+    width: int
+
+
+class Parts:
+    """All rows; `features` are the columns of X that any of them has, most frequent first: those of every part."""
+
+    def __init__(self, features: NDArray[np.int64], scratch: Scratch) -> None:
+        self.features, self.scratch = features, scratch
+        self._stored: list[Stored] = []
+
+    @classmethod
+    def single(cls, design: Design, inference: Inference) -> Self:
+        """One part, in memory."""
+        parts = cls(design.features, Scratch())
+        matrix, meaning = [Held(array) for array in design.arrays], [Held(array) for array in inference.arrays]
+        parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
+        return parts
+
+    @classmethod
+    def of(cls, segments: Segments, n_columns: int, scratch: Scratch) -> Self:
+        """Lay segments of proved rows out and write them down; they are read twice."""
+        counts = np.zeros(n_columns, np.int64)
+        for rows, _ in segments():
+            tally(rows, counts)
+        features = by_frequency(counts)
+        return cls.written(
+            ((Design.of(rows, features), inference) for rows, inference in segments()), features, scratch
+        )
+
+    @classmethod
+    def written(
+        cls, designs: Iterable[tuple[Design, Inference]], features: NDArray[np.int64], scratch: Scratch
+    ) -> Self:
+        """One part after the other, written down."""
+        parts = cls(features, scratch)
+        for design, inference in designs:
+            matrix, meaning = parts.copies(design.arrays), parts.copies(inference.arrays)
+            parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
+        return parts
+
+    def copies(self, arrays: Iterable[NDArray[Any]]) -> list[Held]:
+        """Arrays written down."""
+        kept = []
+        for array in arrays:
+            kept.append(self.scratch.zeros(array.shape, array.dtype))
+            with kept[-1].map() as copy:
+                copy[:] = array
+        return kept
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def __iter__(self) -> Iterator[Part]:
+        """Each in turn; what it has mapped is let go when the next is asked for."""
+        for index in range(len(self)):
+            with self.open(index) as part:
+                yield part
+
+    @contextmanager
+    def open(self, index: int) -> Iterator[Part]:
+        """One of them."""
+        stored = self._stored[index]
+        with ExitStack() as held:
+            meaning = [held.enter_context(each.map()) for each in stored.meaning]
+            design = Mapped(self.features, stored.n_rows, stored.matrix, held)
+            yield Part(index, design, stored.kind(*meaning, stored.width), held)
+
+    @contextmanager
+    def stretch(self, index: int, start: int, stop: int) -> Iterator[Stretch]:
+        """The rows of one of them from `start` to `stop`, which have labels."""
+        with ExitStack() as held:
+            yield Stretch(self._stored[index], index, start, stop, held)
+
+    def room(self, width: int, dtype: Any = np.float64) -> OfRows:
+        """So many numbers for each row."""
+        return [self.scratch.zeros((size, width), dtype) for size in self.sizes]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of rows of each part."""
+        return [stored.n_rows for stored in self._stored]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.features)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.sizes)
+
+    @made_once
+    def of_labels(self) -> bool:
+        """Whether rows have labels of their own, and do not compete in groups."""
+        return all(isinstance(part.inference, Labels) for part in self)
+
+    @made_once
+    def n_instances(self) -> int:
+        """Rows, or groups of rows."""
+        return sum(part.inference.n_instances for part in self)
+
+    @made_once
+    def total_weight(self) -> float:
+        """Σ w."""
+        return sum(part.inference.total_weight for part in self)
+
+    @made_once
+    def largest(self) -> float:
+        """max |x|."""
+        return max(part.design.largest for part in self)
+
+    @made_once
+    def weights(self) -> tuple[float, float]:
+        """The least and the largest w, and 1."""
+        all_of = [part.inference.weights for part in self]
+        return min(float(w.min(initial=1)) for w in all_of), max(float(w.max(initial=1)) for w in all_of)

@@ -1,0 +1,1 @@
+"""Solvers: one method a module."""

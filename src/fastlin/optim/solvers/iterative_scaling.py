@@ -1,0 +1,251 @@
+"""Generalised and improved iterative scaling: every weight moves by the root of its own equation (see the kernel).
+
+The objective never rises. Two labels in one column are scaled as two, θ₁ = w/2 and θ₀ = −w/2 with half the variance,
+which is the same prior on w; then w moves by δ₁ − δ₀. With dense weights and a common prior the mean over labels is
+taken out of θ after a sweep: it moves no probability and lowers the prior.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core import vector_ops
+from fastlin.engine.solvers import iterative_scaling
+from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.partitions import Part
+from fastlin.optim.problem import Problem
+from fastlin.optim.weight_layouts import Dense
+
+Vector = NDArray[np.float64]
+PIECE = 1 << 16  # weights that are solved for between two looks at Ctrl-C
+TURNS = 100  # three to five are usual
+
+
+@dataclass(frozen=True)
+class Side:
+    """The weights as they are scaled: all at once, or one of the two labels that share a column."""
+
+    label: int
+    sign: float
+    share: float  # of θ
+    observed: Vector
+    precision: Vector
+
+
+def generalised(
+    problem: Problem,
+    theta: Vector,
+    progress: Progress,
+    generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
+) -> None:
+    """GIS."""
+    _sweep("gis", problem, theta, progress, Generalised(problem))
+
+
+def improved(
+    problem: Problem,
+    theta: Vector,
+    progress: Progress,
+    generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
+) -> None:
+    """IIS."""
+    scaler = Improved(problem) if len(problem.parts) == 1 else ImprovedByParts(problem)
+    _sweep("iis", problem, theta, progress, scaler)
+
+
+class Generalised:
+    """Steps from expected counts alone."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        most = max(float(feature_sums(problem, part).max(initial=0)) for part in problem.parts)
+        self.largest = max(most, np.finfo(float).tiny)
+
+    def look(self, theta: Vector, gradient: Vector) -> None:
+        """Note what the model expects at θ, where `gradient` was taken."""
+        self.counts = self.problem.counts(theta, gradient)
+
+    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+        """δ of the weights and the intercepts of a side."""
+        n, width, precision = self.problem.n_weights, self.problem.layout.step, side.precision
+        expected = np.maximum(side.observed + side.sign * self.counts, 0)
+        free = np.zeros(len(theta) - n)
+        iterative_scaling.generalise(expected[n:], side.observed[n:], self.largest, free, 1, theta[n:], delta[n:])
+
+        def work(start: int, stop: int) -> None:
+            part, priors = slice(start * width, stop * width), precision[start:stop]
+            weights = expected[part], side.observed[part], self.largest, priors, width, theta[part], delta[part]
+            iterative_scaling.generalise(*weights)
+
+        pieces = range(0, len(precision), max(1, PIECE // width))
+        self.problem.workers.map(work, [(start, min(start + pieces.step, len(precision))) for start in pieces])
+
+
+class Improved:
+    """Steps from the rows of each column, of which those with the same feature sum are one term."""
+
+    def __init__(self, problem: Problem) -> None:
+        (self.part,) = problem.parts
+        self.problem = problem
+        sums = feature_sums(problem, self.part)
+        self.levels, level = np.unique(sums, return_inverse=True)
+        self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
+        self.everything = np.arange(len(sums), dtype=np.int32)
+
+    def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
+        self.p = self.part.inference.expected(self.problem.residual)
+
+    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+        problem, design, p = self.problem, self.part.design, self.p
+        n, K = problem.n_weights, len(theta) - problem.n_weights
+        starts, labels = problem.layout.pairs()
+        labels = np.full_like(labels, side.label) if side.share < 1 else labels
+
+        def work(low: int, high: int) -> None:
+            iterative_scaling.improve(
+                design.column_indptr, design.column_rows, design.column_values, low, high, starts, labels, p,
+                self.level, self.levels, side.observed, side.precision, problem.layout.step, theta, delta,
+                *self._spare(),
+            )  # fmt: skip
+
+        problem.workers.map(work, problem.column_cuts[0])
+        if K:
+            every = np.array([0, design.n_rows])
+            of_intercepts = np.arange(K, dtype=np.int32) + side.label
+            iterative_scaling.improve(
+                every, self.everything, np.ones(design.n_rows), 0, 1, np.array([0, K]), of_intercepts, p,
+                self.level, self.levels, side.observed[n:], np.zeros(K), 1, theta[n:], delta[n:],
+                *self._spare(),
+            )  # fmt: skip
+
+    def _spare(self) -> tuple[Vector, NDArray[np.int32]]:
+        """Room for a batch of equations."""
+        room = iterative_scaling.ROOM + len(self.levels)
+        return np.empty((3, room)), np.zeros((2, room), np.int32)
+
+
+class ImprovedByParts:
+    """The same where the rows of a column lie in several parts: after a pass over them, all equations have a turn."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, parts = problem, problem.parts
+        self.sums = parts.room(1 if isinstance(problem.layout, Dense) else problem.width)
+        self.p = parts.room(max(2, problem.width) if parts.of_labels else 1)
+        for part in parts:
+            part.map(self.sums)[:] = feature_sums(problem, part)
+
+    def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - every scaler is told
+        for part in self.problem.parts:
+            residual = self.problem.residual[: part.design.n_rows]
+            self.problem.leave(part, theta, residual)
+            part.map(self.p)[:] = part.inference.expected(residual)
+        self.problem.passes += 1
+
+    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+        problem, step = self.problem, self.problem.layout.step
+        equations = np.zeros((iterative_scaling.EQUATION, problem.size))
+        equations[:3] = np.array([[np.inf], [-np.inf], [np.inf]])  # the smallest f, and the bracket
+        delta[:] = 0
+        precision = np.append(side.precision, np.zeros((problem.size - problem.n_weights) // step))
+
+        def turn(piece: slice) -> int:
+            where = piece.start, piece.stop
+            return iterative_scaling.turn(side.observed, precision, step, theta, *where, delta, equations)
+
+        for number in range(TURNS):
+            for part in problem.parts:
+                self._add(part, side, delta, equations, first=number == 0)
+            if not sum(problem.pieces.each(turn)):
+                break
+
+    def _add(self, part: Part, side: Side, delta: Vector, equations: Vector, first: bool) -> None:
+        """The terms of a part."""
+        problem, design = self.problem, part.design
+        p, sums = part.map(self.p), part.map(self.sums)
+        n, K = problem.n_weights, problem.size - problem.n_weights
+        starts, labels = problem.layout.pairs()
+        labels = np.append(labels, np.arange(K, dtype=np.int32))
+        labels = np.full_like(labels, side.label) if side.share < 1 else labels
+
+        def work(low: int, high: int) -> None:
+            columns = design.column_indptr, design.column_rows, design.column_values, low, high
+            iterative_scaling.add_terms(*columns, starts, labels, p, sums, delta, equations, first)
+
+        problem.workers.map(work, problem.column_cuts[part.index])
+        if K:
+            ones = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows), 0, 1
+            iterative_scaling.add_terms(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
+
+
+def feature_sums(problem: Problem, part: Part) -> Vector:
+    """f# of each row of a part and label, [n, K], or [n, 1] where it is every label's: scores of weights that are 1."""
+    sums = np.empty((part.design.n_rows, problem.width))
+    problem.score(part, np.ones(problem.size), sums)
+    return sums[:, :1].copy() if isinstance(problem.layout, Dense) else sums
+
+
+def _sides(problem: Problem) -> list[Side]:
+    """Observed counts, of labels that share a column twice: for the one and for the other."""
+
+    def own(part: Part, residual: Vector) -> float:
+        residual[:] = part.inference.observed(problem.width)
+        return 0.0
+
+    def mass(part: Part, residual: Vector) -> float:
+        residual[:] = part.labels.mass()
+        return 0.0
+
+    observed = problem.observe(own)
+    if not (problem.width == 1 and problem.parts.of_labels):
+        return [Side(0, 1.0, 1.0, observed, problem.precision)]
+    total, precision = problem.observe(mass), 2 * problem.precision
+    return [Side(0, -1.0, 0.5, total - observed, precision), Side(1, 1.0, 0.5, observed, precision)]
+
+
+def _sweep(
+    solver: str,
+    problem: Problem,
+    theta: Vector,
+    progress: Progress,
+    scaler: Generalised | Improved | ImprovedByParts,
+) -> None:
+    n, sides = problem.n_weights, _sides(problem)
+    _check_counts(problem, sides)
+    gradient, delta = np.empty(problem.size), np.empty(problem.size)
+    shift = problem.prior.mean if len(problem.prior.mean) else 0.0
+    common = problem.width > 1 and isinstance(problem.layout, Dense) and not len(problem.prior.mean)
+    saved = progress.resume(solver)
+    if saved is not None:
+        saved.copy("theta", theta)
+    value = problem.value(theta, gradient)
+    progress.keep(solver, problem, lambda: {"theta": theta})
+    while not progress.record(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
+        progress.offer()
+        progress.iterations += 1
+        scaler.look(theta, gradient)
+        centred = theta.copy()
+        centred[:n] -= shift
+        for side in sides:
+            scaler.steps(side, side.sign * side.share * centred, delta)
+            theta += side.sign * delta
+        if common:
+            weights = theta.reshape(-1, problem.width)
+            weights -= weights.mean(axis=1, keepdims=True)
+        value = problem.value(theta, gradient)
+
+
+def _check_counts(problem: Problem, sides: list[Side]) -> None:
+    """Without a prior a weight whose feature never occurs with its label would go to −∞."""
+    free = np.repeat(problem.precision == 0, problem.layout.step)
+    for side in sides:
+        missing = free & (side.observed[: problem.n_weights] <= 0)
+        if missing.any():
+            where = int(np.argmax(missing))
+            starts, labels = problem.layout.pairs()
+            column = int(problem.parts.features[np.searchsorted(starts, where, side="right") - 1])
+            label = max(int(labels[where]), side.label)
+            raise ValueError(
+                f"without a prior, scaling needs a count for every weight, and column {column} of X never occurs with "
+                f"label {label} of classes_: use weights='observed', or a finite C"
+            )

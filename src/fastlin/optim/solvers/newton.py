@@ -1,0 +1,146 @@
+"""Truncated Newton: conjugate gradients on H s = −∇f, preconditioned by the diagonal of H, then a line search.
+
+The inner iterations run in float32 where the data allow it: they only shape the step, and their vectors are what an
+iteration reads and writes. Values and gradients are float64.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core import aligned, vector_ops
+from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.problem import Problem
+from fastlin.optim.solvers import owlqn
+from fastlin.optim.solvers.line_search import start
+
+MOST = 250  # inner iterations
+FEWEST = 8  # of them with an L1 term, while weights still come and go
+STEADY = 0.01  # share of the weights that may do so before the model is solved better
+TOLERANCE = 0.25  # of the residual, at first
+TIGHTEST = 0.01
+ACCURACY = 0.1  # of the line search: at 0.9 it accepts steps that overshoot, and saturated labels follow
+LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say how far to go
+
+
+def minimise(
+    problem: Problem,
+    theta: NDArray[np.float64],
+    progress: Progress,
+    generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
+) -> None:
+    """Move θ to the minimum; with an L1 term, among the weights that are not zero or want to leave it."""
+    dtype, saved = problem.inner_type, progress.resume("newton")
+    point = start(problem, theta, saved)
+    norm = point.gradient_norm
+    first = norm if saved is None else saved.number("first")
+    limit = FEWEST if problem.prior.l1 else MOST
+    if saved is not None:
+        limit = saved.whole("limit", 1, MOST)
+    progress.keep("newton", problem, lambda: point.state() | {"first": first, "limit": limit})
+    while not progress.record(point.value, norm, theta, point.gradient, passes=problem.passes):
+        progress.offer()
+        progress.iterations += 1
+        damping = Damping(problem, point.steepest)
+        inverse = damping.preconditioner(dtype)
+        if problem.prior.l1:
+            inverse[owlqn.resting(problem, theta, point.steepest)] = 0
+        tolerance = max(TIGHTEST, min(TOLERANCE, np.sqrt(norm / first)))
+        step = solve(problem, damping, point.steepest, inverse, tolerance, limit)
+        before = theta[: problem.n_weights] != 0 if problem.prior.l1 else None
+        if not point.move(step, 1.0, ACCURACY) and not descend(point, damping, dtype):
+            break
+        norm = point.gradient_norm
+        if before is not None:
+            changed = np.count_nonzero(before != (theta[: problem.n_weights] != 0))
+            steady = changed <= STEADY * np.count_nonzero(before)
+            limit = min(MOST, 2 * limit) if steady else max(FEWEST, limit // 2)
+
+
+class Damping:
+    """H + D: a diagonal D where H is too flat for its gradient, so that −g/(H + D) moves no score by more than a few.
+
+    A label that saturates leaves a curvature of 1e-18 under a gradient of hundreds. With H_jj + D_j ≥ |g_j| max|x_j|/R
+    such a weight moves scores by R at most; where the gradient vanishes, so does D, and steps are Newton's.
+    """
+
+    def __init__(self, problem: Problem, gradient: NDArray[np.float64]) -> None:
+        self.problem, self.diagonal = problem, problem.diagonal()
+        least = np.abs(gradient) / LARGEST_STEP
+        self.flat = np.flatnonzero(self.diagonal < least * max(1.0, problem.parts.largest))
+        self.added = np.empty(0)
+        if len(self.flat):
+            least = least[self.flat] * problem.largest_values()[self.flat]
+            self.added = np.maximum(0.0, least - self.diagonal[self.flat])
+            self.diagonal[self.flat] += self.added
+
+    def preconditioner(self, dtype: Any) -> NDArray[Any]:
+        """1 / diag(H + D); where that is nothing, 1."""
+        diagonal, inverse = self.diagonal, np.empty(self.problem.size, dtype)
+
+        def work(part: slice) -> None:
+            diagonal[part][~(diagonal[part] > np.finfo(dtype).tiny)] = 1.0
+            np.divide(1.0, diagonal[part], out=inverse[part], casting="same_kind")
+
+        self.problem.pieces.each(work)
+        return inverse
+
+    def product(self, p: NDArray[Any], Hp: NDArray[Any]) -> float:
+        """Hp = (H + D) p; returns pᵀHp."""
+        curvature = self.problem.product(p, Hp)
+        if len(self.flat):
+            more = self.added * p[self.flat]
+            Hp[self.flat] += more.astype(Hp.dtype, copy=False)
+            curvature += vector_ops.dot(more, p[self.flat].astype(np.float64, copy=False))
+        return curvature
+
+
+def descend(point: Any, damping: Damping, dtype: Any) -> bool:
+    """A step of steepest descent, as long as the model says."""
+    direction = -point.steepest
+    p = direction.astype(dtype)
+    curvature = damping.product(p, np.empty_like(p))
+    size = damping.problem.pieces.dot(direction, direction)
+    return bool(point.move(direction, size / curvature if curvature > 0 else 1.0, ACCURACY))
+
+
+def solve(
+    problem: Problem,
+    damping: Damping,
+    gradient: NDArray[np.float64],
+    inverse: NDArray[Any],
+    tolerance: float,
+    limit: int,
+) -> NDArray[np.float64]:
+    """s with ‖(H + D)s + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of M⁻¹, or that of the last iteration allowed.
+
+    Zeros of `inverse` stay where they are.
+    """
+    s, r, p, Hp = (aligned.zeros((problem.size,), inverse.dtype) for _ in range(4))
+    pieces, step = problem.pieces, np.empty(problem.size)
+    scale = np.float64(pieces.largest(gradient))
+
+    def begin(part: slice) -> None:
+        np.divide(gradient[part], -scale, out=r[part], casting="same_kind")
+        vector_ops.redirect(0.0, r[part], inverse[part], p[part])
+
+    def advance(part: slice) -> float:
+        return vector_ops.advance(size / curvature, p[part], Hp[part], inverse[part], s[part], r[part])
+
+    def redirect(part: slice) -> None:
+        vector_ops.redirect(size / previous, r[part], inverse[part], p[part])
+
+    pieces.each(begin)
+    first = size = pieces.dot(r, p)
+    for _ in range(limit):
+        curvature = damping.product(p, Hp)
+        if not curvature > 0:
+            break
+        previous, size = size, sum(pieces.each(advance))
+        if not size > tolerance**2 * first:
+            break
+        pieces.each(redirect)
+    found = s if any(pieces.each(lambda part: s[part].any())) else p
+    pieces.each(lambda part: np.multiply(found[part], scale, out=step[part]))
+    return step

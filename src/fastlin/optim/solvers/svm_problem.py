@@ -1,0 +1,94 @@
+"""What an SVM minimises over the segments of a corpus: costs, curvatures, and how fast its intercept may move."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.data import Segment
+from fastlin.data.scratch import Scratch
+from fastlin.engine.solvers import svm_dual
+from fastlin.validation import Rows
+
+AHEAD = 0.02  # of the mean curvature of a row: how fast the intercept follows the dual variables in a round;
+FEW = 10.0  # times that of few rows, divided by their number;
+SLOWEST = 1e-6  # and the least share of its own speed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is to be minimised: ½‖θ‖² + Σ_i C_i ℓ_i."""
+
+    C: float
+    factors: Floats | None  # of the labels
+    n_columns: int  # one for two labels
+    squared: bool
+    joint: bool  # Crammer and Singer's problem, or one against the rest
+    scaling: float  # the value of the intercept's feature; 0 for none
+    share: float  # what is reported of the objective
+
+
+class Block(NamedTuple):
+    """A segment, as the ascent sees it."""
+
+    number: int
+    rows: Rows
+    labels: NDArray[np.int32]
+    C: Floats  # a row's own; 0 leaves it out
+    norms: Floats
+
+
+class Problem:
+    """The costs of the rows of a corpus."""
+
+    def __init__(self, corpus: Any, costs: Costs, scratch: Scratch) -> None:
+        self.corpus, self.costs, self.scratch = corpus, costs, scratch
+        self.sizes = np.diff(corpus.bounds).tolist()
+        self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
+        weight, squares = np.sum([self._prepare(corpus.segment(b.number), b) for b in self.blocks()], axis=0).tolist()
+        if not weight > 0:
+            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
+        n = len(corpus)
+        rate = max(AHEAD, FEW / n) * (squares / n + 0.5 * n / weight)  # of the squared hinge, the mean curvature
+        self.share = max(SLOWEST, 1 / (1 + costs.scaling**2 / rate)) if rate > 0 else 1.0
+        for C, norms in zip(self.C, self.norms, strict=True):
+            with C.map() as its_C, norms.map() as its_norms:
+                self._bend(its_C, its_norms)
+
+    @contextmanager
+    def block(self, index: int) -> Iterator[Block]:
+        """A segment and what belongs to it."""
+        segment = self.corpus.segment(index)
+        with self.C[index].map() as C, self.norms[index].map() as norms:
+            yield Block(index, segment.rows, segment.codes, C, norms)
+
+    def blocks(self) -> Iterator[Block]:
+        """All of them in order."""
+        for index in range(len(self.sizes)):
+            with self.block(index) as block:
+                yield block
+
+    def _prepare(self, segment: Segment, block: Block) -> tuple[float, float]:
+        """Check the rows, note their C and squared norms; returns the sums of both."""
+        costs, weights = self.costs, segment.weights
+        validation.check_values(block.rows, dtype=np.dtype(np.float64), start=segment.start)
+        if costs.factors is not None:
+            weights = costs.factors[block.labels] * (weights if len(weights) else 1.0)
+        block.C[:] = costs.C / costs.share * (weights if len(weights) else 1.0)
+        if (block.C[weights > 0 if len(weights) else ...] <= 0).any():
+            raise ValueError(f"C = {costs.C:g} times the smallest weight of a row is no positive number")
+        svm_dual.squared_norms(block.rows.indptr, block.rows.values, block.norms)
+        return float(block.C.sum()), float(block.norms.sum())
+
+    def _bend(self, C: Floats, norms: Floats) -> None:
+        """Squared norms to curvatures, with the intercept; a number above the true one only makes steps shorter."""
+        norms += self.share * self.costs.scaling**2
+        least = np.ones(len(C))
+        np.divide(1e-200, C, where=C > 0, out=least)
+        np.maximum(norms, np.maximum(1e-290, least), out=norms)

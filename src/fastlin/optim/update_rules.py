@@ -1,0 +1,47 @@
+"""The rule of an online run and its clock, as the kernels know them: which loss, which step, which schedule."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The structs of engine/online/update_rules.pxd, field by field.
+RULE = np.dtype(
+    [(name, np.int64) for name in ("loss", "step", "schedule", "fit_intercept", "project", "batch_size")]
+    + [("average_from", np.int64)]
+    + [(name, np.float64) for name in ("eta0", "power", "offset", "alpha", "l1", "l2", "C", "cancellation", "reach")]
+)
+CLOCK = np.dtype(
+    [(name, np.int64) for name in ("t", "steps", "averaged", "generation", "updates", "mistakes")]
+    + [(name, np.float64) for name in ("loss", "scale", "mass", "debt", "norm", "reach")]
+)
+GENERATION = np.dtype([(name, np.float64) for name in ("scale", "mass", "debt")])
+
+GRADIENT, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, MIRA, ADAGRAD, FTRL = range(6)
+CONSTANT, OPTIMAL, INVSCALING, INVERSE, PEGASOS = range(5)
+SCHEDULES = {
+    "constant": CONSTANT,
+    "adaptive": CONSTANT,
+    "adagrad": CONSTANT,
+    "ftrl": CONSTANT,
+    "optimal": OPTIMAL,
+    "invscaling": INVSCALING,
+    "inverse": INVERSE,
+    "pegasos": PEGASOS,
+}
+
+# Schedules like 1/t stay below for ever, as the ratio grows with log t; a constant rate starts a generation every
+# 5/(ηλ) steps.
+CANCELLATION = 32.0
+REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
+FTRL_REACH, FTRL_RATE = 1e120, 1e-50  # the largest weight and the least η₀: θ√Σg²/η₀ stays a number
+
+
+def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
+    """A Rule with these fields; the others are 0, or what every run of weights of this type has."""
+    rule = np.zeros(1, RULE)
+    reach = min(REACH[dtype], FTRL_REACH) if fields.get("step") == FTRL else REACH[dtype]
+    common = {"batch_size": 1, "cancellation": CANCELLATION, "reach": reach}
+    for field, value in (common | fields).items():
+        rule[field] = value
+    return rule

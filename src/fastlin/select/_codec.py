@@ -1,0 +1,58 @@
+"""What a model file holds of each selector."""
+
+from typing import Any
+
+import numpy as np
+
+from fastlin.core._codec import RUN
+from fastlin.linear.logistic import LogisticRegression
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, attributes
+from fastlin.storage.parameters import ABSENT, FLAG, WORD, Table, real, whole
+
+_CUTOFF = attributes("row_counts_", "counts_")
+_FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
+
+
+def _give_cutoff(model: Any, state: State, reading: Reading) -> None:
+    if not state:
+        return
+    rows, counts = state["row_counts_"], state["counts_"]
+    if rows.dtype != np.int64 or counts.dtype != np.float64 or rows.ndim != 1 or rows.shape != counts.shape:
+        raise ValueError(
+            f"row_counts_ and counts_ must be int64 and float64 of one length, got {rows.shape}, {counts.shape}"
+        )
+    _CUTOFF.give(model, state, reading)
+    model.n_features_in_ = len(rows)
+
+
+def _give_features(model: Any, state: State, reading: Reading) -> None:
+    if not state:
+        return
+    support, order = state["support_"], state["order_"]
+    if support.dtype != np.bool_ or support.ndim != 1 or not np.array_equal(np.sort(order), np.flatnonzero(support)):
+        raise ValueError("order_ must hold the columns that the mask support_ has, each once")
+    if order.dtype != np.int64 or order.ndim != 1 or not _is_of_features(state["gains_"], len(order)):
+        raise ValueError("gains that are not those of the features")
+    if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
+        raise ValueError(f"estimator_ must be a LogisticRegression of the {len(order)} columns selected")
+    _FEATURES.give(model, state, reading)
+    model.n_features_in_ = len(support)
+
+
+def _is_of_features(gains: Any, n: int) -> bool:
+    return isinstance(gains, np.ndarray) and gains.dtype == np.float64 and gains.shape == (n,)
+
+
+PARAMETERS: dict[str, Table] = {
+    "fastlin.select.CountCutoff": {"min_rows": whole(0), "min_count": real(0)},
+    "fastlin.select.SelectFeatures": RUN | {
+        "n_features": whole(1) | ABSENT, "method": WORD, "C": real(0), "fit_intercept": FLAG,
+        "step": whole(1) | real(0, 1), "min_gain": real(0), "patience": whole(1) | ABSENT, "solver": WORD,
+        "tol": real(0), "max_iter": whole(1),
+    },
+}  # fmt: skip
+KEEPERS = {
+    "fastlin.select.CountCutoff": Keeper(_CUTOFF.take, _give_cutoff),
+    "fastlin.select.SelectFeatures": Keeper(_FEATURES.take, _give_features),
+}

@@ -1,0 +1,257 @@
+"""What a model file holds of each model of sequences."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.core._codec import MOST, RUN, give_report, packed_counts, proved_counts, take_report
+from fastlin.core.class_counts import Counts
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.crf.model import CRF
+from fastlin.sequence.file_columns import FileColumns
+from fastlin.sequence.hmm.emissions import NOTHING
+from fastlin.sequence.hmm.model import HMM
+from fastlin.sequence.hmm.transitions import Transitions
+from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.memm.model import MEMM
+from fastlin.sequence.memm.tag_dictionary import TagDictionary
+from fastlin.sequence.perceptron.averaged_weights import Asleep
+from fastlin.sequence.perceptron.model import StructuredPerceptron
+from fastlin.sequence.tokens import Attributes
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.parameters import (  # fmt: skip
+    ABSENT,
+    DTYPE,
+    FLAG,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    PLAIN,
+    STRINGS,
+    WORD,
+    Table,
+    estimator,
+    real,
+    whole,
+)
+from fastlin.storage.state_arrays import proved_labels
+from fastlin.storage.weight_packing import Packing, unpack
+from fastlin.validation import LIMITS
+
+
+def take_shared(model: SequenceModel, packing: Packing) -> State:
+    """What every model of sequences has: labels, the names of its columns, the report of its fit."""
+    model._check_fitted()
+    names = None if model._attributes is None else model._attributes.names
+    state = take_report(model, packing) | {"classes": model.classes_, "names": names, "templates": model.features_}
+    columns: FileColumns | None = getattr(model, "file_columns_", None)
+    return state if columns is None else state | {"file_columns": [*columns]}
+
+
+def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
+    """The same, proved to fit so many columns of weights."""
+    give_report(model, state)
+    if "file_columns" in state:
+        model.file_columns_ = FileColumns.proved(state.pop("file_columns"))
+    classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
+    if not np.array_equal(Labels(classes).classes_, classes):
+        raise ValueError("classes must be strings or integers")
+    if names is not None and (type(names) is not list or len(names) != n_columns or not STRINGS.allows(names)):
+        raise ValueError(f"names must be a list of {n_columns} names, one for each column of weights")
+    made = None if templates is None else getattr(templates, "n_features_", None)
+    if templates is not None and (names is not None or made != n_columns or not hasattr(templates, "tokens")):
+        raise ValueError(f"templates must make {n_columns} columns, as many as the weights have")
+    model.classes_, model.n_features_in_, model.features_ = classes, n_columns, templates
+    model._attributes = None if names is None else Attributes(names)
+
+
+def take_weights(model: Any, packing: Packing) -> State:
+    """Weights of features, and of edges if there are any."""
+    coef, edges = model.coef_, model.edge_coef_
+    state = {"coef": packing.pack(coef if sp.issparse(coef) else np.asarray(coef).T)}
+    return state if edges is None else state | {"edges": packing.pack(sp.csr_array(edges))}
+
+
+def give_weights(model: Any, state: State, reading: Reading) -> None:
+    """The same, and what models of sequences share."""
+    K = len(state["classes"])
+    weights = unpack(state.pop("coef"), reading)
+    coef = weights if sp.issparse(weights) else weights.T
+    if coef.dtype not in LIMITS or coef.shape[0] != K:
+        raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
+    give_shared(model, state, coef.shape[1])
+    edges = unpack(state.pop("edges"), reading) if "edges" in state else None
+    if edges is not None and (not sp.issparse(edges) or edges.dtype not in LIMITS or model.order != 1):
+        raise ValueError("edges must be a sparse matrix of floats, of a model with order=1")
+    if edges is not None and edges.shape != (coef.shape[1], K * K):
+        raise ValueError(f"weights of edges of shape {edges.shape}")
+    model.coef_, model.edge_coef_ = coef, edges
+
+
+def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """A small array of finite numbers."""
+    table = state.pop(name)
+    if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != shape:
+        raise ValueError(f"{name} must be float64 of shape {shape}, got shape {np.shape(table)}")
+    if not np.isfinite(table).all():
+        raise ValueError(f"{name} must be finite numbers, and holds NaN or infinity")
+    return table.copy()
+
+
+# Maximum-entropy Markov models
+
+
+def _take_memm(model: MEMM, packing: Packing) -> State:
+    state = take_shared(model, packing) | take_weights(model, packing)
+    state |= {"start": np.asarray(model.start_, np.float64), "transitions": np.asarray(model.transitions_, np.float64)}
+    if model._dictionary is not None:
+        state |= {"words": model._dictionary.columns, "labels_of_words": model._dictionary.masks}
+    return state
+
+
+def _give_memm(model: MEMM, state: State, reading: Reading) -> None:
+    give_weights(model, state, reading)
+    K, V = model.coef_.shape
+    if model.order not in (1, 2) or sp.issparse(model.coef_):
+        raise ValueError(f"order must be 1 or 2 and coef dense, got order={model.order!r:.60}")
+    model.start_ = proved_table(state, "start", (K,))
+    model.transitions_ = proved_table(state, "transitions", (K, K) if model.order == 1 else (K + 1, K, K))
+    model._dictionary = None
+    if "words" in state:
+        model._dictionary = _proved_dictionary(state.pop("words"), state.pop("labels_of_words"), (V, K))
+    only(state)
+
+
+def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagDictionary:
+    """The labels of some of the columns, of so many, [V, K]."""
+    if columns.dtype != np.int64 or columns.ndim != 1 or masks.dtype != np.bool_:
+        raise ValueError("words must be a vector of int64 and labels_of_words bool")
+    if masks.shape != (len(columns), shape[1]) or (columns[1:] <= columns[:-1]).any():
+        raise ValueError(f"words must rise, and labels_of_words have shape {(len(columns), shape[1])}")
+    if len(columns) and not 0 <= columns[0] <= columns[-1] < shape[0]:
+        raise ValueError(f"words must be columns from 0 to {shape[0] - 1}")
+    return TagDictionary(columns.copy(), masks.copy())
+
+
+# Hidden Markov models
+
+
+def _take_hmm(model: HMM, packing: Packing) -> State:
+    state = take_shared(model, packing) | take_report(model, packing, "bound_")
+    start, steps, ends = model._state.transitions.tables()
+    state |= {"start": start, "steps": steps, "ends": ends, "hidden": model._hidden, "words": model._words}
+    return state | packed_counts(model, model._state.counts, packing)
+
+
+def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
+    give_report(model, state, "bound_")
+    K, order = len(state["classes"]), model.order
+    if order not in (1, 2):
+        raise ValueError(f"a model of order {order!r:.60}")
+    features, labels = proved_counts(state, K, reading)
+    give_shared(model, state, len(features))
+    histories = (K,) if order == 1 else (K + 1, K)
+    shapes = {"start": (K,), "steps": (*histories, K), "ends": histories}
+    tables = [proved_table(state, name, shape) for name, shape in shapes.items()]
+    hidden, words = state.pop("hidden"), state.pop("words")
+    only(state)
+    if any(not ((table >= 0) & (table <= MOST)).all() for table in tables):
+        raise ValueError("counts below 0, or too large to be added")
+    if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
+        raise ValueError("hidden and words must be True or False; words need names of columns")
+    model._hidden, model._words = hidden, words
+    model._installed(Counts(features, labels, NOTHING), Transitions(*tables))
+
+
+# Online learners
+
+
+def _take_perceptron(model: StructuredPerceptron, packing: Packing) -> State:
+    weights, two, three = model._weights()
+    state = take_shared(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
+    state |= {"transitions": two} | ({} if three is None else {"second_order": three})
+    if not packing.serving and (learning := model._to_learn_on()) is not None:
+        state |= {"learning": learning, "random": model._generator}
+    return state
+
+
+def _give_perceptron(model: StructuredPerceptron, state: State, reading: Reading) -> None:
+    """Weights to predict with; the numbers that learning needs are looked at when learning goes on."""
+    weights = unpack(state.pop("coef"), reading)
+    if sp.issparse(weights):
+        reading.take(2 * weights.data.nbytes + 16 * (weights.nnz + weights.shape[1] + 1), "its weights by features")
+        weights = weights.T.tocsr()
+    if weights.dtype not in LIMITS or weights.ndim != 2:
+        raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
+    give_shared(model, state, weights.shape[0])
+    K, second = len(model.classes_), "second_order" in state
+    if weights.shape[1] != K or model.order != (2 if second else 1):
+        raise ValueError(
+            f"coef must have {K} labels, and second_order be there where order=2; got order={model.order!r:.60}"
+        )
+    two = proved_table(state, "transitions", (K, K))
+    model._made = weights, two, proved_table(state, "second_order", (K, K, K)) if second else None
+    learning = state.pop("learning", None)
+    generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
+    if not isinstance(generator, np.random.Generator):
+        raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
+    only(state)
+    model._state, model._asleep, model._generator = None, None, generator
+    if learning is not None:
+        model._asleep = Asleep.proved(learning, weights.shape[0], K, 2 if second else 1)
+
+
+# Conditional random fields
+
+
+def _take_crf(model: CRF, packing: Packing) -> State:
+    state = take_shared(model, packing) | take_weights(model, packing)
+    state["transitions"] = np.asarray(model.transitions_, np.float64)
+    if model.second_order_ is not None:
+        state["second_order"] = np.asarray(model.second_order_, np.float64)
+    return state
+
+
+def _give_crf(model: CRF, state: State, reading: Reading) -> None:
+    give_weights(model, state, reading)
+    K, second = len(model.classes_), "second_order" in state
+    model.transitions_ = proved_table(state, "transitions", (K, K))
+    model.second_order_ = proved_table(state, "second_order", (K, K, K)) if second else None
+    if model.order != (2 if second else 1):
+        raise ValueError("transitions of another order")
+    only(state)
+
+
+# Parameters
+
+_TAGGER = RUN | {
+    "order": whole(1, 2), "max_iter": whole(1), "features": estimator("tokens") | ABSENT, "constraints": PLAIN,
+}  # fmt: skip
+_WEIGHTS = {"weights": WORD, "cutoff": whole(1), "edges": PLAIN, "solver": WORD, "tol": real(0)}
+PARAMETERS: dict[str, Table] = {
+    "fastlin.sequence.CRF": _TAGGER | _WEIGHTS | {
+        "c1": real(0), "c2": real(0), "eta0": real(0) | ABSENT, "batch_size": whole(1),
+    },
+    "fastlin.sequence.HMM": _TAGGER | {
+        "alpha": real(0) | ABSENT, "transition_alpha": real(0), "start_alpha": real(0) | ABSENT, "tol": real(0),
+        "interpolation": WORD | NUMBERS | ABSENT, "unknown": WORD, "stop": FLAG, "n_components": whole(1) | ABSENT,
+        "init": WORD | LABEL_WEIGHTS, "n_init": whole(1),
+    },
+    "fastlin.sequence.MEMM": _TAGGER | _WEIGHTS | {
+        "C": real(0), "l1_ratio": real(0, 1), "decoder": WORD, "beam_width": whole(1), "tag_dictionary": PLAIN,
+        "dictionary_cutoff": whole(0), "dtype": DTYPE | ABSENT,
+    },
+    "fastlin.sequence.StructuredPerceptron": _TAGGER | {
+        "loss": WORD, "average": FLAG, "tol": real(0) | ABSENT, "C": real(0), "n_best": whole(1),
+        "beam_width": whole(1) | ABSENT, "weights": WORD, "cutoff": whole(1), "shuffle": FLAG,
+    },
+}  # fmt: skip
+KEEPERS = {
+    "fastlin.sequence.CRF": Keeper(_take_crf, _give_crf),
+    "fastlin.sequence.HMM": Keeper(_take_hmm, _give_hmm),
+    "fastlin.sequence.MEMM": Keeper(_take_memm, _give_memm),
+    "fastlin.sequence.StructuredPerceptron": Keeper(_take_perceptron, _give_perceptron),
+}

@@ -1,0 +1,107 @@
+"""Weights of edges: what a token's features say of its label and the label before, together.
+
+A CRF with them has θ_{a,i,j} for the features a that were chosen: K times as many as weights of labels. The
+scores of edges, [n_tokens, K, K], are in memory for a segment of the sequences at a time.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core import observed_weights
+from fastlin.optim.design import Design
+from fastlin.optim.weight_layouts import observed_pairs
+from fastlin.runtime import parallel
+from fastlin.sequence.tokens import Tokens
+from fastlin.validation import Rows
+
+Floats = NDArray[np.float64]
+ROOM = 1 << 22  # scores of edges in memory
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The sequences first … last − 1, and the features of their edges, if there are any."""
+
+    first: int
+    last: int
+    design: Design | None
+
+
+class Edges:
+    """Weights of (feature, label before, label) triples of some columns of X.
+
+    The features of a sequence's first token have no edge, and are left out.
+    """
+
+    def __init__(
+        self, tokens: Tokens, codes: NDArray[np.int32], K: int, columns: NDArray[np.int64], cutoff: int | None
+    ) -> None:
+        rows = _without(tokens.rows.columns(columns), tokens.starts[:-1][np.diff(tokens.starts) > 0])
+        places, everything = np.zeros(len(codes), np.int32), np.arange(len(columns))
+        places[1:] = codes[:-1] * K + codes[1:]
+        self.n_labels, self.columns = K, columns
+        self._whole = Design.of(rows, everything)
+        if cutoff is None:
+            self.starts = np.arange(len(columns) + 1, dtype=np.int64) * (K * K)
+            self.labels = np.tile(np.arange(K * K, dtype=np.int32), len(columns))
+        else:
+            self.starts, self.labels = observed_pairs(self._whole, places, K * K, np.full(len(columns), cutoff))
+        self.segments = [
+            Segment(first, last, Design.of(rows.between(*tokens.starts[[first, last]].tolist()), everything))
+            for first, last in parallel.stretches(tokens.starts, max(1, ROOM // (K * K)))
+        ]
+
+    @property
+    def n_weights(self) -> int:
+        return len(self.labels)
+
+    @property
+    def largest(self) -> float:
+        """max |x|."""
+        return self._whole.largest
+
+    def squares(self) -> Floats:
+        """Σ x² of every column."""
+        design = self._whole
+        squares, some = np.zeros(design.n_features), np.diff(design.column_indptr) > 0
+        if some.any():
+            values = design.column_values.astype(np.float64)
+            squares[some] = np.add.reduceat(np.square(values), design.column_indptr[:-1][some])
+        return squares
+
+    def scores(self, segment: Segment, theta: Floats, workers: parallel.Workers) -> Floats:
+        """[n_tokens, K, K] of a segment."""
+        design, K = segment.design, self.n_labels
+        assert design is not None
+        scores, bias = np.empty((design.n_rows, K * K)), np.zeros(K * K)
+
+        def work(start: int, stop: int) -> None:
+            given = design.rows(start, stop)
+            observed_weights.forward(*given, start, stop, self.starts, self.labels, theta, bias, scores[start:stop])
+
+        workers.map(work, parallel.cuts(design.indptr + np.arange(design.n_rows + 1), K * K))
+        return scores.reshape(-1, K, K)
+
+    def gather(
+        self, segment: Segment, residual: Floats, gradient: Floats, workers: parallel.Workers, more: bool
+    ) -> None:
+        """Xᵀ R of a segment's residuals; `more`: added to the gradient."""
+        design, flat = segment.design, residual.reshape(-1, self.n_labels**2)
+        assert design is not None
+
+        def work(low: int, high: int) -> None:
+            given, span = design.columns(low, high, design.column_values), slice(self.starts[low], self.starts[high])
+            observed_weights.backward(*given, low, high, self.starts, self.labels, flat, gradient[span], more)
+
+        workers.map(work, parallel.cuts(design.column_indptr + np.arange(design.n_features + 1), self.n_labels))
+
+
+def _without(rows: Rows, empty: NDArray[np.int64]) -> Rows:
+    """The rows, of which some become empty."""
+    sizes = np.diff(rows.indptr)
+    sizes[empty] = 0
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    kept = np.arange(indptr[-1]) + np.repeat(rows.indptr[:-1] - indptr[:-1], sizes)
+    return replace(rows, indptr=indptr, indices=rows.indices[kept], values=rows.values[kept])

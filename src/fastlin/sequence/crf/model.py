@@ -1,0 +1,345 @@
+"""Conditional random fields: a log-linear model of all the labels of a sequence together."""
+
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import validation
+from fastlin.core.callbacks import reporter
+from fastlin.core.estimator import learns
+from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.solvers import lbfgs, owlqn
+from fastlin.runtime import parallel
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.chain_batches import Potentials
+from fastlin.sequence.column_selection import as_columns
+from fastlin.sequence.crf import sgd
+from fastlin.sequence.crf.edge_weights import Edges
+from fastlin.sequence.crf.objective import Links, Problem, chain_of
+from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
+from fastlin.sequence.tokens import Tokens
+from fastlin.sequence.weight_layout import Hybrid, lay_out
+from fastlin.validation import one_of, real_number, whole_number
+
+Floats = NDArray[np.float64]
+SOLVERS = ("auto", "lbfgs", *sgd.SOLVERS)
+MANY = 500  # sequences from which on epochs of SGD pay before L-BFGS
+EPOCHS = 10  # of these
+WEIGHTS = ("observed", "dense")
+LARGEST = 1e100  # of c1 and c2
+SIZE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
+
+
+class CRF(SequenceModel):
+    """Linear-chain conditional random field (Lafferty, McCallum and Pereira 2001).
+
+    p(y | x) = exp s(x, y) / Z(x), where s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t). Minimises
+
+        Σ −log p(y | x) + c2 (‖θ‖² + ‖A‖²) + c1 (‖θ‖₁ + ‖A‖₁),
+
+    which is CRFsuite's objective: there are no weights of starts and stops (mark the ends by features), no intercepts,
+    and what has no weight scores 0.
+
+    Parameters
+    ----------
+    c1, c2 : float
+        The strengths of the two priors.
+    order : {1, 2}
+        2: triples of labels have weights, too.
+    weights : {"observed", "dense"}
+        "observed": only the (feature, label) pairs and the transitions that were seen in training have weights.
+    cutoff : int
+        How many tokens must have a pair, or a transition, for it to have a weight; with weights="dense", how many
+        must have a feature.
+    edges : "all", str, list of str, list of int, or None
+        Features that also have weights with the label before, θ(y_{t−1}, y_t)·x_t (order 1): all, those whose names
+        begin so, or columns.
+    features : Templates or None
+        What makes features of raw tokens; None: X has them.
+    constraints : str, list of pairs, array, Constraints or None
+        Which labels may follow one another when sequences are labelled: "bio", "iobes", …, the allowed pairs, or a
+        boolean array [K, K].
+    solver : {"auto", "lbfgs", "sgd", "adagrad"}
+        "lbfgs" reaches the optimum. "auto" does, too, but with 500 sequences or more it begins with ten epochs of
+        "sgd", unless there is a c1 or edges. The others take a step for every `batch_size` sequences and approach the
+        optimum: "sgd" with the rate η₀/(1 + η₀λt), "adagrad" with a rate for every weight.
+    max_iter : int
+        Iterations; epochs of a stochastic solver.
+    tol : float
+        Ends at ‖g‖ ≤ tol · max(1, ‖θ‖), where g is the gradient of the objective: 1e-3 is within 1e-6 of the optimum of
+        CoNLL-2000. Stochastic solvers end when an
+        epoch changes the mean loss of a sequence by less.
+    eta0 : float or None
+        The first rate of a stochastic solver; None chooses it on a sample.
+    batch_size : int
+    random_state : int, Generator or None
+        For the order in which a stochastic solver takes the sequences.
+    n_jobs : int or None
+        Threads; they never change a bit. A mini-batch is one thread's.
+    verbose : int
+    callback : callable or None
+        `callback(model, record)` after every record of `history_`; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_labels, n_features)
+        θ; a CSR when observed.
+    transitions_ : array of shape (n_labels, n_labels)
+        A(from, to).
+    second_order_ : array of shape (n_labels, n_labels, n_labels) or None
+        What order 2 adds to A(last, to): (last but one, last, to).
+    edge_coef_ : CSR of shape (n_features, n_labels · n_labels) or None
+        What `edges` add to A(from, to), in the column from · n_labels + to.
+    classes_ : array of shape (n_labels,)
+    attributes_ : list of str or None
+        The names of the columns.
+    objective_ : float
+    history_ : list of dict
+        Of every iteration: seconds, objective, gradient_norm (‖g‖ / max(1, ‖θ‖)); of every epoch of a stochastic
+        solver seconds, progressive_objective, of whose losses each is that before the step, and eta0.
+    certificate_ : dict
+        objective; gradient_norm; moment_gap, the largest |observed − expected| count.
+    converged_ : bool
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from fastlin.sequence import CRF
+    >>> X = [["the", "dog", "barks"], ["a", "dog", "ran"], ["the", "cat", "ran"]]
+    >>> y = [["D", "N", "V"]] * 3
+    >>> model = CRF(c2=0.1).fit(X, y)
+    >>> model.predict([["a", "cat", "barks"], ["the", "zebra"]])
+    [['D', 'N', 'V'], ['D', 'N']]
+    """
+
+    coef_: Any
+    transitions_: Floats
+    second_order_: Floats | None
+    edge_coef_: Any
+    objective_: float
+    history_: list[dict[str, Any]]
+    certificate_: dict[str, float]
+    converged_: bool
+    n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        order: int = 1,
+        weights: str = "observed",
+        cutoff: int = 1,
+        edges: Any = None,
+        features: Any = None,
+        constraints: Any = None,
+        solver: str = "auto",
+        max_iter: int = 500,
+        tol: float = 1e-3,
+        eta0: float | None = None,
+        batch_size: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.c1 = c1
+        self.c2 = c2
+        self.order = order
+        self.weights = weights
+        self.cutoff = cutoff
+        self.edges = edges
+        self.features = features
+        self.constraints = constraints
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta0 = eta0
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Learning
+
+    @learns
+    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+        """Find the optimum.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            A sequence is a list of tokens: strings, lists of strings or dicts.
+        y : list of lists of labels, or with a CSR one array
+        lengths : array of shape (n_sequences,), optional
+            How many tokens each sequence has; with a CSR.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = self._working_copy()
+        model._check_parameters()
+        tokens, codes = model._learn(X, y, lengths)
+        with parallel.Workers(self.n_jobs) as workers:
+            problem = model._problem(tokens, codes, workers)
+            del tokens  # laid out: as much memory again
+            theta = np.zeros(problem.size)
+            report = reporter(model, lambda: model._install(problem, theta))
+            progress = Progress(self.tol, self.max_iter, 1.0, report)
+            seed = 0 if self.random_state is None else self.random_state
+            start = self._minimise(problem, theta, progress, validation.as_generator(seed))
+            model._record(problem, theta, progress)
+            if not model.objective_ <= start.objective:
+                progress.converged = False
+                if start.theta is not None:  # what was better is kept
+                    theta[:] = start.theta
+                model._record(problem, theta, progress)
+        model._install(problem, theta)
+        self._become(model)
+        if not (progress.converged or progress.stopped):
+            text = f"The fit did not converge in {progress.iterations} iterations to tol={self.tol}"
+            warnings.warn(f"{text}: {_advice(problem, progress)}.", ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        one_of("order", self.order, (1, 2))
+        one_of("weights", self.weights, WEIGHTS)
+        one_of("solver", self.solver, SOLVERS)
+        for name in ("c1", "c2"):
+            real_number(name, getattr(self, name), at_least=0, at_most=LARGEST)
+        real_number("tol", self.tol, at_least=0)
+        for name in ("max_iter", "cutoff", "batch_size"):
+            whole_number(name, getattr(self, name), 1)
+        if self.eta0 is not None:
+            real_number("eta0", self.eta0, above=0)
+        if self.order == 2 and self.edges is not None:
+            raise ValueError("edges belong to order=1: with order=2 leave them out")
+        if self.solver in sgd.SOLVERS and self.edges is not None:
+            raise ValueError(f"edges need solver='lbfgs': solver={self.solver!r} has none")
+        if self.solver == "sgd" and self.c1:
+            raise ValueError("c1 needs solver='lbfgs' or 'adagrad': solver='sgd' has no L1 term")
+        validation.as_jobs(self.n_jobs)
+        validation.as_verbose(self.verbose)
+        validation.as_callback(self.callback)
+
+    def _minimise(self, problem: Problem, theta: Floats, progress: Progress, generator: np.random.Generator) -> "Start":
+        """Move θ to the optimum; where the way to it began."""
+        start = Start(len(problem.codes) * np.log(problem.hybrid.n_labels), None)  # 0
+        if self.solver in sgd.SOLVERS:
+            sgd.minimise(problem, theta, progress, generator, self.solver, self.batch_size, self.eta0)
+            return start
+        if self.solver == "auto" and len(problem.starts) > MANY and not self.c1 and self.edges is None:
+            first = Progress(0, min(EPOCHS, self.max_iter), 1.0, progress.report)
+            sgd.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
+            progress.follow(first)
+            objective = problem.value(theta, np.empty(problem.size))
+            if objective < start.objective:
+                start = Start(objective, theta.copy())
+            else:
+                theta[:] = 0  # which is better
+        if not progress.finished:
+            lbfgs.minimise(problem, theta, progress, generator)
+        return start
+
+    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.Workers) -> Problem:
+        K, V = len(self.classes_), tokens.rows.n_columns
+        observed = self.weights == "observed"
+        seen = self.cutoff if observed else None
+        design, hybrid = lay_out(tokens, codes, K, observed, np.full(V, self.cutoff, np.int64))
+        links = Links.observed(codes, tokens.starts, K, self.order, seen)
+        edges = None
+        if self.edges is not None:
+            columns = as_columns(self.edges, self.attributes_, V, "edges")
+            edges = Edges(tokens, codes, K, columns, seen) if len(columns) else None
+        return Problem(design, hybrid, links, edges, tokens, codes, self.c1, self.c2, workers)
+
+    def _record(self, problem: Problem, theta: Floats, progress: Progress) -> None:
+        """History and certificate."""
+        gradient = np.empty(problem.size)
+        smooth = problem.value(theta, gradient)
+        steepest = owlqn.pseudo_gradient(problem, theta, gradient)
+        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
+        self.objective_ = smooth + owlqn.absolute(problem, theta)
+        self.certificate_ = {
+            "objective": self.objective_,
+            "gradient_norm": problem.distance(theta, steepest),
+            "moment_gap": problem.pieces.largest(gradient - 2 * problem.c2 * theta),
+        }
+
+    def _install(self, problem: Problem, theta: Floats) -> Self:
+        """Have these weights."""
+        K, V = len(self.classes_), self.n_features_in_
+        of_features, of_links, of_edges = problem.split(theta)
+        by_feature = _by_column(problem.design.features, problem.hybrid, of_features, V)
+        self.coef_ = by_feature.T.tocsr() if self.weights == "observed" else by_feature.toarray().T
+        self.transitions_, self.second_order_ = problem.links.tables(of_links)
+        self.edge_coef_ = None
+        if problem.edges is not None:
+            edges, shape = problem.edges, (V, K * K)
+            rows = np.repeat(edges.columns, np.diff(edges.starts))
+            self.edge_coef_ = sp.csr_array((of_edges, (rows, edges.labels)), shape)
+        return self
+
+    # What was learnt
+
+    def _chain(self) -> Chain:
+        K = len(self.classes_)
+        three = None if self.second_order_ is None else as_table("second_order_", self.second_order_, (K, K, K))
+        return chain_of(as_table("transitions_", self.transitions_, (K, K)), three)
+
+    def _by_feature(self) -> Any:
+        """`coef_` as [V, K]; turned once."""
+        coef = self.coef_
+
+        def turn() -> Any:
+            if sp.issparse(coef):
+                return as_sparse("coef_", coef, coef.shape).T.tocsr()
+            return np.require(coef.T, validation.as_real(coef), ["C", "A"])
+
+        return self._derived.of("coef_", coef, turn)
+
+    def _potential(self) -> Any:
+        K, V = len(self.classes_), self.n_features_in_
+        if self.coef_.shape != (K, V):
+            raise ValueError(f"coef_ of shape {self.coef_.shape} does not fit {K} labels and {V} features")
+        sparse, weights, of_edges = sp.issparse(self.coef_), self._by_feature(), self._edge_weights()
+
+        def potential(tokens: Tokens, start: int, stop: int) -> Any:
+            score = sparse_scores if sparse else dense_scores
+            edges = None if of_edges is None else edge_scores(tokens, of_edges, K, start, stop)
+            return Potentials(score(tokens, weights, start, stop), edges)
+
+        return potential
+
+
+class Start(NamedTuple):
+    """The objective of weights, and these; None: zeros."""
+
+    objective: float
+    theta: Floats | None
+
+
+def _advice(problem: Problem, progress: Progress) -> str:
+    """What helps a fit that has not converged."""
+    largest = max(problem.design.largest, 0.0 if problem.edges is None else problem.edges.largest)
+    if largest > SIZE:
+        return f"scale the features, whose values are up to {largest:g}, to about 1"
+    if progress.iterations < progress.max_iter:
+        return "rounding ended the progress: raise tol, or give a larger c2"
+    return "raise max_iter or tol, or give a larger c2"
+
+
+def _by_column(features: NDArray[np.int64], hybrid: Hybrid, theta: Floats, n_columns: int) -> sp.csr_array:
+    """Weights of pairs as a CSR [V, K]."""
+    rows = np.repeat(features, np.diff(hybrid.starts))
+    return sp.csr_array((theta, (rows, hybrid.labels)), (n_columns, hybrid.n_labels))

@@ -1,0 +1,219 @@
+"""EM for hidden Markov models whose labels are hidden, all or some (Baum and Welch).
+
+    E         what is expected of first labels, transitions, stops and emissions under p(y | x), y as far as it is known
+    M         the probabilities that these counts and the pseudo-counts say
+    bound     Σ log p(x, known y) + Σ α log φ + Σ α_s log p(first label) + Σ α_t log p(outcome | history)
+
+No step lowers the bound. Sequences whose labels are all known are counted once, and need no inference.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core.aligned import zeros
+from fastlin.runtime import parallel
+from fastlin.sequence.chain import NoPathError
+from fastlin.sequence.hmm.emissions import Emissions, Vocabulary
+from fastlin.sequence.hmm.transitions import Smoothing, Transitions
+from fastlin.sequence.token_scores import dense_scores
+from fastlin.sequence.tokens import Tokens
+
+Floats = NDArray[np.float64]
+BLOCK = 1 << 14  # tokens, at least one sequence
+
+
+@dataclass
+class Sums:
+    """Counts, seen or expected: of features under labels [V, K], of tokens of each label [K], and of transitions."""
+
+    features: Floats
+    labels: Floats
+    transitions: Transitions
+
+    @classmethod
+    def none(cls, n_features: int, n_labels: int, order: int) -> "Sums":
+        return cls(zeros((n_features, n_labels)), np.zeros(n_labels), Transitions.none(n_labels, order))
+
+    def __add__(self, other: "Sums") -> "Sums":
+        transitions = Transitions(*(table.copy() for table in self.transitions.tables()))
+        transitions.add(*other.transitions.tables())
+        return Sums(self.features + other.features, self.labels + other.labels, transitions)
+
+
+@dataclass
+class Parameters:
+    """p of transitions, and log φ [V, K] with that of an unknown word."""
+
+    transitions: Transitions
+    log_phi: Floats
+    log_unknown: Floats
+
+    @classmethod
+    def of(cls, sums: Sums, vocabulary: Vocabulary, smoothing: Smoothing) -> "Parameters":
+        emissions = Emissions(sums.features, vocabulary)
+        return cls(sums.transitions.probabilities(smoothing), emissions.log_phi, emissions.log_unknown)
+
+    @classmethod
+    def random(cls, words: Floats, n_labels: int, order: int, stop: bool, rng: np.random.Generator) -> "Parameters":
+        """Uniform on the simplex; words as often as they are there, times exponential variates."""
+        like = Transitions.none(n_labels, order)
+        outcomes = rng.dirichlet(np.ones(n_labels + stop), like.ends.shape)
+        ends = outcomes[..., n_labels] if stop else np.ones(like.ends.shape)
+        shares = words[:, np.newaxis] * rng.exponential(size=(len(words), n_labels))
+        total = shares.sum(axis=0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(shares / np.where(total > 0, total, 1.0))
+            unknown = np.full(n_labels, -np.inf)
+        start = rng.dirichlet(np.ones(n_labels))
+        return cls(Transitions(start, outcomes[..., :n_labels], ends), logs, unknown)
+
+
+class BaumWelch:
+    """The parameters as they are, and the steps that better them: what a `Climb` climbs."""
+
+    def __init__(
+        self,
+        tokens: Tokens,
+        codes: NDArray[np.int32],
+        numbers: NDArray[np.int64],
+        known: Sums,
+        vocabulary: Vocabulary,
+        smoothing: Smoothing,
+        n_jobs: int | None,
+    ) -> None:
+        """Of tokens whose codes may be −1, of sequences with these numbers, beside what is `known` of others."""
+        self._tokens = replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64)))
+        self._codes, self._numbers, self._known, self._n_jobs = codes, numbers, known, n_jobs
+        self._vocabulary, self._smoothing = vocabulary, smoothing
+        n_known = float(known.labels.sum())
+        self.total_weight = tokens.n_tokens + n_known
+        words = float(tokens.rows.values[: tokens.rows.nnz].sum(dtype=np.float64) + known.features.sum())
+        self.factors = 2 * self.total_weight + words + 2 * len(tokens)
+
+    def start(self, parameters: Parameters) -> None:
+        self._now = parameters
+
+    def expect(self) -> float:
+        """The E-step. Returns the bound of the parameters."""
+        n_features, n_labels = self._known.features.shape
+        sums, bound = Sums.none(n_features, n_labels, self._known.transitions.order), self._of_known()
+        chain = self._now.transitions.chain()
+        for first, block, codes in self._blocks():
+            scores = dense_scores(block, self._now.log_phi, 0, block.n_tokens)
+            there = np.flatnonzero(codes >= 0)
+            own = scores[there, codes[there]]
+            scores[there] = -np.inf
+            scores[there, codes[there]] = own
+            try:
+                found = chain.expected(scores, block.starts, n_jobs=self._n_jobs)
+            except NoPathError as error:
+                number = self._numbers[first + error.sequence]
+                raise ValueError(f"sequence {number} cannot come about with the probabilities of init") from None
+            bound += float(found.log_z.sum())
+            parallel.backward(block.rows, found.marginals, sums.features, self._n_jobs)
+            sums.labels += found.marginals.sum(axis=0)
+            sums.transitions.add(found.starts, found.transitions, found.ends)
+        self._expected = sums
+        return bound + self._of_prior()
+
+    def maximise(self, keep: bool = False) -> None:  # noqa: ARG002 - counts are always kept
+        """The M-step: the most likely parameters for what was expected."""
+        self._kept = self._expected + self._known
+        self._now = Parameters.of(self._kept, self._vocabulary, self._smoothing)
+
+    def counts(self) -> Sums:
+        """The counts that the parameters are made of; those that the start expects, before the first M-step."""
+        return self._kept if hasattr(self, "_kept") else self._expected + self._known
+
+    def dead(self) -> list[int]:
+        """No state is seeded again: it may come back, as its history has not died."""
+        return []
+
+    # Parts
+
+    def _blocks(self) -> Iterator[tuple[int, Tokens, NDArray[np.int32]]]:
+        """Some sequences at a time."""
+        starts = self._tokens.starts
+        for first, last in parallel.stretches(starts, BLOCK):
+            start, stop = int(starts[first]), int(starts[last])
+            rows = self._tokens.rows.between(start, stop)
+            block = Tokens(rows, starts[first : last + 1] - start, self._tokens.binary)
+            yield first, block, self._codes[start:stop]
+
+    def _of_known(self) -> float:
+        """log p(x, y) of the labelled sequences."""
+        found = _weighed(self._known.features, self._now.log_phi)
+        for counts, p in zip(self._known.transitions.tables(), self._now.transitions.tables(), strict=True):
+            with np.errstate(divide="ignore"):
+                found += _weighed(counts, np.log(p))
+        return found
+
+    def _of_prior(self) -> float:
+        """Σ α log p of all probabilities that have pseudo-counts."""
+        smoothing, now, found = self._smoothing, self._now, 0.0
+        if self._vocabulary.alpha > 0:
+            found += self._vocabulary.alpha * float(now.log_phi.sum())
+            if self._vocabulary.words is not None:
+                found += self._vocabulary.alpha * float(now.log_unknown.sum())
+        start, steps, ends = now.transitions.tables()
+        with np.errstate(divide="ignore"):
+            if smoothing.start > 0:
+                found += smoothing.start * float(np.log(start).sum())
+            if smoothing.step > 0:
+                found += smoothing.step * float(np.log(steps).sum() + np.log(ends).sum())
+        return found
+
+
+def _weighed(counts: Floats, logs: Floats) -> float:
+    """Σ c log p; 0 · log 0 = 0."""
+    there = counts > 0
+    return float(counts[there] @ logs[there])
+
+
+def check_parameters(given: Any, n_features: int, n_labels: int, order: int, stop: bool) -> Parameters:
+    """Parameters that a user gives to start from."""
+    names = ("startprob", "transmat", "emissionprob")
+    wanted = f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob)"
+    if not isinstance(given, dict):
+        raise ValueError(f"{wanted}, got {given!r:.80}")
+    if unknown := [name for name in given if name not in (*names, "stopprob")]:
+        raise ValueError(f"{wanted}; it has {unknown[0]!r}")
+    if missing := [name for name in names if name not in given]:
+        raise ValueError(f"{wanted}; it has no {missing[0]}")
+    like = Transitions.none(n_labels, order)
+    shapes = {"startprob": like.start.shape, "transmat": like.steps.shape, "stopprob": like.ends.shape}
+    shapes["emissionprob"] = (n_labels, n_features)
+    arrays = {}
+    for name, values in given.items():
+        array = np.array(values, np.float64)
+        if array.shape != shapes[name]:
+            raise ValueError(f"init[{name!r}] has the shape {array.shape}, but must have {shapes[name]}")
+        if not (array >= 0).all() or not (array <= 1 + 1e-6).all():
+            raise ValueError(f"init[{name!r}] must hold probabilities")
+        arrays[name] = array
+    steps = arrays["transmat"]
+    ends = np.ones(like.ends.shape)
+    if stop:
+        ends = arrays.get("stopprob", np.maximum(0.0, 1 - steps.sum(axis=-1)))
+    elif "stopprob" in arrays:
+        raise ValueError("init has a stopprob, but stop is False")
+    sums = {"startprob": arrays["startprob"].sum(), "transmat": steps.sum(axis=-1) + (ends if stop else 0)}
+    sums["emissionprob"] = arrays["emissionprob"].sum(axis=1)
+    for name, total in sums.items():
+        if not np.allclose(total, 1, rtol=0, atol=1e-6):
+            whole = " with stopprob" if stop and name == "transmat" else ""
+            raise ValueError(f"the rows of init[{name!r}]{whole} must sum to 1")
+    if not (ends > 0).any():
+        raise ValueError(
+            "with the probabilities of init no sequence ends: give a stopprob that adds up to 1 with the rows of "
+            "transmat, or set stop=False"
+        )
+    with np.errstate(divide="ignore"):
+        log_phi = np.log(arrays["emissionprob"].T)
+    return Parameters(
+        Transitions(arrays["startprob"], steps, ends), np.ascontiguousarray(log_phi), np.full(n_labels, -np.inf)
+    )

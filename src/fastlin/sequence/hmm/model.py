@@ -1,0 +1,379 @@
+"""Hidden Markov models of order 1 and 2: counted where labels are known, by EM where they are not."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.core.callbacks import reporter
+from fastlin.core.class_counts import Counts
+from fastlin.core.em_loop import Climb, Climbing, best_of
+from fastlin.core.estimator import learns
+from fastlin.core.label_sets import places, union
+from fastlin.runtime import parallel
+from fastlin.runtime.shared_lock import SharedLock
+from fastlin.sequence.constraints import Constraints
+from fastlin.sequence.hmm.baum_welch import BaumWelch, Parameters, Sums, check_parameters
+from fastlin.sequence.hmm.distribution import ChainDensity
+from fastlin.sequence.hmm.emissions import NOTHING, Vocabulary
+from fastlin.sequence.hmm.state import HMMState
+from fastlin.sequence.hmm.tokens import WordReader, listed, some_of
+from fastlin.sequence.hmm.transitions import Smoothing, Transitions, as_weights
+from fastlin.sequence.hmm.unknown_words import WAYS
+from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.partial_labels import as_partly_labelled
+from fastlin.sequence.tokens import Tokens
+from fastlin.validation import one_of, real_number, whole_number
+
+
+class HMM(WordReader, ChainDensity, Climbing):
+    """A hidden Markov model of order 1 or 2.
+
+    p(x, y) = p(y₁) Π_t p(y_t | y_{t−1}) Π_t p(x_t | y_t) · p(stop | y_T), with order 2 p(y_t | y_{t−2}, y_{t−1}), and
+    p(x_t | k) = Π_j φ_kj^{x_tj} over the features j of a token: it is one word, or naive Bayes in a state. Labels that
+    are known are counted; of others the expected counts take the place, by EM (Baum and Welch), which climbs to a
+    maximum of
+
+        Σ log p(x, what is known of y) + α Σ log φ + α_s Σ log p(first label) + α_t Σ log p(outcome | history)
+
+    A sequence of no tokens has the probability 1. One that the model cannot produce, log p(x) = −∞, is predicted for as
+    if what is impossible had a probability of 1e-300: the path with the fewest impossible steps is the best, and
+    marginals, n best paths and log p(y | x) are those of that model.
+
+    Parameters
+    ----------
+    order : {1, 2}
+    alpha : float, optional
+        Pseudo-counts of emissions. 0 is the maximum-likelihood estimate: a word that was seen has only the labels it
+        was seen with. None: 0, if unknown words are guessed, or else 0.01.
+    transition_alpha : float
+        Pseudo-counts of what follows a history, a label or the stop.
+    start_alpha : float, optional
+        Pseudo-counts of first labels; None: as `transition_alpha`.
+    interpolation : {"auto", "deleted", None} or tuple of numbers
+        Transitions by p = Σ_m λ_m c(history of m labels, next)/c(history of m labels), m from 0 to the order, with the
+        λ given, or those of deleted interpolation (Brants, 2000); pseudo-counts are then of m = 0 alone. "auto":
+        "deleted" with order 2, if no label was hidden, or else None. None: the pseudo-counts are of each history.
+    unknown : {"suffix", "shape", "uniform"}
+        Words that were never seen, if all tokens are strings, are emitted as rare words are that end alike, or whose
+        letters are of the same kinds; "uniform": by α alone. Features of a token that is no string, which were never
+        seen, are left out.
+    stop : bool
+        Whether the end of a sequence is an outcome that has a probability.
+    n_components : int, optional
+        The number of hidden states where no label is known.
+    init : {"auto", "random", "labels"} or dict
+        Where EM begins: "random" probabilities, those of the sequences with "labels", or given ones: startprob,
+        transmat, emissionprob (and stopprob), of the shapes below. "auto": "labels", if there are any.
+    n_init : int
+        Random starts; the one that leads to the best bound is kept.
+    tol : float
+        EM ends when an iteration raises the bound by no more than tol a token.
+    max_iter : int
+        Iterations at most.
+    constraints : str, set of pairs, array or Constraints, optional
+        What labels may follow one another in predictions: see `Constraints`.
+    features : optional
+        Templates that make the features of tokens.
+    random_state : int, RandomState, Generator or None
+        Seed of random starts and of `sample`.
+    n_jobs : int or None
+        Threads; they never change a bit of the model.
+    verbose : int
+        1 prints a line an iteration.
+    callback : callable, optional
+        Called as callback(model, record) after every iteration, when the model is as far; a true value ends the fit.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The labels, sorted; numbers from 0 where none is known.
+    startprob_ : array of shape (n_labels,)
+    transmat_ : array of shape (n_labels, n_labels), or (n_labels + 1, n_labels, n_labels)
+        p(to | from); with order 2 [last but one, last, to], where the last but one may be n_labels: there was none.
+    stopprob_ : array of shape (n_labels,), or (n_labels + 1, n_labels)
+        p(stop | history): with the rows of `transmat_` it adds up to 1.
+    emissionprob_ : array of shape (n_labels, n_features)
+    interpolation_ : tuple of numbers or None
+        λ.
+    n_features_in_ : int
+    attributes_ : list of str or None
+        The features in the order of their columns, that of first appearance; None where X was a matrix.
+    bound_ : array of shape (n_iter_ + 1,)
+        After EM: the bound of the start and after each iteration; it never falls.
+    objective_, history_, converged_, n_iter_
+        After EM: −bound_[-1]; one record an iteration; whether `tol` was reached; the iterations.
+
+    Examples
+    --------
+    >>> from fastlin.sequence import HMM
+    >>> X = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"]]
+    >>> y = [["DT", "NN", "VB"]] * 3
+    >>> model = HMM().fit(X, y)
+    >>> model.predict([["the", "bird", "sleeps"]])
+    [['DT', 'NN', 'VB']]
+    """
+
+    _state: HMMState
+    _hidden: bool  # whether labels were, so that counts are expected ones
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        alpha: float | None = None,
+        transition_alpha: float = 0.1,
+        start_alpha: float | None = None,
+        interpolation: Any = "auto",
+        unknown: str = "suffix",
+        stop: bool = True,
+        n_components: int | None = None,
+        init: Any = "auto",
+        n_init: int = 1,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        constraints: Any = None,
+        features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.order = order
+        self.alpha = alpha
+        self.transition_alpha = transition_alpha
+        self.start_alpha = start_alpha
+        self.interpolation = interpolation
+        self.unknown = unknown
+        self.stop = stop
+        self.n_components = n_components
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.constraints = constraints
+        self.features = features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Learning
+
+    @learns
+    def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> Self:
+        """Count, or find what is hidden.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            A sequence is a list of tokens: strings, lists of strings or dicts.
+        y : list of lists of labels, or with a CSR one array, optional
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: they are hidden.
+        lengths : array of shape (n_sequences,), optional
+            How many tokens each sequence has; with a CSR.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = self._working_copy()
+        model._check_parameters()
+        model._forget()
+        tokens, codes = model._learnt(X, y, lengths)
+        Constraints.resolve(self.constraints, model.classes_)
+        hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
+        model._hidden = bool(hidden.any())
+        seen, seen_codes = some_of(tokens, codes, ~hidden)
+        transitions = Transitions.of(seen_codes, seen.starts, len(model.classes_), int(self.order))
+        known = Sums(*model._counted(seen, seen_codes), transitions)
+        if not model._hidden:
+            return self._become(model._install(known))
+        numbers = np.flatnonzero(hidden)
+        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._to_climb(), self.n_jobs)
+        report = reporter(model, lambda: model._install(em.counts()))
+
+        def climb(start: Parameters) -> Climb:
+            em.start(start)
+            return Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
+
+        best = best_of(map(climb, model._starts(tokens, known)))
+        counts: Any = best.counts
+        self._become(model._install(counts)._record(best))
+        self._warn(best)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+        """Add labelled sequences to the counts: however the data are cut, the model is the same.
+
+        New labels and new words may appear in any call.
+
+        Parameters
+        ----------
+        X, y, lengths
+            As for `fit`, without hidden labels.
+        """
+        return self._learn_more(listed(X), y, lengths)  # sequences are read before it is this learner's turn
+
+    @learns
+    def _learn_more(self, X: Any, y: Any, lengths: Any) -> Self:
+        model, first = self._working_copy(), not self.__sklearn_is_fitted__()
+        model._check_parameters()
+        known = None if first else self._state
+        if known is None:
+            model._read_anew(X)
+        elif self.order != known.transitions.order:
+            raise ValueError(f"order={self.order}, but the model has {known.transitions.order}: fit it anew")
+        else:
+            model._read_on()
+        tokens = model._tokens_to_learn(X, lengths, None if first else self.n_features_in_)
+        if not (first or tokens.n_tokens):
+            return self
+        labels = Labels()
+        codes = labels.learn(y, tokens)
+        classes = labels.classes_ if first else union(self.classes_, labels.classes_)
+        Constraints.resolve(self.constraints, classes)
+        codes = places(classes, labels.classes_)[codes]
+        K, V = len(classes), tokens.rows.n_columns
+        model.classes_, model._words = classes, model._all_words(X) and (first or self._words)
+        model._hidden = not first and self._hidden
+        model._forget()
+        lock = SharedLock() if known is None else known.lock
+
+        def add() -> None:
+            counts, transitions = Counts.none(V, K, NOTHING), Transitions.none(K, int(self.order))
+            with lock.writing():
+                if known is not None:
+                    where = places(classes, self.classes_)
+                    counts, transitions = known.counts.under(NOTHING, where, K, V), known.transitions.under(where, K)
+                counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
+                transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
+                self._become(model._installed(counts, transitions, lock))
+
+        parallel.uninterrupted(add)
+        return self
+
+    # What it knows
+
+    @property
+    def interpolation_(self) -> tuple[float, ...] | None:
+        """λ."""
+        state = self._known()
+        return state.transitions.weights(state.smoothing)
+
+    def _known(self) -> HMMState:
+        self._check_fitted()
+        return self._state
+
+    def _snapshot(self) -> Self:
+        view = super()._snapshot()
+        state = view.__dict__.get("_state")
+        if view is self or state is None or "emissions" in state.__dict__:
+            return view
+        return self._view_of_state(lambda view: view._state.make())
+
+    def _lasting(self) -> Self:
+        return self._view_of_state(lambda view: view.__dict__.update(_state=view._state.copied()))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+    # Parts
+
+    def _learnt(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+        """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
+        X = listed(X)
+        self._read_anew(X)
+        tokens = self._tokens_to_learn(X, lengths, None)
+        self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
+        classes, codes = as_partly_labelled(y, tokens)
+        if classes is None:
+            if self.n_components is None:
+                raise ValueError("no label is known: n_components must say how many states there are")
+            if self.n_components > tokens.n_tokens:
+                raise ValueError(f"n_components={self.n_components} are more states than the {tokens.n_tokens} tokens")
+            classes = np.arange(int(self.n_components))
+        elif self.n_components not in (None, len(classes)):
+            raise ValueError(f"n_components={self.n_components}, but y has {len(classes)} labels, which are the states")
+        self.classes_ = classes
+        return tokens, codes
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        self._check_shared()
+        for name in ("alpha", "transition_alpha", "start_alpha"):
+            if getattr(self, name) is not None or name == "transition_alpha":
+                real_number(name, getattr(self, name), at_least=0, at_most=1e100)
+        if self.interpolation != "auto":
+            as_weights(self.interpolation, int(self.order))
+        one_of("unknown", self.unknown, ["suffix", "shape", "uniform"])
+        one_of("stop", self.stop, [True, False])
+        if self.n_components is not None:
+            whole_number("n_components", self.n_components, 1)
+        if isinstance(self.init, str):
+            one_of("init", self.init, ["auto", "random", "labels"])
+        self._check_climb()
+
+    def _beliefs(self) -> tuple[Vocabulary, Smoothing]:
+        """What the parameters say is believed before counting."""
+        guessed = self._words and self.unknown in WAYS
+        alpha = (0.0 if guessed else 0.01) if self.alpha is None else float(self.alpha)
+        start = self.transition_alpha if self.start_alpha is None else self.start_alpha
+        weights = self.interpolation
+        if isinstance(weights, str) and weights == "auto":
+            weights = "deleted" if int(self.order) == 2 and not self._hidden else None
+        elif weights is not None and self._hidden:
+            raise ValueError("interpolation must be None or 'auto' where labels are hidden: EM has no use for it")
+        weights = as_weights(weights, int(self.order))
+        smoothing = Smoothing(float(start), float(self.transition_alpha), bool(self.stop), weights)
+        return Vocabulary(alpha, [] if self._words else None, self.unknown), smoothing
+
+    def _to_climb(self) -> tuple[Vocabulary, Smoothing]:
+        """The same for EM, to which all words are those that were seen."""
+        vocabulary, smoothing = self._beliefs()
+        return replace(vocabulary, unknown="uniform"), smoothing
+
+    def _counted(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        counts = Counts.none(self.n_features_in_, len(self.classes_), NOTHING)
+        counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
+        return counts.features, counts.labels
+
+    def _starts(self, tokens: Tokens, known: Sums) -> Iterator[Parameters]:
+        """Where EM begins."""
+        V, K = known.features.shape
+        order, stop = int(self.order), bool(self.stop)
+        if not isinstance(self.init, str):
+            yield check_parameters(self.init, V, K, order, stop)
+            return
+        words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V).astype(np.float64)
+        if self.init == "labels" or (self.init == "auto" and known.labels.any()):
+            if not known.labels.any():
+                raise ValueError("init='labels', but no sequence has all its labels")
+            share = words / words.sum() if words.any() else np.full(V, 1.0 / V)
+            sums = Sums(known.features + share[:, np.newaxis], known.labels, known.transitions)
+            vocabulary, smoothing = self._to_climb()
+            yield Parameters.of(
+                sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1)
+            )
+            return
+        generator = validation.as_generator(self.random_state)
+        for _ in range(int(self.n_init)):
+            yield Parameters.random(words, K, order, stop, generator)
+
+    def _install(self, sums: Sums) -> Self:
+        return self._installed(Counts(sums.features, sums.labels, NOTHING), sums.transitions)
+
+    def _installed(self, counts: Counts, transitions: Transitions, lock: SharedLock | None = None) -> Self:
+        self.n_features_in_ = len(counts.features)
+        names = self._attributes if self._words else None
+        self._state = HMMState(counts, transitions, *self._beliefs(), names, lock)
+        return self
+
+    def _described(self, components: set[int]) -> str:
+        return f"{len(components)} of {len(self.classes_)} states"

@@ -1,0 +1,1 @@
+"""Structured perceptron and its passive-aggressive relatives."""

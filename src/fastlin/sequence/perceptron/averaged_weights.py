@@ -1,0 +1,278 @@
+"""The weights of an online learner of sequences, and the sums of which their average is made. Arrays only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastlin.engine.chain import tagger_online
+from fastlin.engine.core.aligned import zeros
+from fastlin.runtime.shared_lock import SharedLock
+from fastlin.sequence.crf.objective import Links
+from fastlin.sequence.weight_layout import Hybrid
+
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+# The struct of engine/chain/tagger_online.pyx, field by field.
+CLOCK = np.dtype(
+    [(name, np.int64) for name in ("t", "updates", "wrong")] + [("loss", np.float64), ("reach", np.float64)]
+)
+BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
+
+
+class Tables(NamedTuple):
+    """Numbers for all weights: of features with a row, of those with few labels, of pairs and triples of labels."""
+
+    table: Floats  # [D, K]
+    few: Floats
+    two: Floats  # [K, K]
+    three: Floats  # [K, K, K], or of length 0
+
+    @classmethod
+    def zeros(cls, n_rows: int, n_few: int, n_labels: int, order: int) -> "Tables":
+        three = (n_labels,) * 3 if order == 2 else (0,) * 3
+        return cls(zeros((n_rows, n_labels)), np.zeros(n_few), np.zeros((n_labels, n_labels)), np.zeros(three))
+
+    @classmethod
+    def none(cls) -> "Tables":
+        return cls.zeros(0, 0, 0, 1)
+
+    def copied(self, n_rows: int) -> "Tables":
+        """A copy in memory of its own, of so many rows at most."""
+        own = Tables(zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
+        own.table[:] = self.table[: len(own.table)]
+        return own
+
+
+@dataclass
+class Averaged:
+    """θ, and U, of which θ̄ = θ − U / T is made.
+
+    With a `layout`, the weights are those of pairs and links that were observed. Without, every feature has a row, in
+    the order of the columns, and there may be rows for more.
+
+    Weights change in place, while the `lock` is held for writing.
+    """
+
+    weights: Tables
+    sums: Tables  # of length 0: there is no average
+    layout: Hybrid | None = None
+    links: Links | None = None
+    features: NDArray[np.int64] | None = None  # the columns of a layout's features
+    clock: NDArray[Any] = field(default_factory=lambda: np.zeros(1, CLOCK))
+    lock: SharedLock = field(default_factory=SharedLock, repr=False, compare=False)
+    _settled: tuple[Any, Floats, Floats | None] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def dense(cls, n_features: int, n_labels: int, order: int, average: bool) -> "Averaged":
+        """Zeros for all features and labels."""
+        shape = n_features, 0, n_labels, order
+        return cls(Tables.zeros(*shape), Tables.zeros(*shape) if average else Tables.none())
+
+    @classmethod
+    def observed(cls, layout: Hybrid, links: Links, features: NDArray[np.int64], average: bool) -> "Averaged":
+        """Zeros for what was observed."""
+        n_few = layout.n_weights - len(layout.places)
+        shape = layout.n_tabled, n_few, layout.n_labels, links.order
+        return cls(Tables.zeros(*shape), Tables.zeros(*shape) if average else Tables.none(), layout, links, features)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.weights.two)
+
+    @property
+    def order(self) -> int:
+        return 2 if len(self.weights.three) else 1
+
+    @property
+    def averages(self) -> bool:
+        return len(self.sums.two) > 0
+
+    def grown(self, n_features: int, places: NDArray[np.int32], n_labels: int) -> "Averaged":
+        """The same with more features, for which there may be room, and with the labels at other places among more."""
+        room = len(self.weights.table)
+        if n_labels == self.n_labels and n_features <= room:
+            return self
+        if n_features > room:
+            room = max(n_features, room + room // 2)
+
+        def wider(old: Tables) -> Tables:
+            new = Tables.zeros(room, 0, n_labels, self.order)
+            new.table[: len(old.table), places] = old.table
+            new.two[np.ix_(places, places)] = old.two
+            if self.order == 2:
+                new.three[np.ix_(places, places, places)] = old.three
+            return new
+
+        sums = wider(self.sums) if self.averages else self.sums
+        return Averaged(wider(self.weights), sums, clock=self.clock.copy())
+
+    def copied(self, n_features: int) -> "Averaged":
+        """A copy in memory of its own, with rows for so many features. The lock is held."""
+        sums = self.sums.copied(n_features) if self.averages else self.sums
+        weights = self.weights.copied(n_features)
+        return Averaged(weights, sums, self.layout, self.links, self.features, self.clock.copy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("lock", "_settled")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=SharedLock(), _settled=None)
+
+    def machine(self, rule: dict[str, Any]) -> tagger_online.Machine:
+        """What learns these weights, in place."""
+        K, nothing = self.n_labels, np.zeros((0, 0), np.uint8)
+        if self.layout is None or self.links is None:
+            n = len(self.weights.table)
+            every = nothing, nothing, np.zeros((0, 0, 0), np.uint8)
+            starts, labels = np.zeros(n + 1, np.int64), np.empty(0, np.int32)
+            return tagger_online.Machine(rule, self.clock, starts, n, labels, self.weights, self.sums, every)
+        seen = (
+            _marked((len(self.weights.table), K), self.layout.places),
+            _marked((K, K), self.links.two),
+            _marked(self.weights.three.shape, self.links.three),
+        )
+        return tagger_online.Machine(rule, self.clock, *self.layout.few, self.weights, self.sums, seen)
+
+    def settled(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
+        """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds; made once. The lock is held."""
+        made = self.kept(n_features)
+        if made is None:
+            made = self._settled = self._current(n_features)
+        return made
+
+    def kept(self, n_features: int) -> tuple[Any, Floats, Floats | None] | None:
+        """The same, if they were made for so many features since the last step; no lock is needed."""
+        made = self._settled
+        return made if made is not None and made[0].shape[0] == n_features else None
+
+    def change(self, step: Callable[[], Any]) -> Any:
+        """Take a step that changes the weights, while nobody looks at them; returns what it returns."""
+        with self.lock.writing():
+            try:
+                return step()
+            finally:
+                self._settled = None
+
+    def _current(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
+        table, few, two, three = self.weights
+        if self.averages and self.clock["t"][0]:
+            table, few, two, three = (
+                weights - sums / self.clock["t"][0] for weights, sums in zip(self.weights, self.sums, strict=True)
+            )
+        else:
+            table, few, two, three = table.copy(), few.copy(), two.copy(), three.copy()
+        of_triples = three if self.order == 2 else None
+        if self.layout is None:
+            return table[:n_features], two, of_triples
+        weights = np.concatenate([table.reshape(-1)[self.layout.places], few])
+        rows = np.repeat(self.features, np.diff(self.layout.starts))  # type: ignore[arg-type]
+        return sp.csr_array((weights, (rows, self.layout.labels)), (n_features, self.n_labels)), two, of_triples
+
+
+@dataclass(frozen=True)
+class Asleep:
+    """Weights for all features and labels, and their sums, as they lie in a file."""
+
+    learning: dict[str, Any]
+
+    @classmethod
+    def of(cls, state: Averaged, n_features: int) -> "Asleep":
+        """What is to be written of weights that learn."""
+        t, reach = int(state.clock["t"][0]), float(state.clock["reach"][0])
+        learning: dict[str, Any] = {"t": t, "reach": reach}
+        for prefix, tables in (("", state.weights), ("sum_", state.sums)):
+            if len(tables.two):
+                learning |= {f"{prefix}table": tables.table[:n_features], f"{prefix}two": tables.two}
+                learning |= {f"{prefix}three": tables.three} if state.order == 2 else {}
+        return cls(learning)
+
+    @classmethod
+    def proved(cls, learning: Any, n_features: int, n_labels: int, order: int) -> "Asleep":
+        """The same from a file: ValueError, KeyError, where it does not fit."""
+        K, shapes = n_labels, {"table": (n_features, n_labels), "two": (n_labels, n_labels)}
+        shapes |= {"three": (K, K, K)} if order == 2 else {}  # type: ignore[dict-item]
+        prefixes = ["", "sum_"] if "sum_table" in learning else [""]
+        if set(learning) != {"t", "reach", *(prefix + name for prefix in prefixes for name in shapes)}:
+            raise ValueError(f"learning must hold t, reach and the tables of weights, got {sorted(learning)}")
+        for prefix in prefixes:
+            for name, shape in shapes.items():
+                array = learning[prefix + name]
+                if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
+                    raise ValueError(f"{prefix}{name} must be float64 of shape {shape}")
+        t, reach = learning["t"], learning["reach"]
+        if type(t) is not int or type(reach) is not float or not (0 <= t < 1 << 62 and 0 <= reach < np.inf):
+            raise ValueError(
+                f"t must be an int below 2**62 and reach a finite float, both from 0 on; got {t!r:.30}, {reach!r:.30}"
+            )
+        return cls(learning)
+
+    def wake(self) -> Averaged:
+        """Weights that learn, in memory of their own."""
+        learning, average = self.learning, "sum_table" in self.learning
+        (n, K), order = learning["table"].shape, 2 if "three" in learning else 1
+        state = Averaged.dense(n, K, order, average)
+        for prefix, tables in (("", state.weights), ("sum_", state.sums)):
+            for name in ("table", "two", "three"):
+                if prefix + name in learning:
+                    if not np.isfinite(learning[prefix + name]).all():
+                        raise ValueError("the model's file holds weights that are no numbers")
+                    getattr(tables, name)[:] = learning[prefix + name]
+        state.clock["t"], state.clock["reach"] = learning["t"], learning["reach"]
+        return state
+
+
+def _marked(shape: tuple[int, ...], places: NDArray[np.int64]) -> Bytes:
+    marks = np.zeros(shape, np.uint8)
+    marks.reshape(-1)[places] = 1
+    return marks
+
+
+class Lesson(NamedTuple):
+    """Sequences to learn from: features numbered as the weights are, labels as codes."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    largest: float  # no value is beyond ±
+    n_features: int  # among which all are
+    n_labels: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def prove(self, n_features: int, n_labels: int) -> None:
+        """Whether features and labels are among so many, and all arrays, each counted for itself, belong together."""
+        n, nnz = len(self.codes), int(self.indptr[-1])
+        if not (
+            len(self.indptr) == n + 1 and self.starts[0] == 0 and self.starts[-1] == n and len(self.indices) >= nnz
+        ):
+            raise ValueError(f"{len(self.indptr) - 1} tokens and {n} labels do not fit the sequences")
+        if self.n_features > n_features or self.n_labels > n_labels:
+            raise ValueError(f"the weights are of {n_features} features and {n_labels} labels, the tokens of more")
+
+    def teach(
+        self, state: Averaged, machine: tagger_online.Machine, choose: Callable[[], NDArray[np.int64]],
+        beyond: Callable[[int], str],
+    ) -> None:  # fmt: skip
+        """Learn from the sequences in the order chosen; ValueError, before a step would overflow, as `beyond` says."""
+        position, overflow, order = 0, False, np.empty(0, np.int64)
+
+        def step() -> tuple[int, bool]:
+            nonlocal order
+            order = order if position else choose()  # beside the first steps, which nobody sees without what it changes
+            return tagger_online.run(
+                machine, self.indptr, self.indices, self.values, self.starts, self.codes, self.largest, order,
+                position, BUDGET,
+            )  # fmt: skip
+
+        while position < len(self) and not overflow:
+            position, overflow = state.change(step)
+        if overflow:
+            raise ValueError(beyond(int(order[position])))

@@ -1,0 +1,445 @@
+"""Online learning of taggers: the structured perceptron, and its passive–aggressive relatives."""
+
+import copy
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fastlin import validation
+from fastlin.core.callbacks import reporter
+from fastlin.core.estimator import learns, reads
+from fastlin.core.label_sets import places, union
+from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.chain import Chain, as_many_paths
+from fastlin.sequence.chain_batches import Potentials
+from fastlin.sequence.constraints import Constraints
+from fastlin.sequence.crf.objective import Links, chain_of
+from fastlin.sequence.hmm.tokens import listed
+from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.perceptron.averaged_weights import Asleep, Averaged, Lesson
+from fastlin.sequence.token_scores import dense_scores, sparse_scores
+from fastlin.sequence.tokens import Tokens
+from fastlin.sequence.weight_layout import lay_out
+from fastlin.validation import one_of, real_number, whole_number
+
+LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/chain/tagger_online.pyx
+WEIGHTS = ("dense", "observed")
+MOST_PATHS = 4096  # of a step of MIRA: their products take 128 MB
+
+
+class StructuredPerceptron(SequenceModel):
+    """The structured perceptron (Collins 2002), averaged, and its passive–aggressive relatives.
+
+    s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t) = θ·f(x, y). Of each sequence ŷ = argmax s(x, y′) is found
+    and, if it is wrong,
+
+        θ ← θ + τ Δ,    Δ = f(x, y) − f(x, ŷ),
+
+    * "perceptron": τ = 1;
+    * "pa": τ = min(C, (√d(y, ŷ) − θ·Δ) / ‖Δ‖²), where d counts the labels that differ: prediction-based PA-I
+      (Crammer et al. 2006), CRFsuite's `pa`;
+    * "mira": with the `n_best` best ŷ_i, the exact minimum of ½‖θ′ − θ‖² + C Σ ξ_i under θ′·Δ_i ≥ d(y, ŷ_i) − ξ_i,
+      which may be a step though ŷ is right (McDonald, Crammer and Pereira 2005).
+
+    Among equals ŷ has the lowest labels, seen from its end. As in a `CRF`, there are no weights of starts and stops:
+    mark the ends by features. Constraints hold when sequences are labelled, not in training. Probabilities are those of
+    e^s, which training has not made likely: their order means something, their size does not.
+
+    Parameters
+    ----------
+    order : {1, 2}
+        2: triples of labels have weights, too.
+    loss : {"perceptron", "pa", "mira"}
+    average : bool
+        Label with the mean of the weights after each sequence, θ̄ = (1/T) Σ_t θ_t.
+    max_iter : int
+        Epochs at most.
+    tol : float or None
+        Ends after an epoch that took a step for no more than this share of the sequences; None: runs all epochs.
+    C : float
+        For "pa" and "mira": the price of slack; inf for none.
+    n_best : int
+        For "mira".
+    beam_width : int or None
+        Search ŷ with a beam of so many states in training, and take the step at the token where the right labels have
+        left it (early update, Collins and Roark 2004). None, or as many as there are states: exactly. Labelling is
+        always exact.
+    weights : {"dense", "observed"}
+        "observed": only (feature, label) pairs and transitions that were seen in training have weights, as CRFsuite's
+        `ap` and `pa` have them. `partial_fit` needs "dense".
+    cutoff : int
+        For weights="observed": how many tokens must have a pair, or a transition, for it to have a weight.
+    features : Templates or None
+        What makes features of raw tokens; None: X has them.
+    constraints : str, list of pairs, array, Constraints or None
+        Which labels may follow one another when sequences are labelled: "bio", "iobes", …, the allowed pairs, or a
+        boolean array [K, K].
+    shuffle : bool
+        A new order every epoch; False takes the sequences as they come.
+    random_state : int, Generator or None
+        The seed of the orders.
+    n_jobs : int or None
+        Threads for labelling; they never change a bit.
+    verbose : int
+        1 prints a line an epoch.
+    callback : callable or None
+        `callback(model, record)` after every epoch; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_labels, n_features)
+        θ, or θ̄; a CSR when observed.
+    transitions_ : array of shape (n_labels, n_labels)
+        A(from, to).
+    second_order_ : array of shape (n_labels, n_labels, n_labels) or None
+        What order 2 adds to A(last, to): (last but one, last, to).
+    classes_ : array of shape (n_labels,)
+    attributes_ : list of str or None
+        The names of the columns.
+    history_ : list of dict
+        Of every epoch: updates (sequences that took a step), wrong (labels, each predicted before the step), loss (the
+        mean over the sequences of what their steps saw), objective (the sum), seconds.
+    objective_ : float
+        The last record's objective.
+    converged_ : bool
+        Whether `tol` or the callback ended the fit, or all epochs were wanted.
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from fastlin.sequence import StructuredPerceptron
+    >>> X = [["the", "dog", "barks"], ["a", "dog", "ran"], ["the", "cat", "ran"]]
+    >>> model = StructuredPerceptron(max_iter=5, random_state=0).fit(X, [["D", "N", "V"]] * 3)
+    >>> model.predict([["a", "cat", "barks"], ["the", "zebra"]])
+    [['D', 'N', 'V'], ['D', 'N']]
+    >>> model.partial_fit([["yes"]], [["I"]]).classes_.tolist()
+    ['D', 'I', 'N', 'V']
+    """
+
+    history_: list[dict[str, Any]]
+    objective_: float
+    converged_: bool
+    n_iter_: int
+    _state: Averaged | None  # None: weights that do not learn, or
+    _asleep: Asleep | None  # will when they are asked to
+    _made: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None
+    _generator: np.random.Generator
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        loss: str = "perceptron",
+        average: bool = True,
+        max_iter: int = 10,
+        tol: float | None = None,
+        C: float = 1.0,
+        n_best: int = 5,
+        beam_width: int | None = None,
+        weights: str = "dense",
+        cutoff: int = 1,
+        features: Any = None,
+        constraints: Any = None,
+        shuffle: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.order = order
+        self.loss = loss
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.C = C
+        self.n_best = n_best
+        self.beam_width = beam_width
+        self.weights = weights
+        self.cutoff = cutoff
+        self.features = features
+        self.constraints = constraints
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Learning
+
+    @learns
+    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            A sequence is a list of tokens: strings, lists of strings or dicts.
+        y : list of lists of labels, or with a CSR one array
+        lengths : array of shape (n_sequences,), optional
+            How many tokens each sequence has; with a CSR.
+
+        Returns
+        -------
+        self
+            Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
+        """
+        model = self._working_copy()
+        model._check_parameters()
+        tokens, codes = model._learn(X, y, lengths)
+        state, lesson = model._begin(tokens, codes)
+        model._install(state, validation.as_generator(self.random_state))
+        history, converged = model._epochs(lesson, int(self.max_iter), self.tol)
+        self._become(model._record(history, converged))
+        if not converged:
+            text = f"The fit did not converge in {self.max_iter} epochs to tol={self.tol}: raise max_iter or tol."
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, lengths: Any = None) -> Self:
+        """Learn one epoch of these sequences on top of what is known.
+
+        New features and labels may come in any call. Without `shuffle`, and if all labels are known from the start, the
+        model does not depend on how the sequences are cut.
+
+        Parameters
+        ----------
+        X, y, lengths
+            As for `fit`; a matrix has the columns of the first.
+        classes : array, optional
+            Labels that may come later. Not needed.
+
+        Returns
+        -------
+        self
+            Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
+            refused before the first.
+        """
+        return self._learn_more(listed(X), y, classes, lengths)  # sequences are read before it is this learner's turn
+
+    @learns
+    def _learn_more(self, X: Any, y: Any, classes: Any, lengths: Any) -> Self:
+        model, first = self._working_copy(), not self.__sklearn_is_fitted__()
+        model._check_parameters()
+        if self.weights != "dense":
+            raise ValueError("partial_fit needs weights='dense': which pairs are observed is known when all data are")
+        own = None if classes is None else Labels(classes)
+        if first:
+            tokens, codes = model._learn(X, y, lengths)
+            seen = known = model.classes_
+        else:
+            model._check_goes_on()
+            model._read_on()
+            tokens = model._tokens_to_learn(X, lengths, self.n_features_in_)
+            if not tokens.n_tokens:
+                return self
+            labels = Labels()
+            codes = labels.learn(y, tokens)
+            seen, known = labels.classes_, union(self.classes_, labels.classes_)
+        known = known if own is None else union(known, own.classes_)
+        Constraints.resolve(self.constraints, known)
+        codes = places(known, seen)[codes]
+        model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
+        if first:
+            state, lesson = model._begin(tokens, codes)
+            model._install(state, validation.as_generator(self.random_state))
+        else:
+            assert model._state is not None, "what goes on has a state"
+            lesson = _lesson(tokens, codes, len(known))
+            state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), len(known))
+            model._install(state, model._generator)
+        try:
+            history, _ = model._epochs(lesson, 1, None, None if first else lambda: self._become(model))
+        except BaseException as error:
+            if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
+                self._become(model._record([], converged=False))
+            raise
+        return self._become(model._record(history, converged=True))
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        one_of("order", self.order, (1, 2))
+        one_of("loss", self.loss, LOSSES)
+        one_of("weights", self.weights, WEIGHTS)
+        one_of("average", self.average, (True, False))
+        one_of("shuffle", self.shuffle, (True, False))
+        real_number("C", self.C, above=0)
+        for name in ("max_iter", "n_best", "cutoff"):
+            whole_number(name, getattr(self, name), 1)
+        if self.tol is not None:
+            real_number("tol", self.tol, at_least=0)
+        if self.beam_width is not None:
+            whole_number("beam_width", self.beam_width, 1)
+            if self.loss == "mira":
+                raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
+        validation.as_jobs(self.n_jobs)
+        validation.as_verbose(self.verbose)
+        validation.as_callback(self.callback)
+
+    def _begin(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[Averaged, Lesson]:
+        """Weights that know nothing yet, and what they are to learn."""
+        K, V = len(self.classes_), tokens.rows.n_columns
+        if self.weights == "dense":
+            return Averaged.dense(V, K, int(self.order), bool(self.average)), _lesson(tokens, codes, K)
+        cutoff = int(self.cutoff)
+        design, layout = lay_out(tokens, codes, K, True, np.full(V, cutoff, np.int64))
+        links = Links.observed(codes, tokens.starts, K, int(self.order), cutoff)
+        arrays = design.indptr, design.indices, design.values, tokens.starts, codes
+        lesson = Lesson(*arrays, design.largest, design.n_features, K)
+        return Averaged.observed(layout, links, design.features, bool(self.average)), lesson
+
+    def _check_goes_on(self) -> None:
+        """Whether what was learnt under the present parameters can learn on."""
+        if self._asleep is not None:
+            self._install(self._asleep.wake(), self._generator)
+        if self._state is None or self._state.layout is not None:
+            raise ValueError("only what was learnt with weights='dense', and saved whole, learns on: fit it anew")
+        if (self._state.order, self._state.averages) != (self.order, bool(self.average)):
+            raise ValueError("order and average are those of the first call: fit it anew")
+
+    def _epochs(
+        self, lesson: Lesson, most: int, tol: float | None, begin: Callable[[], Any] | None = None
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Run epochs; what they were like, and whether they came to an end. `begin` comes right before the first step.
+
+        What is already known to readers learns on in place: `begin` makes the names and labels known for which there
+        are weights then, so that no reader has the one without the other.
+        """
+        state, n = self._state, len(lesson)
+        assert state is not None, "what learns has a state"
+        lesson.prove(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
+        clock, machine, started = state.clock, state.machine(self._rule(lesson)), time.perf_counter()
+        report, history = reporter(self, lambda: self), []
+
+        def choose() -> NDArray[np.int64]:
+            if begin is not None:
+                begin()
+            for name in ("updates", "wrong", "loss"):
+                clock[name] = 0
+            return self._generator.permutation(n) if self.shuffle else np.arange(n)
+
+        for epoch in range(1, most + 1):
+            lesson.teach(state, machine, choose, _beyond)
+            record = {
+                "epoch": epoch,
+                "updates": int(clock["updates"][0]),
+                "wrong": int(clock["wrong"][0]),
+                "loss": float(clock["loss"][0]) / n,
+                "objective": float(clock["loss"][0]),
+                "seconds": time.perf_counter() - started,
+            }
+            history.append(record)
+            ended = report is not None and report(record)
+            if ended or (tol is not None and record["updates"] <= tol * n):
+                return history, True
+        return history, tol is None
+
+    def _rule(self, lesson: Lesson) -> dict[str, Any]:
+        """The fields of `engine/chain/tagger_online.pyx`'s Rule."""
+        K, longest = len(self.classes_), int(np.diff(lesson.starts).max(initial=0))
+        width = 0 if self.beam_width is None or self.beam_width >= K**self.order else self.beam_width
+        n_best = as_many_paths(self.n_best, K, longest) if self.loss == "mira" else 1
+        if n_best > MOST_PATHS:
+            raise ValueError(
+                f"n_best={self.n_best}: a step compares each path with each, of {MOST_PATHS} paths at most; there are "
+                f"{n_best} of {longest} tokens with {K} labels"
+            )
+        return {"loss": LOSSES.index(self.loss), "n_best": n_best, "beam_width": width, "C": float(self.C)}
+
+    def _install(self, state: Averaged, generator: np.random.Generator) -> Self:
+        self._state, self._asleep, self._generator, self._made = state, None, generator, None
+        return self
+
+    def _snapshot(self) -> Self:
+        view = super()._snapshot()
+        state: Averaged | None = view.__dict__.get("_state")
+        if view is self or state is None:
+            return view
+        if (kept := state.kept(view.n_features_in_)) is not None:
+            view._made = kept
+            return view
+        return self._view_of_state(lambda view: view._settle())
+
+    def _settle(self) -> None:
+        """Keep the weights as they are now."""
+        assert self._state is not None, "what does not learn has been made"
+        self._made = self._state.settled(self.n_features_in_)
+
+    def _lasting(self) -> Self:
+        view = self._view_of_state(lambda view: view._part())
+        if "_generator" in view.__dict__:
+            view._generator = copy.deepcopy(view._generator)
+        return view
+
+    def _part(self) -> None:
+        """Have weights that nobody else changes."""
+        assert self._state is not None, "it is looked at"
+        self._state, self._made = self._state.copied(self.n_features_in_), None
+
+    def _to_learn_on(self) -> dict[str, Any] | None:
+        """What a file needs so that the model learns on."""
+        asleep = self._asleep
+        if self._state is not None and self._state.layout is None:
+            asleep = Asleep.of(self._state, self.n_features_in_)
+        return None if asleep is None else asleep.learning
+
+    def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
+        self.history_, self.n_iter_, self.converged_ = history, len(history), converged
+        self.objective_ = history[-1]["objective"] if history else np.nan
+        return self
+
+    # What was learnt
+
+    def _weights(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
+        """Weights of features [V, K], of transitions, and what order 2 adds."""
+        self._check_fitted()
+        if self._made is not None:
+            return self._made
+        assert self._state is not None, "what does not learn has been made"
+        return self._state.settled(self.n_features_in_)  # its own
+
+    @property
+    @reads
+    def coef_(self) -> Any:
+        """θ, or θ̄."""
+        weights = self._weights()[0]
+        return weights.T.tocsr() if sp.issparse(weights) else weights.T
+
+    @property
+    @reads
+    def transitions_(self) -> NDArray[np.float64]:
+        """A(from, to)."""
+        return self._weights()[1]
+
+    @property
+    @reads
+    def second_order_(self) -> NDArray[np.float64] | None:
+        """What order 2 adds to A(last, to)."""
+        return self._weights()[2]
+
+    def _chain(self) -> Chain:
+        return chain_of(*self._weights()[1:])
+
+    def _potential(self) -> Any:
+        weights = self._weights()[0]
+        if not sp.issparse(weights):
+            weights = np.require(weights, validation.as_real(weights), ["C", "A"])
+        score = sparse_scores if sp.issparse(weights) else dense_scores
+        return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
+
+
+def _lesson(tokens: Tokens, codes: NDArray[np.int32], n_labels: int) -> Lesson:
+    """Tokens whose features are numbered by their columns."""
+    rows = tokens.rows
+    arrays = rows.indptr, rows.indices, rows.values, tokens.starts, codes
+    return Lesson(*arrays, rows.largest, rows.n_columns, n_labels)
+
+
+def _beyond(sequence: int) -> str:
+    return f"the step of sequence {sequence} would overflow the weights: scale the features"

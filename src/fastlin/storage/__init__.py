@@ -1,0 +1,22 @@
+"""Model files and checkpoints: named arrays and what belongs to them, in files that hold no code."""
+
+from fastlin.storage.archive import read_archive, write_archive
+from fastlin.storage.checkpoint_files import Checkpoint, identity
+from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.models import load, save
+from fastlin.storage.state_arrays import export_generator, export_labels, restore_generator, restore_labels
+
+__all__ = [
+    "Checkpoint",
+    "ModelFileError",
+    "Reading",
+    "export_generator",
+    "export_labels",
+    "identity",
+    "load",
+    "read_archive",
+    "restore_generator",
+    "restore_labels",
+    "save",
+    "write_archive",
+]

@@ -1,0 +1,155 @@
+"""How the classes that a model file may hold are taken apart and put together again: a table, and nothing but it."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.parameters import Table
+from fastlin.storage.weight_packing import Packing
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """What has been learnt by the models of a class.
+
+    `take` returns it as plain values, arrays and other models. `give` proves such a state and lets a new model of the
+    same parameters have it; ValueError, TypeError, KeyError: there is no such model.
+    """
+
+    take: Callable[[Any, Packing], State]
+    give: Callable[[Any, State, Reading], None]
+
+
+# where keepers and tables of parameters are, a module's KEEPERS and PARAMETERS, and where the classes they keep
+_ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "fastlin.linear._codec": {
+        "fastlin": (
+            "CandidateClassifier", "LexiconClassifier", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
+            "MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier",
+        ),
+    },
+    "fastlin.naive_bayes._codec": {
+        "fastlin": ("CategoricalNB", "MultinomialNB", "SemiSupervisedNB", "SemiSupervisedNBCV"),
+    },
+    "fastlin.mixture._codec": {"fastlin": ("MultinomialMixture",)},
+    "fastlin.cluster._codec": {"fastlin": ("KMeans",)},
+    "fastlin.text._codec": {
+        "fastlin": (
+            "Conjunctions", "CountVectorizer", "DictVectorizer", "DocumentFeatures", "Elementwise", "FeatureHasher",
+            "HashingVectorizer", "LogCountRatio", "TfidfTransformer", "TfidfVectorizer",
+        ),
+        "fastlin.text.templates": ("Templates",),
+    },
+    "fastlin.select._codec": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
+    "fastlin.sequence._codec": {"fastlin.sequence": ("CRF", "HMM", "MEMM", "StructuredPerceptron")},
+    "fastlin.lm.files": {"fastlin.lm": ("NgramModel",)},
+    "fastlin.lm.estimate_files": {
+        "fastlin.lm": (
+            "Cache", "ClassBigramModel", "Interpolation", "LanguageModelClassifier", "MaxentLM", "WordClasses",
+        ),
+    },
+    "fastlin.storage.sklearn_codecs": {
+        "sklearn.decomposition": ("TruncatedSVD",),
+        "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
+        "sklearn.feature_extraction.text": (
+            "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer",
+        ),
+        "sklearn.feature_selection": ("SelectKBest", "SelectPercentile", "VarianceThreshold"),
+        "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
+        "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
+    },
+}  # fmt: skip
+_MODULES = {
+    f"{module}.{name}": (module, name, room)
+    for room, modules in _ROOMS.items()
+    for module, names in modules.items()
+    for name in names
+}
+# functions that may be parameters
+_FUNCTIONS = {
+    f"{module}.{name}": (module, name)
+    for module, names in {
+        "fastlin.select": ("chi2", "information_gain"),
+        "sklearn.feature_selection": ("chi2", "f_classif", "mutual_info_classif"),
+    }.items()
+    for name in names
+}
+
+
+def name_of(model: Any) -> str | None:
+    """What the class of a model is called in a file; None: it does not go into one."""
+    kind = type(model)
+    for key, (module, name, _) in _MODULES.items():
+        if name == kind.__name__ and _found(module, name) is kind:
+            return key
+    return None
+
+
+def class_of(name: Any) -> tuple[Any, Keeper]:
+    """The class that a file calls so, and its keeper."""
+    if not isinstance(name, str) or name not in _MODULES:
+        raise ModelFileError(f"holds a {str(name)[:60]!r}, which this version does not know")
+    module, kind, room = _MODULES[name]
+    return _found(module, kind), importlib.import_module(room).KEEPERS[name]
+
+
+def parameters_of(name: str) -> Table:
+    """What a file may say of the parameters of a class that `class_of` knows."""
+    table: Table = importlib.import_module(_MODULES[name][2]).PARAMETERS[name]
+    return table
+
+
+def name_of_function(value: Any) -> str | None:
+    """The same for functions."""
+    name = getattr(value, "__name__", None)
+    return next(
+        (key for key, (module, kind) in _FUNCTIONS.items() if kind == name and _found(module, kind) is value), None
+    )
+
+
+def function_of(name: Any) -> Any:
+    if not isinstance(name, str) or name not in _FUNCTIONS:
+        raise ModelFileError(f"names a function that this version does not know: {str(name)[:60]!r}")
+    return _found(*_FUNCTIONS[name])
+
+
+def _found(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+def attributes(*names: str) -> Keeper:
+    """Keeps attributes as they are: for what no kernel reads without looking."""
+
+    def take(model: Any, _: Packing) -> State:
+        return {name: vars(model)[name] for name in names if name in vars(model)}
+
+    def give(model: Any, state: State, _: Reading) -> None:
+        only(state, *names)
+        for name, value in state.items():
+            setattr(model, name, value)
+
+    return Keeper(take, give)
+
+
+def or_unfitted(keeper: Keeper) -> Keeper:
+    """Keeps models that may be parameters of others: one that is not fitted is its parameters."""
+
+    def take(model: Any, packing: Packing) -> State:
+        return keeper.take(model, packing) if model.__sklearn_is_fitted__() else {}
+
+    def give(model: Any, state: State, reading: Reading) -> None:
+        if state:
+            keeper.give(model, state, reading)
+
+    return Keeper(take, give)
+
+
+def only(state: State, *names: str) -> None:
+    """Refuse what a model of the class does not have."""
+    unknown = set(state) - set(names)
+    if unknown:
+        raise ValueError(f"no model of its class has {min(unknown)!r:.60}")

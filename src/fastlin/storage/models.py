@@ -1,0 +1,204 @@
+"""Models in one file: weights, vectoriser and labels, so that raw text comes in and a label out."""
+
+import importlib
+import inspect
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from fastlin.storage.archive import read_archive, write_archive
+from fastlin.storage.json_values import Decoder, Encoder
+from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.model_codec import class_of, function_of, name_of, name_of_function, parameters_of
+from fastlin.storage.parameters import LEFT_OUT, check_parameter
+from fastlin.storage.weight_packing import Packing
+from fastlin.validation import WIDEST
+
+KIND = "model"
+COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
+
+
+def save(
+    model: Any, path: Any, *, dtype: Any = None, prune: float = 0.0, X: Any = None, y: Any = None
+) -> dict[str, Any]:
+    """Write a model to one file, from which `load` brings it back.
+
+    The file appears whole, in the place of an old one, or not at all. It holds numbers, strings and names of classes,
+    and no code. By default it holds everything, so that a loaded model goes on learning with the same bits.
+
+    Parameters
+    ----------
+    model : estimator
+        Any learner, vectoriser or transformer of fastlin; scikit-learn's Pipeline, FeatureUnion and simple
+        transformers.
+    path : str or path
+    dtype : {None, "float16", "float32", "float64", "int8"}
+        Not None: a file for serving, its weights in this type and without what only learning needs. Quantised weights
+        come back as float32.
+    prune : float
+        Weights up to this size are left out; above 0, a file for serving.
+    X, y : optional
+        Rows or texts, and their labels, or a `Corpus` as X: to measure what the file costs in accuracy.
+
+    Returns
+    -------
+    dict
+        bytes; weights, how many of them are not zero; pruned, how many were left out; left_out, the names of
+        parameters that no file holds (the memory of a pipeline), where there are any: a warning tells, too; with X and
+        y, accuracy and accuracy_saved, that of the model as it is loaded from the file.
+
+    Examples
+    --------
+    >>> import fastlin, os, tempfile
+    >>> model = fastlin.Perceptron().fit([[1, 0], [0, 1]], ["a", "b"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.fastlin")
+    >>> report = fastlin.save(model, path)
+    >>> fastlin.load(path).predict([[1, 0]]).tolist()
+    ['a']
+    """
+    if (y is None) != (X is None or hasattr(X, "segments")):
+        raise ValueError("X and y must be given together, or a Corpus, which brings its labels, as X")
+    if X is not None and not hasattr(model, "score"):
+        raise TypeError(f"X and y measure accuracy, and {type(model).__name__} predicts no labels")
+    packing = Packing(dtype, prune)
+    encoder = Encoder(lambda value, name: _described(value, name, encoder, packing))
+    described = _described(model, type(model).__name__, encoder, packing)
+    if "model" not in described:
+        raise TypeError(f"a function by itself is no model: {model.__name__}")
+    if packing.serving and not packing.packed:
+        raise ValueError(f"dtype and prune are for weights, of which this {type(model).__name__} has none")
+    header = {"model": described["model"], "fastlin": importlib.import_module("fastlin").__version__}
+    report: dict[str, Any] = {"bytes": write_archive(path, KIND, header, encoder.arrays)}
+    report |= {"weights": packing.weights, "pruned": packing.pruned}
+    if packing.left_out:
+        report["left_out"] = packing.left_out
+        warnings.warn(f"{', '.join(packing.left_out)}: left out of the file, which names no folder", stacklevel=2)
+    if X is not None:
+        report |= {"accuracy": float(model.score(X, y)), "accuracy_saved": float(load(path).score(X, y))}
+    return report
+
+
+def load(path: Any, *, mmap: bool = True, verify: bool = True, max_bytes: int | None = None) -> Any:
+    """The model that a file holds, once every byte of it is proved.
+
+    Parameters
+    ----------
+    path : str or path
+    mmap : bool
+        Large arrays stay in the file, mapped read-only, and are shared by all processes that load it; False reads them
+        into memory. A mapped file must not be changed in place; `save` never does.
+    verify : bool
+        False leaves out the digests and the look at every weight, for a file that was verified before; never the
+        shapes.
+    max_bytes : int, optional
+        Memory that the file may take, besides what stays mapped; more is refused before it is taken. None: 64 MB and
+        100 times the size of the file, of which its JSON may take 576 MB.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, not one that `save` wrote, or asks for more memory than it may take.
+    OSError
+        It cannot be read.
+    """
+    reading = Reading(verify, max_bytes)
+    header, arrays = read_archive(path, KIND, mmap=mmap, reading=reading)
+    decode = Decoder(arrays, lambda kind, content: _restored(kind, content, decode, reading), reading)
+    try:
+        return _restored("model", header.get("model"), decode, reading)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any:
+    """A model, or a function that one may have, as JSON."""
+    if (function := name_of_function(value)) is not None:
+        return {"function": function}
+    if (kind := name_of(value)) is None:
+        what = f"{name} is a {type(value).__name__}"
+        if isinstance(value, BaseEstimator):
+            raise TypeError(f"{what}, a class that model files do not know")
+        if callable(value):
+            raise TypeError(f"{name} is a function: model files hold no code; set it to None before saving")
+        raise TypeError(f"{what}, which does not go into a model file: {value!r:.80}")
+    keeper, value = class_of(kind)[1], getattr(value, "_lasting", lambda: value)()  # of one moment
+    parameters = _described_parameters(value, kind, name, encoder, packing)
+    learnt = keeper.take(value, packing)
+    learnt |= {key: vars(value)[key] for key in COLUMNS if key in vars(value)}
+    state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
+    return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
+
+
+def _described_parameters(model: Any, kind: str, name: str, encoder: Encoder, packing: Packing) -> dict[str, Any]:
+    """The parameters of a model as JSON, each of a kind that may be loaded again."""
+    table, described = parameters_of(kind), {}
+    for key, item in model.get_params(deep=False).items():
+        if table.get(key) is LEFT_OUT and item is not None:
+            packing.left_out.append(f"{name}.{key}")
+        elif key in table or not _is_default(model, key, item):  # of a later version of a peer, perhaps
+            described[key] = encoder(item, f"{name}.{key}")
+            check_parameter(table, name, key, item)
+    return described
+
+
+def _is_default(model: Any, name: str, value: Any) -> bool:
+    """Whether a new model has this value of a parameter."""
+    default = inspect.signature(type(model)).parameters[name].default
+    return default is value or (isinstance(value, bool | int | float | str) and default == value)
+
+
+def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any:
+    """What `_described` said."""
+    if kind == "function":
+        return function_of(content)
+    if kind != "model":
+        raise ModelFileError(f"a value of the unknown kind {kind[:40]!r}")
+    if not isinstance(content, dict) or set(content) != {"class", "parameters", "learnt"}:
+        raise ModelFileError("no model")
+    found, keeper = class_of(content["class"])
+    parameters, learnt = content["parameters"], content["learnt"]
+    if not isinstance(parameters, dict) or not isinstance(learnt, dict):
+        raise ModelFileError("no model")
+    if not set(parameters) <= set(found._get_param_names()):
+        raise ModelFileError(f"parameters that {found.__name__} does not have")
+    try:
+        decoded = {name: decode(value) for name, value in parameters.items()}
+        for name, value in decoded.items():
+            check_parameter(parameters_of(content["class"]), found.__name__, name, value)
+        model = found(**decoded)
+        state = {name: decode(value) for name, value in learnt.items()}
+        columns = {name: state.pop(name) for name in COLUMNS if name in state}
+        _set_columns(model, **columns)
+        keeper.give(model, state, reading)
+        if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
+            raise ValueError("columns that are not those of what was learnt")
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:  # whatever a class makes of arrays and parameters that it did not write itself
+        raise ModelFileError(f"no {found.__name__} is like this: {error!r:.300}") from None
+    return model
+
+
+def _set_columns(
+    model: Any, n_features_in_: Any = None, feature_names_in_: Any = None, svmlight_first_index_: Any = None
+) -> None:
+    """How many columns there are, their names, and the index of the first in svmlight's files."""
+    if svmlight_first_index_ is not None:
+        if type(svmlight_first_index_) is not int or svmlight_first_index_ not in (0, 1):
+            raise ValueError(f"{svmlight_first_index_!r} is the index of no first column")
+        model.svmlight_first_index_ = svmlight_first_index_
+    if n_features_in_ is not None:
+        if type(n_features_in_) is not int or not 0 <= n_features_in_ <= WIDEST:
+            raise ValueError(f"{n_features_in_!r} columns")
+        model.n_features_in_ = n_features_in_
+    if feature_names_in_ is not None:
+        if np.shape(feature_names_in_) != (n_features_in_,):
+            raise ValueError(f"names of {np.shape(feature_names_in_)} columns, of which there are {n_features_in_}")
+        model.feature_names_in_ = feature_names_in_

@@ -1,0 +1,167 @@
+"""What a model file holds of scikit-learn's classes: the attributes that their `transform` reads."""
+
+from typing import Any
+
+import numpy as np
+
+from fastlin.storage.load_context import Reading
+from fastlin.storage.model_codec import Keeper, State, attributes, name_of, name_of_function
+from fastlin.storage.parameters import (
+    ABSENT,
+    DTYPE,
+    FLAG,
+    JOBS,
+    LABEL_WEIGHTS,
+    LEFT_OUT,
+    NO_CODE,
+    SEED,
+    STEPS,
+    STRINGS,
+    TEXT,
+    TRANSFORMERS,
+    WORD,
+    Kind,
+    Table,
+    choice,
+    pair_of,
+    real,
+    whole,
+)
+from fastlin.storage.state_arrays import proved_labels
+from fastlin.validation import WIDEST
+
+_COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pvalues_", "idf_")  # one number a column
+
+
+def _proved(keeper: Keeper, prove: Any) -> Keeper:
+    """A keeper that gives what `prove(model, state)` does not refuse."""
+
+    def give(model: Any, state: State, reading: Reading) -> None:
+        prove(model, state)
+        keeper.give(model, state, reading)
+
+    return Keeper(keeper.take, give)
+
+
+def _prove_columns(model: Any, state: State) -> None:
+    if any(np.asarray(state[name]).dtype.kind != "f" for name in _COLUMNS if state.get(name) is not None):
+        raise ValueError("columns that are no numbers")
+    shapes = {np.shape(state[name]) for name in _COLUMNS if state.get(name) is not None}
+    if shapes and shapes != {(getattr(model, "n_features_in_", None),)}:
+        raise ValueError(f"{sorted(set(_COLUMNS) & set(state))} must have n_features_in_ values each")
+
+
+def _prove_terms(_: Any, state: State) -> None:
+    """The columns of a vocabulary are 0, 1, …: scikit-learn makes matrices of them without looking."""
+    vocabulary = state.get("vocabulary_", {})
+    if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise ValueError("vocabulary_ must give the columns 0, 1, … to its terms, each once")
+    weights = state.get("_tfidf")
+    if weights is not None and name_of(weights) != "sklearn.feature_extraction.text.TfidfTransformer":
+        raise ValueError("no weights of terms")
+    if weights is not None and np.shape(getattr(weights, "idf_", np.empty(len(vocabulary)))) != (len(vocabulary),):
+        raise ValueError(f"idf_ must have {len(vocabulary)} values, one for each term of vocabulary_")
+
+
+def _prove_names(model: Any, state: State) -> None:
+    _prove_terms(model, state)
+    if list(state.get("vocabulary_", {})) != sorted(state.get("feature_names_", []), key=state["vocabulary_"].get):
+        raise ValueError("feature_names_ must be the names of vocabulary_")
+
+
+def _prove_labels(_: Any, state: State) -> None:
+    if "classes_" in state:
+        proved_labels(state["classes_"])
+
+
+def _prove_components(_: Any, state: State) -> None:
+    if "components_" in state and (np.ndim(state["components_"]) != 2 or state["components_"].dtype.kind != "f"):
+        raise ValueError("components_ must be a matrix of floats")
+
+
+# Parameters
+
+DECODE_ERRORS = choice("strict", "ignore", "replace")
+_CONTENT = Kind(
+    choice("content", "file").allows, "'content' or 'file': 'filename' would open whatever files the data name"
+)
+SHARE = whole(1) | real(0, 1)  # of the documents, or so many
+# the parameters that scikit-learn's vectorisers of texts have, too
+ANALYSIS: Table = {
+    "input": _CONTENT, "encoding": WORD, "decode_error": DECODE_ERRORS,
+    "strip_accents": choice("ascii", "unicode") | ABSENT, "lowercase": FLAG, "preprocessor": NO_CODE,
+    "tokenizer": NO_CODE, "stop_words": STRINGS | choice("english") | ABSENT, "token_pattern": TEXT | ABSENT,
+    "ngram_range": pair_of(whole(1)), "analyzer": choice("word", "char", "char_wb"), "binary": FLAG, "dtype": DTYPE,
+}  # fmt: skip
+COUNTING: Table = ANALYSIS | {
+    "max_df": SHARE, "min_df": SHARE, "max_features": whole(1) | ABSENT,
+    "vocabulary": STRINGS | LABEL_WEIGHTS | ABSENT,
+}  # fmt: skip
+IDF: Table = {
+    "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
+}  # fmt: skip
+DICTS: Table = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
+HASHED: Table = {"n_features": whole(1, WIDEST), "alternate_sign": FLAG}
+OF_SAMPLES: Table = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
+HASHED_TEXTS: Table = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
+_SCORING: Table = {"score_func": Kind(lambda value: name_of_function(value) is not None, "a score of the table")}
+_COPY: Table = {"copy": FLAG}
+PARAMETERS: dict[str, Table] = {
+    "sklearn.decomposition.TruncatedSVD": {
+        "n_components": whole(1), "algorithm": choice("arpack", "randomized"), "n_iter": whole(0), "tol": real(0),
+        "n_oversamples": whole(1), "power_iteration_normalizer": choice("auto", "QR", "LU", "none"),
+        "random_state": SEED,
+    },
+    "sklearn.feature_extraction.DictVectorizer": DICTS,
+    "sklearn.feature_extraction.FeatureHasher": OF_SAMPLES,
+    "sklearn.feature_extraction.text.CountVectorizer": COUNTING,
+    "sklearn.feature_extraction.text.HashingVectorizer": HASHED_TEXTS,
+    "sklearn.feature_extraction.text.TfidfTransformer": IDF,
+    "sklearn.feature_extraction.text.TfidfVectorizer": COUNTING | IDF,
+    "sklearn.feature_selection.SelectKBest": _SCORING | {"k": whole(0) | choice("all")},
+    "sklearn.feature_selection.SelectPercentile": _SCORING | {"percentile": real(0, 100)},
+    "sklearn.feature_selection.VarianceThreshold": {"threshold": real(0)},
+    "sklearn.pipeline.FeatureUnion": {
+        "transformer_list": TRANSFORMERS, "n_jobs": JOBS, "transformer_weights": LABEL_WEIGHTS | ABSENT,
+        "verbose": FLAG, "verbose_feature_names_out": FLAG,
+    },
+    "sklearn.pipeline.Pipeline": {
+        "steps": STEPS, "transform_input": STRINGS | ABSENT, "memory": LEFT_OUT, "verbose": FLAG,
+    },
+    "sklearn.preprocessing.Binarizer": _COPY | {"threshold": real()},
+    "sklearn.preprocessing.LabelEncoder": {},
+    "sklearn.preprocessing.MaxAbsScaler": _COPY | {"clip": FLAG},
+    "sklearn.preprocessing.Normalizer": _COPY | {"norm": choice("l1", "l2", "max")},
+    "sklearn.preprocessing.StandardScaler": _COPY | {"with_mean": FLAG, "with_std": FLAG},
+}  # fmt: skip
+
+_NOTHING = attributes()
+_SCORED = _proved(attributes("scores_", "pvalues_"), _prove_columns)
+KEEPERS = {
+    "sklearn.decomposition.TruncatedSVD": _proved(
+        attributes("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"),
+        _prove_components,
+    ),
+    "sklearn.feature_extraction.DictVectorizer": _proved(attributes("feature_names_", "vocabulary_"), _prove_names),
+    "sklearn.feature_extraction.FeatureHasher": _NOTHING,
+    "sklearn.feature_extraction.text.CountVectorizer": _proved(
+        attributes("vocabulary_", "fixed_vocabulary_"), _prove_terms
+    ),
+    "sklearn.feature_extraction.text.HashingVectorizer": _NOTHING,
+    "sklearn.feature_extraction.text.TfidfTransformer": _proved(attributes("idf_"), _prove_columns),
+    "sklearn.feature_extraction.text.TfidfVectorizer": _proved(
+        attributes("vocabulary_", "fixed_vocabulary_", "_tfidf"), _prove_terms
+    ),
+    "sklearn.feature_selection.SelectKBest": _SCORED,
+    "sklearn.feature_selection.SelectPercentile": _SCORED,
+    "sklearn.feature_selection.VarianceThreshold": _proved(attributes("variances_"), _prove_columns),
+    "sklearn.pipeline.FeatureUnion": _NOTHING,
+    "sklearn.pipeline.Pipeline": _NOTHING,
+    "sklearn.preprocessing.Binarizer": _NOTHING,
+    "sklearn.preprocessing.LabelEncoder": _proved(attributes("classes_"), _prove_labels),
+    "sklearn.preprocessing.MaxAbsScaler": _proved(attributes("scale_", "max_abs_", "n_samples_seen_"), _prove_columns),
+    "sklearn.preprocessing.Normalizer": _NOTHING,
+    "sklearn.preprocessing.StandardScaler": _proved(
+        attributes("scale_", "mean_", "var_", "n_samples_seen_"), _prove_columns
+    ),
+}

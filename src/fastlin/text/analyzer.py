@@ -1,0 +1,427 @@
+"""From a vectoriser's parameters to features: as a plan for the engine, or as Python functions that do the same.
+
+The engine knows runs of word characters, runs of visible characters and n-grams; a user's tokenizer or
+analyzer, and patterns it does not know, go the way of `build_analyzer`, a Python object a token.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_ascii, strip_accents_unicode
+
+from fastlin.engine.text import vectorizer
+from fastlin.runtime.user_warnings import warn_user
+from fastlin.text.document_blocks import decoded
+from fastlin.text.negation import CLAUSE_ENDS, NEGATORS, PREFIX, mark_negation, marked_words
+from fastlin.validation import one_of, whole_number
+
+WORDS = r"(?u)\b\w\w+\b"
+ACCENTS = {None: None, "ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
+UNITS = {"word": vectorizer.WORDS, "char": vectorizer.CHARACTERS, "char_wb": vectorizer.IN_WORDS}
+LONGEST = 1000  # words of an n-gram that the engine puts together
+FURTHEST = 2**30  # characters
+# a run of word characters, whole: of at least so many, perhaps not after a digit; or a run of what is no white space
+RUN = re.compile(
+    r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?"
+)
+VISIBLE = re.compile(r"(?:\(\?u\))?(?P<some>(?:\\S)*)\\S\+")
+
+
+@dataclass(frozen=True)
+class Token:
+    """Which runs of characters are tokens."""
+
+    member: int = vectorizer.WORD
+    least: int = 2
+    letter_first: bool = False
+
+
+@functools.cache
+def token_of(pattern: str) -> Token | None:
+    """The tokens of a pattern, if the engine knows how to find them."""
+    if found := VISIBLE.fullmatch(pattern):
+        return Token(vectorizer.VISIBLE, len(found["some"]) // 2 + 1)
+    found = RUN.fullmatch(pattern)
+    if found is None or (found["letter"] and not found["edge"]):
+        return None
+    least = len(found["some"]) // 2 + bool(found["letter"])
+    end = found["end"]
+    least += int(end[3:-2]) if "{" in end else end == r"\w+"
+    return Token(least=least, letter_first=bool(found["letter"])) if 1 <= least < 2**31 else None
+
+
+@functools.cache
+def alphabet(fold: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    kinds, lower = vectorizer.alphabet(fold, "".join(sorted(CLAUSE_ENDS)))
+    return kinds, lower
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the engine is to do with a text."""
+
+    unit: int
+    ngrams: tuple[int, int]
+    fold: bool
+    token: Token
+    negation: bool
+    prefixes: tuple[int, ...]
+    suffixes: tuple[int, ...]
+
+    def reader(self) -> Any:
+        """Scratch memory for one thread."""
+        return vectorizer.Reader(
+            self.unit,
+            *self.ngrams,
+            alphabet(self.fold),
+            self.fold,
+            self.token.member,
+            self.token.least,
+            self.token.letter_first,
+            negators() if self.negation else None,
+            np.array(self.prefixes, np.int32),
+            np.array(self.suffixes, np.int32),
+        )
+
+
+def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Strings one behind the other in UTF-8, and where each begins and ends; 64 bytes behind them may be read."""
+    strings = list(strings)
+    text = "".join(strings)
+    if text.isascii():
+        lengths, arena = list(map(len, strings)), text.encode()
+    else:
+        parts = [string.encode("utf-8", "surrogatepass") for string in strings]
+        lengths, arena = list(map(len, parts)), b"".join(parts)
+    if max(lengths, default=0) >= 2**31 - 1024:
+        raise ValueError("a term is longer than 2 GiB")
+    offsets = np.zeros(len(strings) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return np.frombuffer(arena + bytes(64), np.uint8), offsets
+
+
+@functools.cache
+def negators() -> Any:
+    vocabulary = vectorizer.Vocabulary(0)
+    vocabulary.add_strings(*encoded(sorted(NEGATORS)))
+    return vocabulary
+
+
+def as_lengths(name: str, value: Any) -> tuple[int, ...]:
+    """None, a length or several, as a tuple without repetitions."""
+    if value is None:
+        return ()
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple(sorted({min(whole_number(name, length, 1), 2**31 - 1) for length in values}))
+
+
+def checked_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def checked_dtype(value: Any) -> None:
+    try:
+        known = np.dtype(value).kind in "biufc" and np.dtype(value) != np.float16
+    except TypeError:
+        known = False
+    if not known:
+        raise ValueError(f"dtype must be a type of numbers that sparse matrices can hold, got {value!r:.50}")
+
+
+class Analysis:
+    """The parameters that the text vectorisers share."""
+
+    input: str
+    encoding: str
+    decode_error: str
+    strip_accents: Any
+    lowercase: bool
+    preprocessor: Callable[[Any], str] | None
+    tokenizer: Callable[[str], Iterable[Any]] | None
+    stop_words: Any
+    token_pattern: str | None
+    ngram_range: tuple[int, int]
+    analyzer: Any
+    negation: bool
+    prefixes: Any
+    suffixes: Any
+
+    def decode(self, doc: Any) -> Any:
+        """Read a document that is a file, and decode bytes.
+
+        Parameters
+        ----------
+        doc : str, bytes, file or name of a file
+            As `input` says.
+
+        Returns
+        -------
+        str
+        """
+        return decoded(doc, self.input, self.encoding, self.decode_error)
+
+    def build_preprocessor(self) -> Callable[[Any], Any]:
+        """The function from a decoded document to the text that is cut into tokens."""
+        if self.preprocessor is not None:
+            return self.preprocessor
+        accents = (
+            self.strip_accents if callable(self.strip_accents) else ACCENTS[self._one_of("strip_accents", ACCENTS)]
+        )
+        if not self.lowercase:
+            return accents or _same
+        return _lower if accents is None else functools.partial(_lower_then, accents)
+
+    def build_tokenizer(self) -> Callable[[str], Iterable[Any]]:
+        """The function from a text to its tokens."""
+        if self.tokenizer is not None:
+            return self.tokenizer
+        if not isinstance(self.token_pattern, str):
+            raise TypeError(f"token_pattern must be a regular expression, got {self.token_pattern!r}")
+        try:
+            pattern = re.compile(self.token_pattern)
+        except re.error as error:
+            raise ValueError(f"token_pattern={self.token_pattern!r} is no regular expression: {error}") from error
+        if pattern.groups > 1:
+            raise ValueError(
+                f"token_pattern={self.token_pattern!r} has {pattern.groups} groups. "
+                "More than 1 capturing group in token pattern: write (?:...) for all but the one that is the token"
+            )
+        return pattern.findall
+
+    def get_stop_words(self) -> frozenset[Any] | None:
+        """The words that are left out."""
+        if self.stop_words is None or self.stop_words == "english":
+            return None if self.stop_words is None else ENGLISH_STOP_WORDS
+        if isinstance(self.stop_words, str) or not isinstance(self.stop_words, Iterable):
+            raise ValueError(
+                f"stop_words={self.stop_words!r:.60} is not a built-in stop list: give 'english', or a list of words"
+            )
+        return frozenset(self.stop_words)
+
+    def build_analyzer(self) -> Callable[[Any], Iterable[Any]]:
+        """The function from a document, as it is given, to its features, each as often as it occurs."""
+        if callable(self.analyzer):
+            return functools.partial(_decoded_then, self.decode, self.analyzer)
+        low, high = self._ngrams()
+        preprocess = self.build_preprocessor()
+        if self._one_of("analyzer", UNITS) != "word":
+            cut = _characters if self.analyzer == "char" else _characters_in_words
+            return functools.partial(_decoded_then, self.decode, functools.partial(_cut, cut, preprocess, low, high))
+        tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
+        self._check_stop_words(stop_words, preprocess, tokenize)
+        prefixes, suffixes = as_lengths("prefixes", self.prefixes), as_lengths("suffixes", self.suffixes)
+
+        features = functools.partial(self._features, preprocess, tokenize, stop_words, (low, high), prefixes, suffixes)
+        return functools.partial(_decoded_then, self.decode, features)
+
+    def _features(
+        self,
+        preprocess: Callable[[Any], Any],
+        tokenize: Callable[[Any], Iterable[Any]],
+        stop_words: frozenset[Any] | None,
+        ngrams: tuple[int, int],
+        prefixes: tuple[int, ...],
+        suffixes: tuple[int, ...],
+        text: Any,
+    ) -> list[Any]:
+        """The words of a text, their n-grams and their affixes."""
+        words = list(self._words(preprocess(text), tokenize))
+        words = words if stop_words is None else [word for word in words if word not in stop_words]
+        if not prefixes and not suffixes:
+            return _series(words, *ngrams)
+        return _series(words, *ngrams) + _affixes(map(_bare, words) if self.negation else words, prefixes, suffixes)
+
+    def _words(self, text: Any, tokenize: Callable[[str], Iterable[Any]]) -> Iterable[Any]:
+        if not self.negation:
+            return tokenize(text)
+        if self.tokenizer is not None:
+            return mark_negation(list(tokenize(text)))
+        return marked_words(text, self.token_pattern or WORDS)
+
+    def _one_of(self, name: str, options: Iterable[Any]) -> Any:
+        return one_of(name, getattr(self, name), options)
+
+    def _ngrams(self) -> tuple[int, int]:
+        value = self.ngram_range
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
+            raise ValueError(f"Invalid value for ngram_range={value!r}: two whole numbers, (shortest, longest)")
+        for n in value:
+            if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+                raise ValueError(f"Invalid value for ngram_range={value!r}: {n!r} is no whole number of at least 1")
+        low, high = map(int, value)
+        if low > high:
+            raise ValueError(f"Invalid value for ngram_range={value!r} lower boundary larger than the upper boundary.")
+        return low, high
+
+    def _check_analysis(self) -> None:
+        """Refuse parameters that mean nothing, and warn of those that are not used."""
+        self._one_of("input", ("content", "file", "filename"))
+        self._one_of("decode_error", ("strict", "ignore", "replace"))
+        if not isinstance(self.encoding, str):
+            raise TypeError(f"encoding must be the name of an encoding, got {self.encoding!r}")
+        for name in ("tokenizer", "preprocessor"):
+            if getattr(self, name) is not None and not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
+        for name in ("lowercase", "negation"):
+            checked_flag(name, getattr(self, name))
+        if not callable(self.analyzer):
+            self._one_of("analyzer", UNITS)
+        self._ngrams()
+        as_lengths("prefixes", self.prefixes)
+        as_lengths("suffixes", self.suffixes)
+        self.get_stop_words()
+
+    def _warn_of_unused(self) -> None:
+        words, given = self.analyzer == "word", callable(self.analyzer)
+        unused = {
+            "token_pattern": (self.tokenizer is not None and self.token_pattern is not None, "'tokenizer' is not None"),
+            "preprocessor": (self.preprocessor is not None and given, "'analyzer' is callable"),
+            "ngram_range": (given and tuple(self._ngrams()) != (1, 1), "'analyzer' is callable"),
+            "stop_words": (self.stop_words is not None and not words, "'analyzer' != 'word'"),
+            "tokenizer": (self.tokenizer is not None and not words, "'analyzer' != 'word'"),
+            "negation": (bool(self.negation) and not words, "'analyzer' != 'word'"),
+            "prefixes": (self.prefixes is not None and not words, "'analyzer' != 'word'"),
+            "suffixes": (self.suffixes is not None and not words, "'analyzer' != 'word'"),
+        }
+        if not words and self.token_pattern not in (None, WORDS):
+            unused["token_pattern"] = (True, "'analyzer' != 'word'")
+        for name, (is_unused, reason) in unused.items():
+            if is_unused:
+                warn_user(f"The parameter '{name}' will not be used since {reason}")
+
+    def _check_stop_words(self, stop_words: Any, preprocess: Any, tokenize: Any) -> None:
+        """Warn, once for each list, of stop words that become others before they are compared."""
+        if not stop_words or getattr(self, "_checked_stop_words", None) is self.stop_words:
+            return
+        try:
+            found = {token for word in stop_words for token in tokenize(preprocess(word))} - set(stop_words)
+        except Exception:  # a tokenizer may refuse what no document holds
+            found = set()
+        self._checked_stop_words = self.stop_words
+        if found:
+            warn_user(
+                "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
+                f"tokens {sorted(found)!r} not in stop_words."
+            )
+
+    def _note_stop_words(self) -> None:
+        """Check the stop words on the estimator itself, which remembers the list: its views forget."""
+        known = getattr(self, "_checked_stop_words", None)
+        if self.stop_words is not known and self.analyzer == "word":
+            self._check_stop_words(self.get_stop_words(), self.build_preprocessor(), self.build_tokenizer())
+
+    def _plan(self) -> Plan | None:
+        """The parameters as the engine takes them; None: it cannot do what they ask for."""
+        if callable(self.analyzer) or (self.analyzer == "word" and self.tokenizer is not None):
+            return None
+        if self._overrides("build_analyzer") or self._overrides("build_tokenizer"):
+            return None
+        token = Token(vectorizer.VISIBLE, 1)
+        low, high = self._ngrams()
+        if self.analyzer == "word":
+            tokenize, known = self.build_tokenizer(), token_of(self.token_pattern or "")
+            if known is None or high > LONGEST:
+                return None
+            self._check_stop_words(self.get_stop_words(), self.build_preprocessor(), tokenize)
+            token = known
+        return Plan(
+            UNITS[self.analyzer],
+            (min(low, FURTHEST), min(high, FURTHEST)),
+            bool(self.lowercase) and not self._own_preprocessor() and self.strip_accents is None,
+            token,
+            bool(self.negation) and self.analyzer == "word",
+            as_lengths("prefixes", self.prefixes) if self.analyzer == "word" else (),
+            as_lengths("suffixes", self.suffixes) if self.analyzer == "word" else (),
+        )
+
+    def _text_of(self, plan: Plan) -> Callable[[Any], str]:
+        """The function from a document to the string that the engine reads."""
+        given = self.input == "content" and not self._overrides("decode")
+        plain = not (self.lowercase or self._own_preprocessor() or self.strip_accents is not None)
+        preprocess = None if plan.fold or plain else self.build_preprocessor()
+
+        def text_of(document: Any) -> str:
+            if type(document) is not str or not given:
+                document = self.decode(document)
+                document = str.__str__(document) if isinstance(document, str) else document  # not of a subclass
+            if preprocess is not None:
+                document = preprocess(document)
+            if not isinstance(document, str):
+                raise TypeError(f"expected a string or bytes, got {type(document).__name__}: {document!r:.50}")
+            # the two whose lower case is not one character, the same everywhere
+            if plan.fold and not document.isascii() and ("\u0130" in document or "\u03a3" in document):
+                return document.lower()
+            return document
+
+        return text_of
+
+    def _overrides(self, method: str) -> bool:
+        """Whether a subclass, or this object, has a method of its own."""
+        return method in vars(self) or getattr(type(self), method) is not getattr(Analysis, method)
+
+    def _own_preprocessor(self) -> bool:
+        return self.preprocessor is not None or self._overrides("build_preprocessor")
+
+
+def _same(text: Any) -> Any:
+    return text
+
+
+def _lower(text: Any) -> Any:
+    return text.lower()
+
+
+def _lower_then(accents: Callable[[str], str], text: Any) -> str:
+    return accents(text.lower())
+
+
+def _decoded_then(
+    decode: Callable[[Any], Any], analyse: Callable[[Any], Iterable[Any]], document: Any
+) -> Iterable[Any]:
+    return analyse(decode(document))
+
+
+def _cut(cut: Callable[..., list[str]], preprocess: Callable[[Any], str], low: int, high: int, text: Any) -> list[str]:
+    return cut(preprocess(text), low, high)
+
+
+def _series(words: list[Any], low: int, high: int) -> list[Any]:
+    """Words, then pairs of them, then triples; with low = 1 the words are what the tokenizer gave, of any type."""
+    found = list(words) if low == 1 else []
+    for n in range(max(low, 2), min(high, len(words)) + 1):
+        found += [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+    return found
+
+
+def _bare(word: str) -> str:
+    """The word without the mark of a negation."""
+    return word.removeprefix(PREFIX) or word
+
+
+def _affixes(words: Iterable[str], prefixes: tuple[int, ...], suffixes: tuple[int, ...]) -> list[str]:
+    words = list(words)
+    found = [f"{word[:n]}-" for word in words for n in prefixes if len(word) > n]
+    return found + [f"-{word[-n:]}" for word in words for n in suffixes if len(word) > n]
+
+
+def _characters(text: str, low: int, high: int) -> list[str]:
+    text = re.sub(r"\s\s+", " ", text)
+    return [text[i : i + n] for n in range(low, min(high, len(text)) + 1) for i in range(len(text) - n + 1)]
+
+
+def _characters_in_words(text: str, low: int, high: int) -> list[str]:
+    found = []
+    for word in text.split():
+        padded = f" {word} "
+        for n in range(low, high + 1):
+            found += [padded[i : i + n] for i in range(max(len(padded) - n, 0) + 1)]
+            if n >= len(padded):
+                break
+    return found

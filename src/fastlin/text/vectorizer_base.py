@@ -1,0 +1,36 @@
+"""What is common to vectorisers that read documents: their parameters, their terms, their blocks of texts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastlin.text import document_blocks
+from fastlin.text.analyzer import Analysis
+from fastlin.text.vocabulary import EngineTerms, PythonTerms
+
+FEATURES = 1 << 16  # that are counted together, where a user's functions find them
+
+
+class Reading(Analysis):
+    """An analysis with what it reads and what it finds."""
+
+    def _new_terms(self) -> EngineTerms | PythonTerms:
+        plan = self._plan()
+        return PythonTerms() if plan is None else EngineTerms(plan, self._stop_list())
+
+    def _stop_list(self) -> frozenset[str]:
+        words = self.get_stop_words() if self.analyzer == "word" else None
+        return frozenset(word for word in words or () if isinstance(word, str))
+
+    def _blocks(self, raw_documents: Any, name: str = "raw_documents") -> Iterable[list[Any]]:
+        """What the terms read: texts, or the features that a user's analysis gives; `name` is the argument's."""
+        plan = self._plan()
+        if plan is not None:
+            return document_blocks.blocks(raw_documents, self._text_of(plan), document_blocks.BLOCK, name)
+        analyze = self.build_analyzer()
+        return document_blocks.blocks(raw_documents, lambda document: list(analyze(document)), FEATURES, name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

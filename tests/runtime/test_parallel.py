@@ -1,0 +1,89 @@
+"""Where passes run: blocks that share out the rows, threads that end together, work that Ctrl-C does not cut."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastlin.runtime import parallel
+from fastlin.validation import as_rows
+from strategies import sparse_matrices
+
+
+@given(X=sparse_matrices(), width=st.sampled_from([1, 2, 30]), work=st.integers(1, 200))
+def test_blocks_are_all_rows_in_order_and_bounded(X, width, work):
+    rows, share = as_rows(X), max(1, work // width)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "WORK", work)
+        blocks = list(parallel.blocks(rows, width))
+    assert [start for start, _ in blocks] + [len(rows)] == [0] + [stop for _, stop in blocks]
+    for start, stop in blocks:
+        assert start < stop <= start + share
+        assert stop == start + 1 or rows.indptr[stop] - rows.indptr[start] <= share
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_an_error_in_a_thread_reaches_the_caller_and_ends_the_rest(n_jobs):
+    done = []
+
+    def work(start, stop):
+        if start == 0:
+            raise ValueError("no more")
+        time.sleep(0.001)
+        done.append(start)
+
+    with pytest.raises(ValueError, match="no more"):
+        parallel.in_threads(work, ((i, i + 1) for i in range(1000)), n_jobs)
+    assert len(done) < 500
+
+
+def test_ctrl_c_waits_for_uninterrupted_work(ctrl_c):
+    done = []
+
+    def work():
+        time.sleep(0.2)
+        done.append(True)
+
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            parallel.uninterrupted(work)
+        assert done == [True]
+    finally:
+        timer.join()
+
+
+def test_an_error_in_uninterrupted_work_reaches_the_caller():
+    with pytest.raises(ZeroDivisionError):
+        parallel.uninterrupted(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, 5])
+def test_scores_are_those_of_the_product(n_jobs, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(parallel, "WORK", 100)
+    X, W, b = rng.poisson(0.3, size=(50, 20)).astype(float), rng.normal(size=(20, 3)), rng.normal(size=3)
+    np.testing.assert_allclose(parallel.scores(as_rows(X), W, b, n_jobs), X @ W + b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_workers_within_a_job_end_with_those_that_they_work_for(n_jobs):
+    begun = []
+    with parallel.Workers(2) as outer, parallel.Workers(n_jobs, outer.stop) as inner:
+
+        def work(start, stop):
+            begun.append(start)
+            if start == 3:
+                outer.stop[0] = 1
+            return start
+
+        assert inner.map(work, [(0, 1), (1, 2)]) == [0, 1]
+        with pytest.raises(InterruptedError):
+            inner.map(work, [(start, start + 1) for start in range(2, 100)])
+        assert len(begun) < 10
