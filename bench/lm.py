@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.lm import NgramModel
+from fastlin.lm import NgramModel, State
 
 OOV = "<oov>"  # the name of unknown words, so that <unk> is one like others
 KENLM = {3: 148.2815, 5: 141.1862}  # perplexities of lmplz's models
@@ -49,6 +49,7 @@ OPTIONS = {
     "Katz": {"smoothing": "katz"},
 }
 NLTK_SENTENCES = 5000
+DECODED = 300  # sentences whose words a decoder asks for
 EVENTS = 82430  # of the test part, ends of sentences among them
 
 
@@ -153,6 +154,7 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
     model.score_samples(train)  # so much that tables are made: what a model that serves has
     first = process_time() - start
     words = " ".join(test).split()
+    hypotheses = hypotheses_of(model, test)
     contexts = [words[first : first + order - 1] for first in range(0, 75000, 75)]
     contenders: dict[str, Callable[[], object]] = {
         "fit": lambda: fitted(train, order),
@@ -160,6 +162,7 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
         "in": lambda: NgramModel.from_arpa(path, unk=OOV),
         "score": lambda: model.score_samples(test),
         "next word × 1000": lambda: [model.next_word(context) for context in contexts],
+        "states": lambda: model.advance_many(*hypotheses),
     }
     try:
         import kenlm
@@ -169,6 +172,7 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
         theirs = kenlm.Model(str(path))
         contenders["kenlm score"] = lambda: [theirs.score(line) for line in test]
         contenders["kenlm in"] = lambda: kenlm.Model(str(path))
+        contenders["kenlm states"] = kenlm_states(kenlm, theirs, test)
         agreement(model, theirs, test)
     found = interleaved(contenders, rounds)
     print(f"order {order}: text to model {found['fit']:.3f} s")
@@ -182,6 +186,35 @@ def times(train: list[str], test: list[str], order: int, rounds: int, folder: Pa
         print(f"; KenLM {EVENTS / found['kenlm score'] / 1e6:.1f}, {ratio:.2f} times", end="")
         print(f"; KenLM's ARPA in {megabytes / found['kenlm in']:.0f} MB/s", end="")
     print(f"\n    next word, {len(model.words_)} words: {found['next word × 1000'] * 1e3:.1f} µs")
+    print(f"    a decoder's state on: {found['states'] / len(hypotheses[0]) * 1e6:.2f} µs", end="")
+    print(
+        f"; KenLM's BaseScore {found['kenlm states'] / len(hypotheses[0]) * 1e6:.2f}" if "kenlm states" in found else ""
+    )
+
+
+def hypotheses_of(model: NgramModel, test: list[str]) -> tuple[list[State], list[str]]:
+    """Every word of some sentences, and the state before it."""
+    states, words = [], []
+    for line in test[:DECODED]:
+        state = model.start()
+        for word in line.split():
+            states.append(state)
+            words.append(word)
+            state = model.advance(state, word)[1]
+    return states, words
+
+
+def kenlm_states(kenlm: Any, theirs: Any, test: list[str]) -> Callable[[], object]:
+    """The same words of KenLM, one after the other: it has no batches."""
+    asked = []
+    for line in test[:DECODED]:
+        state = kenlm.State()
+        theirs.BeginSentenceWrite(state)
+        for word in line.split():
+            asked.append((state, word))
+            theirs.BaseScore(state, word, state := kenlm.State())
+
+    return lambda: [theirs.BaseScore(state, word, kenlm.State()) for state, word in asked]
 
 
 def agreement(model: NgramModel, theirs: object, test: list[str]) -> None:

@@ -45,6 +45,55 @@ def test_a_state_of_another_model_is_refused(model, state):
             ask()
 
 
+@pytest.mark.parametrize("wrong", [0.0, -5, 10**9, 2**70, -(2**70), "the", None, np.int32(1), (0,)])
+def test_numbers_that_no_state_holds_are_refused(model, wrong):
+    """Neither a float nor a number out of range reaches what reads arrays by it."""
+    good = model.start()
+    for state in (State((good[0], wrong)), State((*good, wrong)), State((wrong, *good[1:])), State(good + good)):
+        for ask in (
+            lambda state=state: model.advance(state, "dog"),
+            lambda state=state: model.advance_many([good, state], ["dog", "dog"]),
+            lambda state=state: model.next_word(state),
+        ):
+            with pytest.raises(ValueError, match="state"):
+                ask()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_states_of_models_of_other_texts_are_refused(name):
+    model, other = MODELS[name]().fit(TEXT), MODELS[name]().fit([*TEXT, "a bird ran"])
+    for ask in (
+        lambda: model.advance(other.start(), "dog"),
+        lambda: model.advance_many([other.start()], ["dog"]),
+        lambda: model.next_word(other.start()),
+    ):
+        with pytest.raises(ValueError, match="of another model"):
+            ask()
+    again = MODELS[name]().fit(TEXT)
+    assert again.advance(model.start(), "dog")[1] == model.advance(model.start(), "dog")[1]
+
+
+def test_many_states_advance_as_each_does(model):
+    states, words, wanted = [], [], []
+    for sentence in [*TEXT, "the bird ran the dog", ""]:
+        state = model.start()
+        for word in [*sentence.split(), "</s>"]:
+            states.append(state)
+            words.append(word)
+            wanted.append(model.advance(state, word))
+            state = wanted[-1][1]
+    log_prob, after = model.advance_many(states, words)
+    assert log_prob.dtype == np.float64
+    assert (log_prob.tolist(), after) == ([step for step, _ in wanted], [state for _, state in wanted])
+    assert {type(state) for state in after} == {State}
+    log_prob, after = model.advance_many([], [])
+    assert (len(log_prob), after) == (0, [])
+    with pytest.raises(TypeError, match="a word is a string, got 5"):
+        model.advance_many(states[:2], ["dog", 5])
+    with pytest.raises(ValueError, match="each state needs one"):
+        model.advance_many(states[:2], ["dog"])
+
+
 def test_the_mark_that_begins_a_sentence_never_follows(model):
     with pytest.raises(ValueError, match="<s> is no word that follows"):
         model.advance(model.start(), "<s>")

@@ -7,7 +7,7 @@ maximum-entropy model of n-gram features, a file in ARPA's format.
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.runtime.made_once import made_once
 
 StateNodes = tuple[int, ...]
+S = TypeVar("S", bound=StateNodes)
 NO_LENGTHS = np.empty(0, np.int32)
 
 
@@ -66,6 +67,11 @@ class BackoffModel:
     @made_once
     def queries(self) -> engine.BackoffQueries:
         return engine.BackoffQueries(self.starts, self.words, self.log_prob, self.backoff, secrets.randbits(64))
+
+    @made_once
+    def mark(self) -> int:
+        """A number that tells models apart whose words or n-grams are others: states begin with it."""
+        return hash((self.vocabulary.checksum, *self.n_grams))
 
     def histories(self, n: int) -> NDArray[np.int32]:
         """Of every n-gram the number of its first n − 1 words; n counts from 0, bigrams are 1."""
@@ -124,6 +130,13 @@ class BackoffModel:
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""
         return self.queries.advance(state, word)
+
+    def advance_many(
+        self, states: list[Any], mark: int, kind: type[S], words: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], list[S]]:
+        """`advance` of states of a kind, whose first number is a mark; each has a word of its own."""
+        log_prob = np.empty(len(words))
+        return log_prob, self.queries.advance_many(states, mark, kind, words, log_prob)
 
     def next_word(self, state: StateNodes) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastlin.core.estimator import reads
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel, StateNodes
-from fastlin.lm.base import LanguageModel, sentence_sums
+from fastlin.lm.base import LanguageModel, State, sentence_sums
 from fastlin.lm.sentences import BATCH
 from fastlin.lm.word_model import WordModel
 from fastlin.runtime.parallel import Workers
@@ -66,6 +66,12 @@ class BackoffLanguageModel(LanguageModel):
 
     def _next_word(self, model: WordModel, state: StateNodes) -> NDArray[np.float32]:
         return model.next_probabilities(state) if isinstance(model, BackoffModel) else super()._next_word(model, state)
+
+    def _advance_many(self, states: list[State], words: NDArray[np.int32]) -> tuple[NDArray[np.float64], list[State]]:
+        model = self._word_model
+        if not isinstance(model, BackoffModel):
+            return super()._advance_many(states, words)
+        return model.advance_many(states, self._mark(), State, words)
 
     @property
     @reads

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.estimator import Estimator, reads
-from fastlin.lm.backoff import StateNodes
+from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.sentences import ReadsSentences, SentenceReader
-from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, WordVocabulary, marks
+from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.lm.word_model import WordModel
 from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
 
@@ -20,7 +20,10 @@ MARKS_OF_SENTENCES = (BEGIN_NAME, END_NAME)
 
 
 class State(tuple[int, ...]):
-    """The part of the words so far that a model depends on: equal states have equal futures. Hashable, and small."""
+    """The part of the words so far that a model depends on: equal states have equal futures. Hashable, and small.
+
+    Its first number says of which model it is; what the others are is the model's business.
+    """
 
     __slots__ = ()
 
@@ -232,7 +235,18 @@ class LanguageModel(ReadsSentences, Estimator):
             raise ValueError(f"{BEGIN_NAME} is no word that follows; `start()` is the state behind it")
         return number
 
-    def _state(self, context: Any) -> StateNodes:
+    def _mark(self) -> int:
+        """The first number of the states of this model."""
+        model = self._word_model
+        return model.mark if isinstance(model, BackoffModel) else hash((model.vocabulary.checksum, model.order))
+
+    def _inside(self, state: Any) -> StateNodes:
+        """What the model knows of a state; ValueError: it is none of this model's."""
+        if not isinstance(state, tuple) or not state or state[0] != self._mark():
+            raise ValueError(f"state must be one that this model returned, got {state!r:.60}, of another model or none")
+        return state[1:]
+
+    def _state(self, context: Any) -> State:
         """The state after a context: words in the order in which one reads them, or a state itself."""
         if isinstance(context, State):
             return context
@@ -247,7 +261,8 @@ class LanguageModel(ReadsSentences, Estimator):
             raise ValueError(f"{BEGIN_NAME} stands within a context; it can only be its first word")
         model = self._word_model
         longest = model.order - 1
-        return model.state_after(numbers[-longest:] if longest else [], begin and len(numbers) < longest)
+        after = model.state_after(numbers[-longest:] if longest else [], begin and len(numbers) < longest)
+        return State((self._mark(), *after))
 
     @reads
     def next_word(self, context: Any = ()) -> NDArray[np.float32]:
@@ -264,7 +279,7 @@ class LanguageModel(ReadsSentences, Estimator):
         ndarray of float32, shape (n_words,)
             They sum to one.
         """
-        return self._next_word(self._word_model, self._state(context))
+        return self._next_word(self._word_model, self._inside(self._state(context)))
 
     def _next_word(self, model: WordModel, state: StateNodes) -> NDArray[np.float32]:
         log_prob = model.next_word(state)
@@ -274,7 +289,7 @@ class LanguageModel(ReadsSentences, Estimator):
     def top(self, context: Any = (), n: int = 10) -> list[tuple[str, float]]:
         """The n most probable next words, each with its p, best first."""
         n = whole_number("n", n, 1)
-        p = self._next_word(self._word_model, self._state(context))
+        p = self._next_word(self._word_model, self._inside(self._state(context)))
         n = min(n, len(p))
         best = np.argpartition(-p, n - 1)[:n]
         best = best[np.lexsort((best, -p[best]))]
@@ -286,23 +301,36 @@ class LanguageModel(ReadsSentences, Estimator):
     @reads
     def start(self) -> State:
         """The state where a sentence begins."""
-        return State(self._word_model.start())
+        return State((self._mark(), *self._word_model.start()))
 
     @reads
     def advance(self, state: State, word: str) -> tuple[float, State]:
         """(ln p of a word after a state, the state after it). The end of a sentence is the word "</s>"."""
-        number = self._follower(word)
-        log_prob, after = self._word_model.advance(state, number)
-        return log_prob, State(after)
+        log_prob, after = self._word_model.advance(self._inside(state), self._follower(word))
+        return log_prob, State((state[0], *after))
 
     @reads
     def advance_many(self, states: Sequence[State], words: Sequence[str]) -> tuple[NDArray[np.float64], list[State]]:
         """`advance` of many states, each with a word of its own."""
         if len(states) != len(words):
             raise ValueError(f"{len(states)} states and {len(words)} words: each state needs one")
-        advance, number = self._word_model.advance, self._follower
-        found = [advance(state, number(word)) for state, word in zip(states, words, strict=True)]
-        return np.array([log_prob for log_prob, _ in found], np.float64), [State(after) for _, after in found]
+        return self._advance_many(list(states), self._followers(list(words)))
+
+    def _followers(self, words: list[str]) -> NDArray[np.int32]:
+        """The numbers of words that may come next."""
+        if set(map(type, words)) - {str}:
+            for word in words:
+                self._follower(word)
+        numbers = look_up(self._word_model.vocabulary.table, words, False)
+        if (numbers == BEGIN).any():
+            self._follower(BEGIN_NAME)
+        return np.where(numbers < 0, UNKNOWN, numbers).astype(np.int32)
+
+    def _advance_many(self, states: list[State], words: NDArray[np.int32]) -> tuple[NDArray[np.float64], list[State]]:
+        model = self._word_model
+        found = [model.advance(self._inside(state), word) for state, word in zip(states, words.tolist(), strict=True)]
+        after = [State((state[0], *nodes)) for state, (_, nodes) in zip(states, found, strict=True)]
+        return np.array([log_prob for log_prob, _ in found], np.float64), after
 
     # --- samples -----------------------------------------------------------------------------------------------------
 

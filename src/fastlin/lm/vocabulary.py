@@ -3,6 +3,7 @@
 import collections
 import itertools
 import secrets
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -73,6 +74,11 @@ class WordVocabulary:
     @made_once
     def numbers(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.names)}
+
+    @made_once
+    def checksum(self) -> int:
+        """A number that tells vocabularies apart."""
+        return zlib.crc32(self.arena[: self.offsets[-1]].tobytes(), zlib.crc32(self.offsets.tobytes()))
 
     def taking(self, numbers: NDArray[np.int32]) -> "WordVocabulary":
         """Only some of these words, in this order."""

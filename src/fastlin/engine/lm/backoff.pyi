@@ -1,6 +1,9 @@
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+_State = TypeVar("_State", bound=tuple[int, ...])
 SCRATCH: int
 TABLES_ROOM: int
 
@@ -25,6 +28,14 @@ class BackoffQueries:
         weights: NDArray[np.float32],
     ) -> None: ...
     def advance(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]: ...
+    def advance_many(
+        self,
+        states: list[Any],
+        mark: int,
+        kind: type[_State],
+        words: NDArray[np.int32],
+        log_prob: NDArray[np.float64],
+    ) -> list[_State]: ...
     def log_prob_of(self, rows: NDArray[np.int32], log_prob: NDArray[np.float64]) -> None: ...
     def next_word(self, state: tuple[int, ...], logarithms: bool, answer: NDArray[np.float32]) -> None: ...
 

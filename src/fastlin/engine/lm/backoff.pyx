@@ -15,11 +15,19 @@ The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_Size
 from cython cimport final
 
+import numpy as np
+
 from fastlin.engine.core.allocation cimport allocate, allocate_zeros
+from fastlin.engine.core.csr cimport prefetch
 from fastlin.engine.core.mathx cimport exponential
 from fastlin.engine.lm.ngram_tables cimport Level, Questions, NgramTables, free_tables, make_tables, score_table
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object) noexcept
+    long long PyLong_AsLongLongAndOverflow(object, int* overflow) except? -1
 
 cdef extern from "backoff.h" nogil:
     int64_t find "fastlin_find"(const int32_t*, int64_t first, int64_t stop, int32_t) noexcept
@@ -29,6 +37,8 @@ cdef extern from "backoff.h" nogil:
 
 cdef enum:
     CHUNK = 1024            # tokens that pass the levels together
+    HIGHEST = 64            # order
+    AHEAD = 8               # states whose children are on their way from memory
     TOGETHER = 256          # children whose exponentials are vectors
     PAYS = 4                # n-grams for each question: tables of them are made as soon as there are fewer
 
@@ -83,7 +93,9 @@ cdef class BackoffQueries:
         cdef int64_t i
         cdef int k
         self.order = len(log_prob)
-        if self.order < 1 or not len(starts) == len(words) == self.order or len(backoff) != self.order - 1:
+        if not 1 <= self.order <= HIGHEST:
+            raise ValueError(f"an order of {self.order}")
+        if not len(starts) == len(words) == self.order or len(backoff) != self.order - 1:
             raise ValueError("arrays of different orders")
         self.levels = <Level*>allocate_zeros(self.order, sizeof(Level))
         if self.levels == NULL:
@@ -204,44 +216,101 @@ cdef class BackoffQueries:
                     others.history[i] = tables.numbers[others.history[i]]
             asked, others = others, asked
 
-    def advance(self, state, int32_t word):
-        """(log p of a word after a state, the state after it): the known n-grams that end there, of 1, 2, … words."""
-        cdef tuple nodes = tuple(state)
-        cdef Py_ssize_t k, m = len(nodes), known = 0
+    cdef Py_ssize_t read_state(self, state, Py_ssize_t first, int32_t* nodes, Py_ssize_t stride) except -1:
+        """The n-grams of a tuple, from its `first` item on, and how many there are; those beyond are −1."""
+        cdef Py_ssize_t k, m = PyTuple_Size(state) - first
+        cdef int overflow = 0
+        cdef long long node
+        if m >= self.order:
+            raise ValueError(f"a state that the model does not have: {m} numbers, and its order is {self.order}")
+        for k in range(self.order - 1):
+            node = -1
+            if k < m:
+                item = <object>PyTuple_GET_ITEM(state, first + k)
+                if not PyLong_CheckExact(item):
+                    raise ValueError(f"a state that the model does not have: {item!r:.60} in it is no int")
+                node = PyLong_AsLongLongAndOverflow(item, &overflow)
+                if overflow or node < -1 or node >= self.levels[k].n or (node < 0 and (k == 0 or k == m - 1)):
+                    raise ValueError(f"a state that the model does not have: {item!r:.60} in it is no n-gram")
+            nodes[k * stride] = <int32_t>node
+        return m
+
+    cdef void step(self, const int32_t* before, const int32_t* words, Py_ssize_t n, int32_t* after,
+                   double* log_prob) noexcept nogil:
+        """From `before` [order − 1, n] a word on, level by level: n-grams of each length that end there, or −1."""
+        cdef Py_ssize_t i, k
         cdef int64_t found
         cdef int32_t history
-        cdef double log_prob
-        cdef list after
-        if word < 1 or word >= self.n_words or m >= self.order:
-            raise ValueError("a word or a state that the model does not have")
-        log_prob = self.levels[0].log_prob[word]
-        after = [word] if self.order > 1 else []
-        known = len(after)
-        for k in range(1, m + 1):
-            history = nodes[k - 1]
-            found = -1
-            if history >= 0:
-                if history >= self.levels[k - 1].n:
-                    raise ValueError("a state that the model does not have")
-                found = child(&self.levels[k], history, word)
+        for i in range(n):
+            log_prob[i] = self.levels[0].log_prob[words[i]]
+            if self.order > 1:
+                after[i] = words[i]
+        for k in range(1, self.order):
+            for i in range(n):
+                if i + AHEAD < n and before[(k - 1) * n + i + AHEAD] >= 0:
+                    prefetch(&self.levels[k].starts[before[(k - 1) * n + i + AHEAD]])
+                history = before[(k - 1) * n + i]
+                found = child(&self.levels[k], history, words[i]) if history >= 0 else -1
                 if found >= 0:
-                    log_prob = self.levels[k].log_prob[found]
-                else:
-                    log_prob += self.levels[k - 1].backoff[history]
-            if k < self.order - 1:
-                after.append(found)
-                if found >= 0:
-                    known = k + 1
-        while known > 1 and self.idle(known - 1, after[known - 1]):
-            known -= 1
-            while known > 1 and after[known - 1] < 0:
-                known -= 1
-        return log_prob, tuple(after[:known])
+                    log_prob[i] = self.levels[k].log_prob[found]
+                elif history >= 0:
+                    log_prob[i] += self.levels[k - 1].backoff[history]
+                if k < self.order - 1:
+                    after[k * n + i] = <int32_t>found
 
-    cdef bint idle(self, Py_ssize_t k, int64_t node):
+    cdef Py_ssize_t known(self, const int32_t* nodes, Py_ssize_t stride) noexcept nogil:
+        """How many n-grams of a state matter: not the last ones that say nothing of the next word."""
+        cdef Py_ssize_t m = self.order - 1
+        while m > 1 and (nodes[(m - 1) * stride] < 0 or self.idle(m - 1, nodes[(m - 1) * stride])):
+            m -= 1
+        return m
+
+    cdef bint idle(self, Py_ssize_t k, int64_t node) noexcept nogil:
         """Whether a history has no children and no backoff: it says nothing of the next word."""
         return (self.levels[k + 1].starts[node] == self.levels[k + 1].starts[node + 1]
                 and self.levels[k].backoff[node] == 0)
+
+    def advance(self, state, int32_t word):
+        """(log p of a word after a state, the state after it): the known n-grams that end there, of 1, 2, … words."""
+        cdef int32_t[HIGHEST] before, after
+        cdef double log_prob
+        cdef Py_ssize_t k
+        self.read_state(tuple(state), 0, before, 1)
+        if word < 1 or word >= self.n_words:
+            raise ValueError("a word that the model does not have")
+        self.step(before, &word, 1, after, &log_prob)
+        return log_prob, tuple([after[k] for k in range(self.known(after, 1))])
+
+    def advance_many(self, list states, mark, kind, const int32_t[::1] words, double[::1] log_prob):
+        """`advance` of states whose first number is a mark, each with a word of its own.
+
+        log p, and a list of the states after them, of a kind of tuples.
+        """
+        cdef Py_ssize_t i, k, n = len(states), width = max(1, self.order - 1)
+        cdef int32_t[:, ::1] nodes
+        cdef list after, found = []
+        cdef bint inside = True
+        if words.shape[0] != n or log_prob.shape[0] != n:
+            raise ValueError("no room for every state")
+        if n == 0:
+            return found
+        nodes = np.empty((2 * width, n), np.int32)
+        for i in range(n):
+            inside = inside and 1 <= words[i] < self.n_words
+            state = states[i]
+            if not PyTuple_Check(state) or not state or <object>PyTuple_GET_ITEM(state, 0) != mark:
+                raise ValueError(f"states[{i}] is of another model, or none: {state!r:.60}")
+            self.read_state(state, 1, &nodes[0, i], n)
+        if not inside:
+            raise ValueError("a word that the model does not have")
+        with nogil:
+            self.step(&nodes[0, 0], &words[0], n, &nodes[width, 0], &log_prob[0])
+        for i in range(n):
+            after = [mark]
+            for k in range(self.known(&nodes[width, i], n)):
+                after.append(nodes[width + k, i])
+            found.append(kind(after))
+        return found
 
     def log_prob_of(self, const int32_t[:, ::1] rows, double[::1] log_prob):
         """log p of the last word of each row after those before it."""
@@ -278,31 +347,29 @@ cdef class BackoffQueries:
 
     def next_word(self, state, bint logarithms, float[::1] answer):
         """(log) p of every word but 0: unigrams, and over them the children of longer and longer histories."""
-        cdef tuple nodes = tuple(state)
-        cdef Py_ssize_t k, m = len(nodes)
-        cdef int64_t history
-        if answer.shape[0] != self.n_words - 1 or m >= self.order:
-            raise ValueError("a state that the model does not have, or no room for every word")
-        for k in range(m):
-            if nodes[k] >= self.levels[k].n:
-                raise ValueError("a state that the model does not have")
-        if m and self.n_words > 1:
-            self.put_unigrams(self.backoff_after(nodes, 0), logarithms, &answer[0])
-        elif self.n_words > 1:
-            self.put_unigrams(0, logarithms, &answer[0])
-        for k in range(m):
-            history = nodes[k]
-            if history >= 0:
-                self.put_children(&self.levels[k + 1], history, self.backoff_after(nodes, k + 1), logarithms,
-                                  &answer[0])
+        cdef int32_t[HIGHEST] nodes
+        cdef Py_ssize_t m = self.read_state(tuple(state), 0, nodes, 1)
+        if answer.shape[0] != self.n_words - 1:
+            raise ValueError("no room for every word")
+        with nogil:
+            if self.n_words > 1:
+                self.put_words(nodes, m, logarithms, &answer[0])
 
-    cdef double backoff_after(self, tuple nodes, Py_ssize_t first):
+    cdef void put_words(self, const int32_t* nodes, Py_ssize_t m, bint logarithms, float* answer) noexcept nogil:
+        cdef Py_ssize_t k
+        self.put_unigrams(self.backoff_after(nodes, m, 0), logarithms, answer)
+        for k in range(m):
+            if nodes[k] >= 0:
+                self.put_children(&self.levels[k + 1], nodes[k], self.backoff_after(nodes, m, k + 1), logarithms,
+                                  answer)
+
+    cdef double backoff_after(self, const int32_t* nodes, Py_ssize_t m, Py_ssize_t first) noexcept nogil:
         """The back-off of all histories from `first` on."""
         cdef Py_ssize_t k
         cdef double total = 0
-        for k in range(first, len(nodes)):
+        for k in range(first, m):
             if nodes[k] >= 0:
-                total += self.levels[k].backoff[<int64_t>nodes[k]]
+                total += self.levels[k].backoff[nodes[k]]
         return total
 
     cdef void put_unigrams(self, double backoff, bint logarithms, float* answer) noexcept nogil:
