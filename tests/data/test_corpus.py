@@ -79,15 +79,15 @@ def test_rows_that_lie_in_one_shard_are_not_copied(tmp_path, storage):
 def test_segments_that_are_held_keep_their_values(tmp_path):
     memory = small_corpus()
     stored = memory.write(tmp_path / "corpus")
-    for _ in range(2):  # the second time in rooms that are used again
+    for _ in range(2):  # the second time in buffers that are used again
         held = [segment.rows.values[1:] for segment in stored]
         for values, segment in zip(held, memory, strict=True):
             np.testing.assert_array_equal(values, segment.rows.values[1:], strict=True)
-    rooms = stored._store._rooms
+    buffers = stored._store._buffers
     del held, values
-    assert len(rooms._idle) == 2
+    assert len(buffers._idle) == 2
     first = stored.segment(0).rows.values
-    assert len(rooms._idle) == 1
+    assert len(buffers._idle) == 1
     assert not np.shares_memory(first, stored.segment(1).rows.values)
 
 

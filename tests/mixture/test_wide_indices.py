@@ -81,8 +81,8 @@ def test_kmeans_makes_no_matrix_of_scipys_but_for_a_function_that_begins(monkeyp
     monkeypatch.setattr(of_rows, "SCIPYS", 100)
     monkeypatch.setattr(of_rows, "STRETCH", 70)
     made = []
-    before = of_rows.Rows.matrix
-    monkeypatch.setattr(of_rows.Rows, "matrix", lambda rows: made.append(rows.nnz) or before(rows))
+    before = of_rows.CSRRows.matrix
+    monkeypatch.setattr(of_rows.CSRRows, "matrix", lambda rows: made.append(rows.nnz) or before(rows))
     for model, metric in zip(alone, ("euclidean", "spherical"), strict=True):
         again = KMeans(**options, metric=metric).fit(X)
         np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)

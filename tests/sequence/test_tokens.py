@@ -564,7 +564,7 @@ def test_what_fails_behind_the_reading_leaves_no_names_either(monkeypatch, error
     def fail(*_):
         raise error
 
-    monkeypatch.setattr("fastlin.sequence.tokens.Rows", fail)
+    monkeypatch.setattr("fastlin.sequence.tokens.CSRRows", fail)
     with pytest.raises(error):
         attributes.learn([["new", "old"]])
     monkeypatch.undo()

@@ -401,7 +401,7 @@ def test_every_class_of_the_table_is_there_and_has_a_keeper():
     for name in model_codec._MODULES:
         kind, keeper = model_codec.class_of(name)
         assert model_codec.name_of(kind.__new__(kind)) == name
-        assert isinstance(keeper, model_codec.Keeper)
+        assert isinstance(keeper, model_codec.ModelCodec)
     with pytest.raises(storage.ModelFileError, match=r"os\.system"):
         model_codec.class_of("os.system")
     public = {name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "get_params")} - {"MaxEnt"}

@@ -7,27 +7,27 @@ import scipy.sparse as sp
 
 from fastlin.core._codec import (
     RUN,
-    give_report,
-    take_report,
+    report_from_state,
+    report_to_state,
 )
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import ABSENT, FLAG, NUMBERS, WORD, Table, choice, real, whole
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
 
 
-def _take_kmeans(model: Any, packing: Packing) -> State:
+def _kmeans_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    state = take_report(model, packing, "inertia_") | {
+    state = report_to_state(model, packing, "inertia_") | {
         "centres": packing.pack(model.cluster_centers_.T, copies=IN_FLOAT64)
     }
     return state if packing.serving else state | {"labels_": model.labels_}
 
 
-def _give_kmeans(model: Any, state: State, reading: Reading) -> None:
-    give_report(model, state, "inertia_")
+def _kmeans_from_state(model: Any, state: State, reading: Reading) -> None:
+    report_from_state(model, state, "inertia_")
     centres, labels = unpack(state.pop("centres"), reading, copies=IN_FLOAT64), state.pop("labels_", None)
-    only(state)
+    reject_unknown(state)
     if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
         raise ValueError(f"centres must be a dense matrix of floats, got {centres.dtype}, shape {centres.shape}")
     if labels is not None:
@@ -44,4 +44,4 @@ PARAMETERS: dict[str, Table] = {
         "tol": real(0), "copy_x": FLAG, "algorithm": WORD, "metric": WORD, "temperature": real(0) | ABSENT,
     },
 }  # fmt: skip
-KEEPERS = {"fastlin.KMeans": Keeper(_take_kmeans, _give_kmeans)}
+CODECS = {"fastlin.KMeans": ModelCodec(_kmeans_to_state, _kmeans_from_state)}

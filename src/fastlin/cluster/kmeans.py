@@ -27,7 +27,7 @@ from fastlin.core.sparse_estimator import (
 )
 from fastlin.data import Corpus
 from fastlin.runtime import parallel
-from fastlin.validation import WIDEST, Rows, number_of_parts, one_of, real_number, whole_number
+from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number, whole_number
 
 INITS = ("k-means++", "random")
 METRICS = ("euclidean", "spherical")
@@ -186,10 +186,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         model._check_width(X, rows, reset=True)
         number_of_parts("n_clusters", self.n_clusters, len(rows))
         weights, factor = scaled(self._weights(X, rows, sample_weight))
-        ready = list(model._parts(rows)) if isinstance(rows, Rows) or rows.n_segments == 1 else None
+        ready = list(model._parts(rows)) if isinstance(rows, CSRRows) or rows.n_segments == 1 else None
         scratch = rows.scratch() if isinstance(rows, Corpus) and ready is None else None
 
-        def pieces() -> Iterator[tuple[int, Rows]]:
+        def pieces() -> Iterator[tuple[int, CSRRows]]:
             return model._parts(rows) if ready is None else iter(ready)
 
         points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
@@ -298,8 +298,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
     def _options(self) -> Options:
         """Check every parameter."""
         n_clusters, init = whole_number("n_clusters", self.n_clusters, 1), self.init
-        if n_clusters > WIDEST:
-            raise ValueError(f"n_clusters is {n_clusters}; at most {WIDEST} are supported")
+        if n_clusters > MAX_COLUMNS:
+            raise ValueError(f"n_clusters is {n_clusters}; at most {MAX_COLUMNS} are supported")
         if isinstance(init, str):
             one_of("init", init, INITS)
         elif not callable(init):
@@ -313,11 +313,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                 message = f"init is an array: one fit from it, not n_init={n_init}"
                 warnings.warn(message, RuntimeWarning, stacklevel=3)
                 n_init = 1
-        validation.as_verbose(self.verbose)
+        validation.check_verbose(self.verbose)
         one_of("copy_x", self.copy_x, (True, False))
         one_of("algorithm", self.algorithm, ALGORITHMS)
         validation.as_callback(self.callback)
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         self._width()
         return Options(
             n_clusters=n_clusters,
@@ -339,7 +339,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         temperature = real_number("temperature", self.temperature, above=0, at_most=LARGEST)
         return temperature if self._spherical() else 2 * temperature
 
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, CSRRows]]:
         for start, part in super()._parts(rows):
             yield start, unit(part) if self._spherical() else part
 
@@ -401,7 +401,7 @@ def _given(X: Any, rows: Readable, options: Options, generator: np.random.Genera
     init = options.init
     if callable(init):
         state = np.random.RandomState(int(generator.integers(2**31)))
-        init = init(rows.matrix() if isinstance(rows, Rows) else X, options.n_clusters, random_state=state)
+        init = init(rows.matrix() if isinstance(rows, CSRRows) else X, options.n_clusters, random_state=state)
     return as_centres(init, options.n_clusters, width_of(rows))
 
 

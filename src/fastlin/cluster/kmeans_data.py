@@ -14,7 +14,7 @@ from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import Labels
 from fastlin.optim.partitions import Parts
 from fastlin.runtime import parallel
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 LARGEST = 1e100
 
@@ -82,7 +82,7 @@ def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64
     return centres
 
 
-def unit(rows: Rows) -> Rows:
+def unit(rows: CSRRows) -> CSRRows:
     """The rows scaled to norm 1; empty ones stay empty, and those of denormal numbers are as good as empty."""
     values = rows.values[: rows.nnz].astype(np.float64)
     for start, stop, own, owners in owned(rows):

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.runtime import parallel
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
-Pieces = Callable[[], Iterable[tuple[int, Rows]]]  # rows in pieces, each with the number of its first
+Pieces = Callable[[], Iterable[tuple[int, CSRRows]]]  # rows in pieces, each with the number of its first
 SMALLEST = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
 
 
@@ -25,7 +25,7 @@ class Norms(NamedTuple):
 
 
 def plus_plus(
-    rows: Rows,
+    rows: CSRRows,
     n_seeds: int,
     generator: np.random.Generator,
     *,
@@ -92,7 +92,7 @@ def _norms(pieces: Pieces, n_rows: int, normalise: bool) -> Norms:
     return Norms(there.astype(np.float64), np.divide(1.0, np.sqrt(squares), where=there, out=np.zeros(n_rows)))
 
 
-def squared_norms(rows: Rows) -> NDArray[np.float64]:
+def squared_norms(rows: CSRRows) -> NDArray[np.float64]:
     """‖x‖² of every row."""
     found = np.empty(len(rows))
     for start, stop, own, owners in owned(rows):
@@ -101,7 +101,7 @@ def squared_norms(rows: Rows) -> NDArray[np.float64]:
     return found
 
 
-def owned(rows: Rows) -> Iterator[tuple[int, int, slice, NDArray[np.int64]]]:
+def owned(rows: CSRRows) -> Iterator[tuple[int, int, slice, NDArray[np.int64]]]:
     """Blocks of rows, each with the place of its non-zeros, and the row of each of them within the block."""
     for start, stop in parallel.blocks(rows, 1):
         own = slice(int(rows.indptr[start]), int(rows.indptr[stop]))

@@ -29,13 +29,13 @@ RUN: Table = {"n_jobs": JOBS, "verbose": VERBOSE, "random_state": SEED, "callbac
 SEARCHED: Table = {"cv": whole(2) | FOLDS | ABSENT, "scoring": WORD | ABSENT}
 
 
-def take_report(model: Any, packing: Packing, *more: str) -> State:
+def report_to_state(model: Any, packing: Packing, *more: str) -> State:
     """What is told of a fit; a file for serving has no history."""
     names = [name for name in (*REPORT, *more) if not (packing.serving and name in HISTORY)]
     return {name: vars(model)[name] for name in names if name in vars(model)}
 
 
-def give_report(model: Any, state: State, *more: str) -> None:
+def report_from_state(model: Any, state: State, *more: str) -> None:
     for name in (*REPORT, *more):
         if name in state:
             if not PLAIN.allows(state[name]):

@@ -19,7 +19,7 @@ from fastlin.engine.core.aligned import zeros
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import SharedLock
-from fastlin.validation import Rows, real_number
+from fastlin.validation import CSRRows, real_number
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class Counts:
             return Counts(room[:n_features], labels, prior, room)
         return Counts(room[:n_features], self.labels, prior, room, _arrays=self._arrays)
 
-    def add(self, rows: Rows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
+    def add(self, rows: CSRRows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
         """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
         for start, stop in parallel.blocks(rows, 1):
             block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs)
@@ -105,7 +105,7 @@ class Counts:
                 block()
 
     def _add_block(
-        self, rows: Rows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
+        self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
         with self._owned().lock.writing():
             parallel.count(rows, start, stop, codes, weights, self._own_features(), n_jobs)
@@ -113,7 +113,7 @@ class Counts:
             self.labels = self.labels + np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
             self._publish()
 
-    def add_shares(self, rows: Rows, shares: Floats, n_jobs: int | None) -> None:
+    def add_shares(self, rows: CSRRows, shares: Floats, n_jobs: int | None) -> None:
         """Count rows that belong to labels in shares, [n, K]."""
         with self._owned().lock.writing():
             parallel.backward(rows, shares, self._own_features(), n_jobs)
@@ -285,7 +285,7 @@ def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Fl
 
 
 def right_when_left_out(
-    rows: Rows, codes: NDArray[np.int32], weights: Floats, counts: Counts, alpha: float, n_jobs: int | None
+    rows: CSRRows, codes: NDArray[np.int32], weights: Floats, counts: Counts, alpha: float, n_jobs: int | None
 ) -> Floats:
     """1 for each row that the counts of all other rows give its label under pseudo-counts αVρ, else 0."""
     measure = np.broadcast_to(counts.prior.measure, rows.n_columns).copy()

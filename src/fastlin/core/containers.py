@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 
-from fastlin.validation import WIDEST
+from fastlin.validation import MAX_COLUMNS
 
 
 def as_configured(matrix: Any) -> Any:
@@ -18,6 +18,6 @@ def as_configured(matrix: Any) -> Any:
 
 def csr(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Any:
     """The arrays as a CSR in the configured container. Indices are int32 unless there are too many non-zeros."""
-    index = np.int64 if len(values) > WIDEST or shape[1] > WIDEST else np.int32
+    index = np.int64 if len(values) > MAX_COLUMNS or shape[1] > MAX_COLUMNS else np.int32
     indices, indptr = indices.astype(index, copy=False), indptr.astype(index, copy=False)
     return as_configured(sp.csr_array((values, indices, indptr), shape=shape))

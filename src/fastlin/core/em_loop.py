@@ -166,8 +166,8 @@ class Climbing(ABC):
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
         whole_number("n_init", self.n_init, 1)
-        validation.as_verbose(self.verbose)
-        validation.as_jobs(self.n_jobs)
+        validation.check_verbose(self.verbose)
+        validation.check_n_jobs(self.n_jobs)
         validation.as_callback(self.callback)
 
     def _record(self, climb: Climb) -> Self:

@@ -12,7 +12,7 @@ from fastlin.core.class_counts import Counts, Estimates
 from fastlin.core.estimator import reads
 from fastlin.core.sparse_estimator import Readable, SparseClassifier, SparseEstimator
 from fastlin.engine.core import row_scores as row_kernels
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class GenerativeModel(SparseEstimator, ABC):
@@ -100,7 +100,7 @@ class MultinomialModel(GenerativeModel, ABC):
     def _wanted(self) -> dict[str, Any]:
         return {"dtype": np.dtype(np.float64), "nonnegative": True}
 
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, CSRRows]]:
         for start, part in super()._parts(rows):
             yield start, part.without_zeros() if self._estimates().impossible else part
 

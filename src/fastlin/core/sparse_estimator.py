@@ -19,11 +19,11 @@ from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import Scratch
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.runtime import parallel
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 NAMELESS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
-Labelled = tuple[Rows, NDArray[np.int32]]
-Readable = Rows | Corpus
+Labelled = tuple[CSRRows, NDArray[np.int32]]
+Readable = CSRRows | Corpus
 Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
 
 
@@ -31,14 +31,14 @@ class Scorer(NamedTuple):
     """Scores rows with weights of so many columns, in blocks that go to an `Infer`."""
 
     width: int
-    forward: Callable[[Rows, Infer], None]
+    forward: Callable[[CSRRows, Infer], None]
 
 
 @dataclass(frozen=True)
 class Whole:
     """Labelled rows in memory, as a corpus of one segment."""
 
-    rows: Rows
+    rows: CSRRows
     classes: NDArray[Any]
     labels: NDArray[np.int32]
     of_rows: NDArray[np.float64]  # the weights, of length 0 for all ones
@@ -123,9 +123,9 @@ class SparseEstimator(Estimator, ABC):
         self._check_width(X, rows, reset=False)
         return rows
 
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, Rows]]:
+    def _parts(self, rows: Readable) -> Iterator[tuple[int, CSRRows]]:
         """The rows in one piece, or in segments, each with the number of its first row."""
-        if isinstance(rows, Rows):
+        if isinstance(rows, CSRRows):
             yield 0, rows
             return
         for segment in rows.segments():
@@ -271,7 +271,7 @@ def labels_of(corpus: Corpus, name: str = "X") -> NDArray[Any]:
 
 def width_of(rows: Readable) -> int:
     """How many features the rows have."""
-    return rows.n_columns if isinstance(rows, Rows) else rows.shape[1]
+    return rows.n_columns if isinstance(rows, CSRRows) else rows.shape[1]
 
 
 def _from(first: int, infer: Infer) -> Infer:
@@ -288,7 +288,7 @@ def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
     """For weights that are a CSR in scikit-learn's shape."""
     columns = validation.as_sparse(coef, "coef_").T.tocsr()
 
-    def forward(rows: Rows, infer: Infer) -> None:
+    def forward(rows: CSRRows, infer: Infer) -> None:
         for start, stop in parallel.blocks(rows, len(intercept)):
             indices, values = parallel.part(rows, start, stop, np.float64)
             indptr = rows.indptr[start : stop + 1] - rows.indptr[start]

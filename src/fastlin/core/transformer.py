@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fastlin import validation
 from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import sparse_frame
-from fastlin.validation import WIDEST, Rows
+from fastlin.validation import MAX_COLUMNS, CSRRows
 
 
 class Transformer(TransformerMixin, Estimator):
@@ -48,13 +48,13 @@ class SparseTransformer(Transformer):
     sparse_output: bool
     n_features_in_: int
 
-    def _rows_to_learn(self, X: Any, *, nonnegative: bool = False) -> Rows:
+    def _rows_to_learn(self, X: Any, *, nonnegative: bool = False) -> CSRRows:
         """X as rows, after setting what scikit-learn wants to know of it."""
         rows = validation.as_rows(X, nonnegative=nonnegative)
         validate_data(self, X, reset=True, skip_check_array=True)
         return rows
 
-    def _rows(self, X: Any, *, nonnegative: bool = False) -> Rows:
+    def _rows(self, X: Any, *, nonnegative: bool = False) -> CSRRows:
         """X as rows, of the width that was learnt."""
         check_is_fitted(self)
         rows = validation.as_rows(X, nonnegative=nonnegative)
@@ -113,7 +113,7 @@ def proved(X: Any) -> Any:
 
 def assemble(values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[np.int64], width: int) -> sp.csr_array:
     """A CSR of arrays that it keeps; indices are int32 unless there are more columns or values than that counts."""
-    kind = np.int32 if max(width, int(indptr[-1])) <= WIDEST else np.int64
+    kind = np.int32 if max(width, int(indptr[-1])) <= MAX_COLUMNS else np.int64
     arrays = values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return sp.csr_array(arrays, shape=(len(indptr) - 1, width))
 

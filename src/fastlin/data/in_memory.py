@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.segments import Segment, group_starts, segment_bounds
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class InMemory:
@@ -17,7 +17,7 @@ class InMemory:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: CSRRows,
         classes: NDArray[Any],
         codes: NDArray[np.int32],
         weights: NDArray[np.float64],
@@ -37,7 +37,7 @@ class InMemory:
     def read(self, start: int, stop: int) -> Segment:
         whole, block = self.rows, slice(start, stop)
         first, last = whole.indptr[start], whole.indptr[stop]
-        rows = Rows(
+        rows = CSRRows(
             whole.indptr[start : stop + 1] - first, whole.indices[first:last], whole.values[first:last],
             whole.n_columns, whole.negative, whole.zeros, whole.largest,
         )  # fmt: skip

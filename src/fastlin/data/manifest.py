@@ -9,7 +9,7 @@ from typing import Any
 from fastlin.data.npy_files import CorpusError
 from fastlin.runtime.atomic_write import replacing
 from fastlin.storage.crc32 import crc32
-from fastlin.validation import WIDEST
+from fastlin.validation import MAX_COLUMNS
 
 NAME = "corpus.json"
 VERSION = 1
@@ -105,7 +105,7 @@ def _checked(content: dict[str, Any]) -> Manifest:
         content["folder"],
         _one_of(content["storage"], STORAGES),
         _number(content["rows"], 1),
-        _number(content["features"], 1, WIDEST),
+        _number(content["features"], 1, MAX_COLUMNS),
         _one_of(content["dtype"], FLOATS),
         _truth(content["weighted"]),
         _truth(content["grouped"]),

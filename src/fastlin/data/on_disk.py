@@ -14,8 +14,8 @@ from fastlin.data.segments import Segment, group_starts, segment_bounds
 from fastlin.data.shards import NO_GROUPS, NpyShard, Part, Shard
 from fastlin.data.string_files import read_table
 from fastlin.engine.core import csr_check
-from fastlin.runtime.buffer_pool import Rooms
-from fastlin.validation import Rows
+from fastlin.runtime.buffer_pool import BufferPool
+from fastlin.validation import CSRRows
 
 KINDS: dict[str, type[NpyShard] | type[ArrowShard]] = {"npy": NpyShard, "arrow": ArrowShard}
 
@@ -44,7 +44,7 @@ class OnDisk:
             kind(place, number, facts, manifest, n_labels, verify) for number, facts in enumerate(manifest.shards)
         ]
         self.starts = np.cumsum([0, *(shard.n_rows for shard in self.shards)])
-        self._rooms = Rooms()
+        self._buffers = BufferPool()
         self._seen: dict[tuple[int, int], Any] = {}
 
     def names(self) -> NDArray[Any] | None:
@@ -89,7 +89,7 @@ class OnDisk:
         parts = list(self._parts(inside, start, stop))
         indptr, indices, values, codes, weights = parts[0] if len(parts) == 1 else _joined(parts)
         manifest = self.manifest
-        rows = Rows(
+        rows = CSRRows(
             indptr, indices, self._typed(values),
             manifest.features, manifest.negative, manifest.zeros, manifest.largest,
         )  # fmt: skip
@@ -100,14 +100,14 @@ class OnDisk:
         return Segment(start, rows, codes, weights)
 
     def _typed(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values if values.dtype == self.dtype else self._rooms.astype(values, self.dtype)
+        return values if values.dtype == self.dtype else self._buffers.astype(values, self.dtype)
 
     def _parts(self, inside: range, start: int, stop: int) -> Iterator[Part]:
         for number in inside:
             shard, first = self.shards[number], int(self.starts[number])
             yield shard.part(max(start - first, 0), min(stop - first, shard.n_rows))
 
-    def _prove(self, rows: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64], where: str) -> None:
+    def _prove(self, rows: CSRRows, codes: NDArray[np.int32], weights: NDArray[np.float64], where: str) -> None:
         """What the kernels and the facts of the whole corpus rely on."""
         fault, _, _, canonical, negative, zeros, largest = csr_check.prove(
             rows.indptr, rows.indices, rows.values, rows.n_columns

@@ -16,7 +16,7 @@ from fastlin.data.readers.fasttext import FastText
 from fastlin.data.readers.line_formats import Decoder, JsonLines, Lines, as_columns, documents
 from fastlin.data.readers.sources import File
 from fastlin.data.readers.vw import Vw
-from fastlin.validation import WIDEST, one_of, whole_number
+from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
 FORMATS = {
     "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
@@ -208,8 +208,8 @@ def _check(form: str, options: dict[str, Any]) -> None:
         if value is not defaults[name] and value != defaults[name] and form not in formats:
             raise ValueError(f"{name}={value!r} means nothing for {form}; {', '.join(sorted(formats))} have it")
     _check_columns(form, options)
-    if options["n_features"] is not None and whole_number("n_features", options["n_features"], 1) > WIDEST:
-        raise ValueError(f"n_features must be at most {WIDEST}, got {options['n_features']}")
+    if options["n_features"] is not None and whole_number("n_features", options["n_features"], 1) > MAX_COLUMNS:
+        raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {options['n_features']}")
     if not isinstance(options["zero_based"], bool | np.bool_):
         what = "load_svmlight and Corpus, which see the whole file, take 'auto'"
         raise ValueError(f"zero_based must be True or False, got {options['zero_based']!r}; {what}")

@@ -32,16 +32,16 @@ class Scratch:
             self._file = tempfile.TemporaryFile(prefix="fastlin-", dir=folder, buffering=0)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
 
-    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> "Held":
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> "ScratchArray":
         """An array of zeros, which is there while its `map()` is."""
         shape, dtype = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
         size = math.prod(shape) * dtype.itemsize
         if self._file is None or not size:
-            return Held(aligned.zeros(shape, dtype))
+            return ScratchArray(aligned.zeros(shape, dtype))
         start = self._size
         os.posix_fallocate(self._file.fileno(), start, size)
         self._size += -(-size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-        return Mapped(self, start, shape, dtype)
+        return MappedScratchArray(self, start, shape, dtype)
 
     def room(self, start: int, size: int) -> mmap.mmap:
         """A part of the file, mapped for as long as it is held."""
@@ -52,7 +52,7 @@ class Scratch:
         return room
 
 
-class Held:
+class ScratchArray:
     """An array in memory."""
 
     def __init__(self, array: NDArray[Any]) -> None:
@@ -64,7 +64,7 @@ class Held:
         yield self._array[start:stop]
 
 
-class Mapped(Held):
+class MappedScratchArray(ScratchArray):
     """An array in a part of a scratch's file."""
 
     def __init__(self, scratch: Scratch, start: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

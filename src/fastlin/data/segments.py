@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class Segment(NamedTuple):
     """Consecutive rows of a corpus, and what belongs to them."""
 
     start: int  # the number of the first
-    rows: Rows
+    rows: CSRRows
     codes: NDArray[np.int32]  # the place of each row's label among the corpus's classes; of length 0 without labels
     weights: NDArray[np.float64]  # of length 0 for all ones
 

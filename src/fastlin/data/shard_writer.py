@@ -16,7 +16,7 @@ from fastlin.data.npy_files import map_array, write_array
 from fastlin.data.segments import group_starts, segment_bounds
 from fastlin.data.shards import COLUMNS
 from fastlin.data.string_files import write_table
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 KINDS = {int: "numbers", float: "numbers", bool: "truths", str: "strings", bytes: "bytes"}
@@ -61,7 +61,7 @@ class Builder:
 
     def add(
         self,
-        rows: Rows,
+        rows: CSRRows,
         labels: tuple[NDArray[Any], NDArray[np.int32]] | None = None,
         weights: NDArray[np.float64] | None = None,
         groups: NDArray[np.int64] | None = None,
@@ -191,7 +191,7 @@ class Builder:
         self._shards.append(ShardFacts(n_rows, nonzeros, str(dtype), digests))
 
 
-def retyped(rows: Rows, dtype: np.dtype[Any]) -> Rows:
+def retyped(rows: CSRRows, dtype: np.dtype[Any]) -> CSRRows:
     """The rows with values of another type, proved anew: rounding may make zeros."""
     if rows.values.dtype == dtype:
         return rows

@@ -16,7 +16,7 @@ from fastlin import validation
 from fastlin.data.readers.sources import COMPRESSIONS
 from fastlin.data.zstd import zstd
 from fastlin.runtime.atomic_write import replacing
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 ROWS = 1024  # written at a time
 
@@ -85,7 +85,7 @@ def _decimals(values: NDArray[Any]) -> list[str]:
     return [repr(value).removesuffix(".0") for value in values.tolist()]
 
 
-def _lines(rows: Rows, heads: list[str], base: int) -> Iterator[bytes]:
+def _lines(rows: CSRRows, heads: list[str], base: int) -> Iterator[bytes]:
     for start in range(0, len(heads), ROWS):
         stop = min(start + ROWS, len(heads))
         low, high = rows.indptr[start], rows.indptr[stop]

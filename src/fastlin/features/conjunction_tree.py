@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fastlin.core.transformer import assemble
 from fastlin.engine.text import conjunctions as kernels
 from fastlin.runtime import parallel
-from fastlin.validation import WIDEST, Rows
+from fastlin.validation import MAX_COLUMNS, CSRRows
 
 NONE = np.empty(0, np.uint64)
 NOWHERE = np.empty(0, np.int64)
@@ -28,14 +28,14 @@ def room(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return starts
 
 
-def compact(rows: Rows, rank: NDArray[np.int32], width: int) -> Rows:
+def compact(rows: CSRRows, rank: NDArray[np.int32], width: int) -> CSRRows:
     """The rows with column rank[j] in the place of j; without zeros, and without columns of rank −1."""
     indices, values = rank[rows.indices[: rows.nnz]], rows.values[: rows.nnz]
     kept = (indices >= 0) & (values != 0)
     if not kept.all():
         lengths = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-        return Rows(lengths, indices[kept], values[kept], width, rows.negative, False, rows.largest)
-    return Rows(rows.indptr, indices, values, width, rows.negative, False, rows.largest)
+        return CSRRows(lengths, indices[kept], values[kept], width, rows.negative, False, rows.largest)
+    return CSRRows(rows.indptr, indices, values, width, rows.negative, False, rows.largest)
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Hits:
     values: NDArray[Any]
 
     @classmethod
-    def of(cls, rows: Rows, index: type) -> Self:
+    def of(cls, rows: CSRRows, index: type) -> Self:
         """Level 1: the columns of the rows themselves."""
         ends = np.repeat(rows.indptr[1:], np.diff(rows.indptr))
         return cls(1, np.arange(rows.nnz), ends, rows.indices.astype(index, copy=False), rows.values)
 
     @classmethod
-    def by_column(cls, rows: Rows, bounds: NDArray[np.int64]) -> Self:
+    def by_column(cls, rows: CSRRows, bounds: NDArray[np.int64]) -> Self:
         """The same, column by column, between bounds."""
         places, ends = np.empty((2, rows.nnz), np.int64)
         cursor = bounds[:-1].copy()
@@ -87,7 +87,7 @@ class Tree:
     skip: int
 
     @classmethod
-    def learn(cls, rows: Rows, depth: int, powers: bool, cutoff: int, groups: NDArray[np.uint64]) -> Self:
+    def learn(cls, rows: CSRRows, depth: int, powers: bool, cutoff: int, groups: NDArray[np.uint64]) -> Self:
         """Those of at least `cutoff` rows, of compact ones; with `powers`, a column may be there more than once."""
         tree = cls([], [], 0 if powers else 1)
         counter = Counter(rows, tree.skip, cutoff, groups)
@@ -101,9 +101,9 @@ class Tree:
     @property
     def index(self) -> type:
         """The type that counts the conjunctions of any level."""
-        return np.int32 if max(map(len, self.columns)) <= WIDEST else np.int64
+        return np.int32 if max(map(len, self.columns)) <= MAX_COLUMNS else np.int64
 
-    def find(self, rows: Rows) -> list[sp.csr_array]:
+    def find(self, rows: CSRRows) -> list[sp.csr_array]:
         """What compact rows have: a matrix of the products of each level."""
         hits, table, matrices = Hits.of(rows, self.index), np.zeros(rows.n_columns, np.int32), []
         for level, columns in enumerate(self.columns, start=2):
@@ -129,7 +129,7 @@ class Tree:
         self.columns.append(np.concatenate(columns))
 
     def _grandchildren(
-        self, rows: Rows, counter: "Counter", hits: Hits, bounds: NDArray[np.int64], groups: NDArray[np.uint64]
+        self, rows: CSRRows, counter: "Counter", hits: Hits, bounds: NDArray[np.int64], groups: NDArray[np.uint64]
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The triples that extend pairs, for some first columns after the other."""
         table = np.zeros(rows.n_columns, np.int32)
@@ -151,7 +151,7 @@ class Tree:
 
     def _walk(
         self,
-        rows: Rows,
+        rows: CSRRows,
         hits: Hits,
         level: int,
         table: NDArray[np.int32],
@@ -171,7 +171,7 @@ class Tree:
             done += int(grown[a:b].sum())
         return grown
 
-    def _children(self, rows: Rows, hits: Hits, table: NDArray[np.int32]) -> tuple[Hits, NDArray[np.int64]]:
+    def _children(self, rows: CSRRows, hits: Hits, table: NDArray[np.int32]) -> tuple[Hits, NDArray[np.int64]]:
         """The children of some hits, and how many each hit has."""
         found = self._extend(rows, hits, table, NOWHERE, NOWHERE, None)
         slots = room(found)
@@ -182,7 +182,7 @@ class Tree:
 
     def _extend(
         self,
-        rows: Rows,
+        rows: CSRRows,
         hits: Hits,
         table: NDArray[np.int32],
         slots: NDArray[np.int64],
@@ -204,7 +204,7 @@ class Tree:
 class Counter:
     """Counts the columns in the tails of hits, and keeps those seen often enough."""
 
-    def __init__(self, rows: Rows, skip: int, cutoff: int, groups: NDArray[np.uint64]) -> None:
+    def __init__(self, rows: CSRRows, skip: int, cutoff: int, groups: NDArray[np.uint64]) -> None:
         self.rows, self.skip, self.cutoff, self.groups = rows, skip, cutoff, groups
         self.counts = np.zeros(rows.n_columns, np.int32)
         self.bits, self.summary = _bitset(rows.n_columns)
@@ -239,7 +239,7 @@ class Hashing:
     n_buckets: int
     signs: bool
 
-    def find(self, rows: Rows) -> sp.csr_array:
+    def find(self, rows: CSRRows) -> sp.csr_array:
         """The buckets of rows."""
         tails = np.repeat(rows.indptr[1:], np.diff(rows.indptr)) - np.arange(rows.nnz)
         work = room(tails ** (self.depth - 1))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastlin.core.estimator import learns, reads
 from fastlin.core.transformer import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.features.conjunction_tree import NONE, Hashing, Tree, compact
-from fastlin.validation import WIDEST, Rows, real_number, whole_number
+from fastlin.validation import MAX_COLUMNS, CSRRows, real_number, whole_number
 
 MOST_GROUPS = 64
 
@@ -188,15 +188,15 @@ class Conjunctions(SparseTransformer):
         else:
             real_number("min_df", self.min_df, at_least=0, at_most=1)
         if self.n_features is not None:
-            if whole_number("n_features", self.n_features, 1) > WIDEST:
-                raise ValueError(f"n_features must be at most {WIDEST}, got {self.n_features}")
+            if whole_number("n_features", self.n_features, 1) > MAX_COLUMNS:
+                raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {self.n_features}")
             if self.min_df != 1:
                 raise ValueError("min_df needs to know the products, and with n_features they are hashed: leave it 1")
 
-    def _learn(self, rows: Rows, groups: NDArray[np.uint64]) -> int:
+    def _learn(self, rows: CSRRows, groups: NDArray[np.uint64]) -> int:
         """Only columns that are frequent enough can be in products that are."""
-        if len(rows) > WIDEST:
-            raise ValueError(f"X has {len(rows)} rows; conjunctions are learnt from at most {WIDEST}")
+        if len(rows) > MAX_COLUMNS:
+            raise ValueError(f"X has {len(rows)} rows; conjunctions are learnt from at most {MAX_COLUMNS}")
         least = int(self.min_df) if isinstance(self.min_df, numbers.Integral) else int(np.ceil(self.min_df * len(rows)))
         cutoff = max(1, least)
         indices = rows.indices[: rows.nnz]

@@ -14,7 +14,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.sparse_output import sparse_frame
 from fastlin.core.transformer import Transformer, output_of, proved
 from fastlin.features import dict_rows
-from fastlin.validation import WIDEST, one_of, whole_number
+from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
 KINDS = {"dict": dict_rows.DICTS, "pair": dict_rows.PAIRS, "string": dict_rows.STRINGS}
 
@@ -344,8 +344,8 @@ class FeatureHasher(Transformer):
     def _check_parameters(self) -> tuple[np.dtype[Any], int]:
         """Returns `dtype` and `n_features`."""
         n_features = whole_number("n_features", self.n_features, 1)
-        if n_features > WIDEST:
-            raise ValueError(f"n_features must be at most {WIDEST}, got {n_features}")
+        if n_features > MAX_COLUMNS:
+            raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {n_features}")
         one_of("input_type", self.input_type, KINDS)
         _check_flags(self, "alternate_sign")
         return np.dtype(self.dtype), n_features

@@ -12,7 +12,7 @@ from fastlin import validation
 from fastlin.core.estimator import learns, reads
 from fastlin.core.transformer import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.runtime import parallel
-from fastlin.validation import Rows, real_number
+from fastlin.validation import CSRRows, real_number
 
 
 class LogCountRatio(SparseTransformer):
@@ -83,7 +83,7 @@ class LogCountRatio(SparseTransformer):
         """
         model = self._working_copy()
         alpha = real_number("alpha", self.alpha, above=0, at_most=1e100)
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         rows = self._counts(model._rows_to_learn(X, nonnegative=True))
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         weights = validation.as_weights(sample_weight, len(rows))
@@ -140,7 +140,7 @@ class LogCountRatio(SparseTransformer):
         check_columns(self, ratio.shape[1])
         return ratio
 
-    def _counts(self, rows: Rows) -> Rows:
+    def _counts(self, rows: CSRRows) -> CSRRows:
         return replace(rows, values=(rows.values != 0).astype(rows.values.dtype)) if self.binary else rows
 
     def __sklearn_tags__(self) -> Any:

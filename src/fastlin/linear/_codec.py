@@ -6,14 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from fastlin import validation
-from fastlin.core._codec import RUN, SEARCHED, give_report, take_report
+from fastlin.core._codec import RUN, SEARCHED, report_from_state, report_to_state
 from fastlin.core.label_sets import columns
-from fastlin.data.scratch import Held
+from fastlin.data.scratch import ScratchArray
 from fastlin.linear.online_weights import SparseWeights
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
     DTYPE,
@@ -32,13 +32,13 @@ from fastlin.storage.parameters import (
 )
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
-from fastlin.validation import LIMITS
+from fastlin.validation import MAX_ABS_VALUE
 
 RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
 SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 
 
-def _weights(state: State, reading: Reading, widths: set[int], types: Any = tuple(LIMITS)) -> Any:
+def _weights(state: State, reading: Reading, widths: set[int], types: Any = tuple(MAX_ABS_VALUE)) -> Any:
     """The weights in scikit-learn's shape, with as many rows as there may be."""
     weights = unpack(state.pop("coef"), reading)
     coef = weights if sp.issparse(weights) else weights.T
@@ -61,13 +61,13 @@ def _packed(coef: Any, packing: Packing) -> State:
 # Online learners
 
 
-def _take_online(model: Any, packing: Packing) -> State:
+def _online_to_state(model: Any, packing: Packing) -> State:
     model._check_learnt()
     served: Any = model._sparse
     state: Any = model._state if served is None else served
     coef = state.by_label().T if served is None else served.coef
     rule, clock = state.rule.copy(), state.clock.copy()
-    taken = take_report(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
+    taken = report_to_state(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
     taken |= {"classes": model.classes_, "rule": rule, "clock": clock}
     if not packing.serving:
         taken["random"] = model._generator
@@ -75,9 +75,9 @@ def _take_online(model: Any, packing: Packing) -> State:
     return taken
 
 
-def _give_online(model: Any, state: State, reading: Reading) -> None:
+def _online_from_state(model: Any, state: State, reading: Reading) -> None:
     """Weights to predict with; what learning needs is looked at when learning goes on."""
-    give_report(model, state)
+    report_from_state(model, state)
     classes = proved_labels(state.pop("classes"))
     coef = _weights(state, reading, {columns(len(classes))})
     intercept = _intercept(state, coef.shape[0])
@@ -89,7 +89,7 @@ def _give_online(model: Any, state: State, reading: Reading) -> None:
     generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
     if not isinstance(generator, np.random.Generator):
         raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
-    only(state)
+    reject_unknown(state)
     model._sparse = SparseWeights(coef, intercept, clock, rule, learning)
     model.classes_, model.n_features_in_, model._generator = classes, coef.shape[1], generator
 
@@ -110,61 +110,61 @@ def _record(array: Any, kind: Any) -> Any:
 # Batch learners
 
 
-def _take_maxent(model: Any, packing: Packing) -> State:
+def _maxent_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
     more = SEARCH if hasattr(model, "Cs_") else ()
-    state = take_report(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
+    state = report_to_state(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
     return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
 
 
-def _give_maxent(model: Any, state: State, reading: Reading) -> None:
-    give_report(model, state, *SEARCH)
+def _maxent_from_state(model: Any, state: State, reading: Reading) -> None:
+    report_from_state(model, state, *SEARCH)
     classes = proved_labels(state.pop("classes"))
     coef = _weights(state, reading, {columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
-    only(state)
+    reject_unknown(state)
     model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
 
 
-def _take_svm(model: Any, packing: Packing) -> State:
+def _svm_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    state = take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+    state = report_to_state(model, packing) | {"coef": _packed(model.coef_, packing)}
     state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
     if not packing.serving and getattr(model, "_dual", None) is not None:
         state["dual"] = [_copied(held) for held in model._dual[1]]
     return state
 
 
-def _copied(held: Held) -> Any:
+def _copied(held: ScratchArray) -> Any:
     with held.map() as array:
         return array.copy()
 
 
-def _give_svm(model: Any, state: State, reading: Reading) -> None:
+def _svm_from_state(model: Any, state: State, reading: Reading) -> None:
     dual = state.pop("dual", None)
-    _give_maxent(model, state, reading)
+    _maxent_from_state(model, state, reading)
     for alpha in dual or ():
         if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
             raise ValueError(f"dual must be finite float64 with {len(model.coef_)} columns, got shape {alpha.shape}")
-    model._dual = None if dual is None else ([len(alpha) for alpha in dual], [Held(alpha) for alpha in dual])
+    model._dual = None if dual is None else ([len(alpha) for alpha in dual], [ScratchArray(alpha) for alpha in dual])
 
 
-def _take_candidates(model: Any, packing: Packing) -> State:
+def _candidates_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    return take_report(model, packing) | {"coef": _packed(model.coef_, packing)}
+    return report_to_state(model, packing) | {"coef": _packed(model.coef_, packing)}
 
 
-def _give_candidates(model: Any, state: State, reading: Reading) -> None:
-    give_report(model, state)
+def _candidates_from_state(model: Any, state: State, reading: Reading) -> None:
+    report_from_state(model, state)
     coef = _weights(state, reading, {1})
-    only(state)
+    reject_unknown(state)
     model.coef_, model.n_features_in_ = coef, coef.shape[1]
 
 
 # A lexicon
 
 
-def _take_lexicon(model: Any, packing: Packing) -> State:
+def _lexicon_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
     state = {
         "coef": packing.pack(model._weights, copies=IN_FLOAT64),
@@ -177,11 +177,11 @@ def _take_lexicon(model: Any, packing: Packing) -> State:
     return state
 
 
-def _give_lexicon(model: Any, state: State, reading: Reading) -> None:
+def _lexicon_from_state(model: Any, state: State, reading: Reading) -> None:
     classes, prior = proved_labels(state.pop("classes")), state.pop("prior")
     weights = unpack(state.pop("coef"), reading, copies=IN_FLOAT64)
     vectorizer, words = state.pop("vectorizer_", model.vectorizer), state.pop("unknown_words_")
-    only(state)
+    reject_unknown(state)
     if sp.issparse(weights) or weights.shape[1] != len(classes) or prior.shape != (len(classes),):
         raise ValueError(f"coef and prior must be of the {len(classes)} labels, and coef dense")
     if (vectorizer is None) != (model.vectorizer is None) or not hasattr(vectorizer or model, "get_params"):
@@ -233,12 +233,12 @@ PARAMETERS: dict[str, Table] = {
     },
 }  # fmt: skip
 
-ONLINE = Keeper(_take_online, _give_online)
-MAXENT = Keeper(_take_maxent, _give_maxent)
-KEEPERS = {
-    "fastlin.CandidateClassifier": Keeper(_take_candidates, _give_candidates),
-    "fastlin.LexiconClassifier": Keeper(_take_lexicon, _give_lexicon),
-    "fastlin.LinearSVC": Keeper(_take_svm, _give_svm),
+ONLINE = ModelCodec(_online_to_state, _online_from_state)
+MAXENT = ModelCodec(_maxent_to_state, _maxent_from_state)
+CODECS = {
+    "fastlin.CandidateClassifier": ModelCodec(_candidates_to_state, _candidates_from_state),
+    "fastlin.LexiconClassifier": ModelCodec(_lexicon_to_state, _lexicon_from_state),
+    "fastlin.LinearSVC": ModelCodec(_svm_to_state, _svm_from_state),
     "fastlin.LogisticRegression": MAXENT,
     "fastlin.LogisticRegressionCV": MAXENT,
     "fastlin.MIRAClassifier": ONLINE,

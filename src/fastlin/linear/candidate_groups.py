@@ -11,10 +11,10 @@ from fastlin.data import Corpus
 from fastlin.data.scratch import Scratch
 from fastlin.optim.candidates import Grouped
 from fastlin.optim.likelihoods import Groups
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
-def of_rows(rows: Rows, groups: Groups) -> Grouped:
+def of_rows(rows: CSRRows, groups: Groups) -> Grouped:
     """Rows in memory."""
     kept = _of_weight(rows, groups)
     if not len(kept[1].gold):
@@ -28,7 +28,7 @@ def of_corpus(corpus: Corpus, dtype: Any, nonnegative: bool) -> Grouped:
     gold = positions(corpus)
     bounds = np.searchsorted(starts, corpus.bounds)
 
-    def piece(index: int) -> tuple[Rows, Groups]:
+    def piece(index: int) -> tuple[CSRRows, Groups]:
         segment, own = corpus.segment(index), slice(bounds[index], bounds[index + 1])
         rows = validation.check_values(segment.rows, dtype=dtype, nonnegative=nonnegative, start=segment.start)
         of_right = np.flatnonzero(codes[segment.start : segment.start + len(rows)] == right)
@@ -66,7 +66,7 @@ def positions(corpus: Corpus) -> NDArray[np.int64]:
     return of_right - starts[:-1]
 
 
-def _of_weight(rows: Rows, groups: Groups) -> tuple[Rows, Groups]:
+def _of_weight(rows: CSRRows, groups: Groups) -> tuple[CSRRows, Groups]:
     """Without the groups of weight 0."""
     kept = groups.weights > 0
     if kept.all():  # also where all weights are one

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _get_feature_names
 from fastlin.core.sparse_estimator import Infer, Readable, Scorer, SparseClassifier
 from fastlin.optim.online_state import OnlineState
 from fastlin.runtime import parallel
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class GrowingClassifier(SparseClassifier, ABC):
@@ -40,7 +40,7 @@ class GrowingClassifier(SparseClassifier, ABC):
             self.feature_names_in_ = names
 
 
-def known_columns(rows: Rows, n_features: int) -> Rows:
+def known_columns(rows: CSRRows, n_features: int) -> CSRRows:
     """Of wider rows, the features that are known."""
     return rows.first(n_features) if rows.n_columns > n_features else rows
 
@@ -57,7 +57,7 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
     to be settled before, that is done for the features of a few rows alone.
     """
 
-    def forward(rows: Rows, infer: Infer) -> None:
+    def forward(rows: CSRRows, infer: Infer) -> None:
         rows, few = known_columns(rows, len(state.weights)), rows.nnz <= len(state.weights)
         with state.lock.reading():
             weights, bias = state.present(), state.lanes()
@@ -78,7 +78,7 @@ def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
     with state.lock.reading():
         weights, bias = state.columns(), state.lanes()
 
-    def forward(rows: Rows, infer: Infer) -> None:
+    def forward(rows: CSRRows, infer: Infer) -> None:
         parallel.forward(known_columns(rows, len(weights)), weights, bias, _in_order(state, infer), n_jobs)
 
     return Scorer(len(state.order), forward)
@@ -92,7 +92,7 @@ def _in_order(state: OnlineState, infer: Infer) -> Infer:
     return lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop)
 
 
-def _looked_up(rows: Rows, state: OnlineState) -> tuple[Rows, NDArray[Any]]:
+def _looked_up(rows: CSRRows, state: OnlineState) -> tuple[CSRRows, NDArray[Any]]:
     """The rows with the features that they have alone, and the weights of these."""
     features, places = np.unique(rows.indices[: rows.nnz], return_inverse=True)
     weights = state.of_features(features.astype(np.int64))

@@ -100,7 +100,7 @@ class LexiconClassifier(SparseClassifier):
             Labels of the lexicon.
         """
         model = self._working_copy()
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         entries = _entries(self.lexicon)
         labels = np.fromiter(self.lexicon, dtype=object, count=len(self.lexicon))
         validation.as_classes(labels)  # of one kind, before numpy would make them so
@@ -167,7 +167,7 @@ class LexiconClassifier(SparseClassifier):
 
     def _checked_rows(self, X: Any) -> Readable:
         self._check_fitted()
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         if self.vectorizer is not None and not isinstance(X, Corpus):
             X = self.vectorizer_.transform(X)
         rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())

@@ -16,7 +16,7 @@ from fastlin.linear.maxent import COUNTS
 from fastlin.linear.training_sample import Sample
 from fastlin.optim.partitions import Parts
 from fastlin.runtime import parallel
-from fastlin.validation import CHEAP, Rows, one_of, real_number, whole_number
+from fastlin.validation import CHEAP, CSRRows, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
@@ -301,7 +301,7 @@ def _accuracy(model: LogisticRegression, X: Any, y: NDArray[Any], weights: Weigh
 
 def _readable(rows: Readable) -> Any:
     """As models take it."""
-    return rows.matrix() if isinstance(rows, Rows) else rows
+    return rows.matrix() if isinstance(rows, CSRRows) else rows
 
 
 def _mean(models: list[LogisticRegression]) -> LogisticRegression:

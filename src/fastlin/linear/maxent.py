@@ -58,8 +58,8 @@ class MaxentClassifier(SparseClassifier):
         solver = ALIASES.get(self.solver, self.solver)
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
-        validation.as_verbose(self.verbose)
-        validation.as_jobs(self.n_jobs)
+        validation.check_verbose(self.verbose)
+        validation.check_n_jobs(self.n_jobs)
         validation.as_callback(self.callback)
         l1, _ = self._strengths()
         if l1 > 0 and solver not in SPARSE:

@@ -21,7 +21,7 @@ from fastlin.linear.online_weights import OnlineWeights
 from fastlin.optim.epochs import Stopping, count_only, train
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import Course, Keeper
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class OnlineClassifier(OnlineWeights, ABC):
@@ -235,13 +235,13 @@ class OnlineClassifier(OnlineWeights, ABC):
 
     def _dtype(self, rows: Readable) -> np.dtype[Any]:
         """The type of new weights."""
-        return validation.as_dtype(self.dtype) or (rows.values.dtype if isinstance(rows, Rows) else rows.dtype)
+        return validation.as_dtype(self.dtype) or (rows.values.dtype if isinstance(rows, CSRRows) else rows.dtype)
 
     def _weights(
         self, rows: Readable, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
     ) -> NDArray[np.float64]:
         """One weight a row or, for a corpus, which has those itself, a label; an empty array for all ones."""
-        if isinstance(rows, Rows):
+        if isinstance(rows, CSRRows):
             weights = validation.as_weights(sample_weight, len(codes))
             weights = validation.class_weights(self.class_weight, classes, codes, weights, strict)
         else:
@@ -266,7 +266,7 @@ class OnlineClassifier(OnlineWeights, ABC):
         if not self.early_stopping:
             return None, None
         members, chosen = shares(codes, self.validation_fraction, generator)
-        return members, (rows.take(chosen) if isinstance(rows, Rows) else rows.subset(chosen), codes[chosen])
+        return members, (rows.take(chosen) if isinstance(rows, CSRRows) else rows.subset(chosen), codes[chosen])
 
     def _beginning(
         self, options: Options, n_features: int, classes: NDArray[Any], dtype: np.dtype[Any], coef: Any, intercept: Any

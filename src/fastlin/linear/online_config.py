@@ -15,7 +15,7 @@ from fastlin.optim.epochs import Data, Source, Stopping
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import Course
 from fastlin.optim.update_rules import FTRL, GRADIENT, PEGASOS, rule_of
-from fastlin.validation import LIMITS, real_number, whole_number
+from fastlin.validation import MAX_ABS_VALUE, real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     tol = None if model.tol is None else real_number("tol", model.tol, at_least=0)
     average = model.average if isinstance(model.average, bool | np.bool_) else whole_number("average", model.average, 0)
     real_number("validation_fraction", model.validation_fraction, above=0, below=1)
-    validation.as_verbose(model.verbose)
+    validation.check_verbose(model.verbose)
     validation.as_callback(model.callback)
-    validation.as_jobs(model.n_jobs)
+    validation.check_n_jobs(model.n_jobs)
     rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
     if average and rule["l1"] > 0 and rule["step"] != FTRL:
         raise ValueError(
@@ -100,7 +100,7 @@ def initial_intercept(intercept: Any, state: OnlineState) -> NDArray[np.float64]
 
 def _in_range(values: NDArray[np.float64], state: OnlineState, name: str) -> NDArray[np.float64]:
     dtype = state.weights.dtype
-    largest, limit = np.abs(values).max(initial=0), LIMITS[dtype]
+    largest, limit = np.abs(values).max(initial=0), MAX_ABS_VALUE[dtype]
     if largest > limit:
         raise ValueError(f"{name} holds ±{largest:g}, larger than {limit:g}, the limit of {dtype} weights")
     return values

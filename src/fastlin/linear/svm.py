@@ -12,7 +12,7 @@ from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_weights, columns
 from fastlin.core.sparse_estimator import Scorer, SparseClassifier, checkpoint_of, dense_scorer
-from fastlin.data.scratch import Held
+from fastlin.data.scratch import ScratchArray
 from fastlin.optim.solvers.svm_dual import Ascent, Group, groups, signed, total, train
 from fastlin.optim.solvers.svm_problem import Costs, Problem
 from fastlin.runtime import parallel
@@ -114,7 +114,7 @@ class LinearSVC(SparseClassifier):
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
-    _dual: tuple[list[int], list[Held]] | None  # rows and dual variables of each segment
+    _dual: tuple[list[int], list[ScratchArray]] | None  # rows and dual variables of each segment
 
     def __init__(
         self,
@@ -244,9 +244,9 @@ class LinearSVC(SparseClassifier):
         one_of("multi_class", self.multi_class, MULTI_CLASS)
         if not isinstance(self.dual, bool | np.bool_):
             one_of("dual", self.dual, ("auto",))
-        validation.as_verbose(self.verbose)
+        validation.check_verbose(self.verbose)
         validation.as_callback(self.callback)
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         scaling = real_number("intercept_scaling", self.intercept_scaling, above=0, at_most=1e100)
         return Options(
             C=real_number("C", self.C, above=0, at_most=1e100),
@@ -257,7 +257,7 @@ class LinearSVC(SparseClassifier):
             max_iter=whole_number("max_iter", self.max_iter, 1),
         )
 
-    def _kept(self, problem: Problem, classes: NDArray[Any]) -> list[Held] | None:
+    def _kept(self, problem: Problem, classes: NDArray[Any]) -> list[ScratchArray] | None:
         """The dual variables of the last fit, if these rows and labels can begin from them."""
         sizes, kept = getattr(self, "_dual", None) or ([], [])
         if not self.warm_start or sizes != problem.sizes or not np.array_equal(self.classes_, classes):

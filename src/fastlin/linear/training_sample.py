@@ -13,7 +13,7 @@ from fastlin.data import Corpus, Segment
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import Labels
 from fastlin.optim.partitions import Parts
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class Sample:
@@ -84,7 +84,7 @@ class Sample:
     def lay_out(self, width: int) -> Parts:
         """The rows in parts, for weights of so many columns."""
 
-        def labelled() -> Iterator[tuple[Rows, Labels]]:
+        def labelled() -> Iterator[tuple[CSRRows, Labels]]:
             return ((rows, Labels(codes, weights, width)) for rows, codes, weights in self.pieces())
 
         if isinstance(self.source, Whole) or self.source.n_segments == 1:
@@ -92,7 +92,7 @@ class Sample:
             return Parts.single(Design.of(rows), labels)
         return Parts.of(labelled, self.n_features, self.source.scratch())
 
-    def pieces(self) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.float64]]]:
+    def pieces(self) -> Iterator[tuple[CSRRows, NDArray[np.int32], NDArray[np.float64]]]:
         """Rows, codes and weights of each segment."""
         for segment in self.source.segments():
             rows = validation.check_values(segment.rows, nonnegative=self._nonnegative, start=segment.start)

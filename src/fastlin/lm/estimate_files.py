@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core._codec import give_report, take_report
+from fastlin.core._codec import report_from_state, report_to_state
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
@@ -19,7 +19,7 @@ from fastlin.lm.ngram import HIGHEST
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.word_classes import ClassState, WordClasses
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only, or_unfitted
+from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
 from fastlin.storage.parameters import (  # fmt: skip
     ABSENT,
     JOBS,
@@ -46,7 +46,7 @@ ROUNDING = 1e-6  # of sums of probabilities
 
 
 def _give_reader(state: Any) -> SentenceReader:
-    only(state, "unit", "direction", "markup")
+    reject_unknown(state, "unit", "direction", "markup")
     unit, direction, markup = state["unit"], state["direction"], state["markup"]
     if unit not in UNITS or direction not in DIRECTIONS or markup not in MARKUPS:
         raise ValueError(f"reader must have a unit, a direction and a markup that there are, got {state!r:.100}")
@@ -92,7 +92,7 @@ MAXENT_REPORT = ("tuning_", "prior_variance_")
 
 def _take_maxent(model: MaxentLM, packing: Packing) -> State:
     learnt = model._learnt
-    state = take_report(model, packing, *MAXENT_REPORT) | {"reader": take_reader(learnt.reader)}
+    state = report_to_state(model, packing, *MAXENT_REPORT) | {"reader": take_reader(learnt.reader)}
     if isinstance(learnt.model, BackoffModel):
         state["model"] = take_backoff_model(learnt.model, packing)
     else:
@@ -102,9 +102,9 @@ def _take_maxent(model: MaxentLM, packing: Packing) -> State:
 
 
 def _give_maxent(model: MaxentLM, state: State, _: Reading) -> None:
-    give_report(model, state, *MAXENT_REPORT)
+    report_from_state(model, state, *MAXENT_REPORT)
     reader, weights = _give_reader(state.pop("reader")), state.pop("weights", None)
-    only(state, "model", "model_m")
+    reject_unknown(state, "model", "model_m")
     if len(state) != 1:
         raise ValueError("there must be either model or model_m")
     found = give_backoff_model(state["model"]) if "model" in state else _give_model_m(state["model_m"])
@@ -125,7 +125,7 @@ def _take_model_m(model: ModelM) -> State:
 
 
 def _give_model_m(state: Any) -> ModelM:
-    only(state, "vocabulary", "classes", "order", "word_weights", "pair_weights", *MODEL_M_ARRAYS)
+    reject_unknown(state, "vocabulary", "classes", "order", "word_weights", "pair_weights", *MODEL_M_ARRAYS)
     vocabulary, order = give_vocabulary(state["vocabulary"]), state["order"]
     V = len(vocabulary)
     classes = _classes(state["classes"], V)
@@ -171,7 +171,7 @@ def _csr(arrays: Any, n_rows: int, K: int) -> tuple[NDArray[np.int64], NDArray[n
 def _take_word_classes(model: WordClasses, packing: Packing) -> State:
     _refuse_serving(model, packing)
     learnt = model._learnt
-    return take_report(model, packing) | {
+    return report_to_state(model, packing) | {
         "vocabulary": take_vocabulary(learnt.vocabulary),
         "counts": learnt.counts,
         "classes": learnt.classes,
@@ -180,8 +180,8 @@ def _take_word_classes(model: WordClasses, packing: Packing) -> State:
 
 
 def _give_word_classes(model: WordClasses, state: State, _: Reading) -> None:
-    give_report(model, state)
-    only(state, "vocabulary", "counts", "classes", "reader")
+    report_from_state(model, state)
+    reject_unknown(state, "vocabulary", "counts", "classes", "reader")
     vocabulary, counts = give_vocabulary(state["vocabulary"]), state["counts"]
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (len(vocabulary),):
         raise ValueError(f"counts must be int64 of shape ({len(vocabulary)},)")
@@ -192,7 +192,7 @@ def _give_word_classes(model: WordClasses, state: State, _: Reading) -> None:
 def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
     _refuse_serving(model, packing)
     learnt = model._learnt
-    return take_report(model, packing, "bound_") | {
+    return report_to_state(model, packing, "bound_") | {
         "vocabulary": take_vocabulary(learnt.model.vocabulary),
         "class_given": learnt.model.class_given,
         "word_given": learnt.model.word_given,
@@ -202,8 +202,8 @@ def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
 
 
 def _give_class_bigram(model: ClassBigramModel, state: State, _: Reading) -> None:
-    give_report(model, state, "bound_")
-    only(state, "vocabulary", "class_given", "word_given", "n_classes", "reader")
+    report_from_state(model, state, "bound_")
+    reject_unknown(state, "vocabulary", "class_given", "word_given", "n_classes", "reader")
     vocabulary, n_classes = give_vocabulary(state["vocabulary"]), state["n_classes"]
     if type(n_classes) is not int or not 1 <= n_classes <= len(vocabulary):
         raise ValueError(f"n_classes must be a whole number from 1 to {len(vocabulary)}, got {n_classes!r:.60}")
@@ -225,7 +225,7 @@ def _take_interpolation(model: Interpolation, packing: Packing) -> State:
 
 
 def _give_interpolation(model: Interpolation, state: State, _: Reading) -> None:
-    only(state, "models_", "weights_", "history_")
+    reject_unknown(state, "models_", "weights_", "history_")
     if "models_" in state:
         if not _are_parts(state["models_"]) or len(state["models_"]) != len(model.models):
             raise ValueError(f"models_ must be {len(model.models)} language models or Caches")
@@ -236,7 +236,7 @@ def _give_interpolation(model: Interpolation, state: State, _: Reading) -> None:
             raise ValueError("weights_ must be at least 0 and sum to 1")
         model.weights_ = weights
     if "history_" in state:
-        give_report(model, state)
+        report_from_state(model, state)
     model._word_model  # noqa: B018 - models that do not go together are refused here
 
 
@@ -247,7 +247,7 @@ def _take_classifier(model: LanguageModelClassifier, packing: Packing) -> State:
 
 
 def _give_classifier(model: LanguageModelClassifier, state: State, _: Reading) -> None:
-    only(state, "classes", "models", "log_prior")
+    reject_unknown(state, "classes", "models", "log_prior")
     classes, models = proved_labels(state["classes"]), state["models"]
     if type(models) is not list or len(models) != len(classes) or not all(isinstance(m, LanguageModel) for m in models):
         raise ValueError(f"models must be {len(classes)} language models, one for each of the classes")
@@ -277,11 +277,11 @@ PARAMETERS: dict[str, Table] = {
     },
     "fastlin.lm.WordClasses": _SENTENCES | _CLIMB | {"n_classes": whole(1)},
 }  # fmt: skip
-KEEPERS = {
-    "fastlin.lm.Cache": Keeper(lambda _, __: {}, lambda _, state, __: only(state)),
-    "fastlin.lm.ClassBigramModel": or_unfitted(Keeper(_take_class_bigram, _give_class_bigram)),
-    "fastlin.lm.Interpolation": Keeper(_take_interpolation, _give_interpolation),
-    "fastlin.lm.LanguageModelClassifier": or_unfitted(Keeper(_take_classifier, _give_classifier)),
-    "fastlin.lm.MaxentLM": or_unfitted(Keeper(_take_maxent, _give_maxent)),
-    "fastlin.lm.WordClasses": or_unfitted(Keeper(_take_word_classes, _give_word_classes)),
+CODECS = {
+    "fastlin.lm.Cache": ModelCodec(lambda _, __: {}, lambda _, state, __: reject_unknown(state)),
+    "fastlin.lm.ClassBigramModel": or_unfitted(ModelCodec(_take_class_bigram, _give_class_bigram)),
+    "fastlin.lm.Interpolation": ModelCodec(_take_interpolation, _give_interpolation),
+    "fastlin.lm.LanguageModelClassifier": or_unfitted(ModelCodec(_take_classifier, _give_classifier)),
+    "fastlin.lm.MaxentLM": or_unfitted(ModelCodec(_take_maxent, _give_maxent)),
+    "fastlin.lm.WordClasses": or_unfitted(ModelCodec(_take_word_classes, _give_word_classes)),
 }

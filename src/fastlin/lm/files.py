@@ -15,7 +15,7 @@ from fastlin.lm.sentences import DIRECTIONS, MARKUPS, SentenceReader
 from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, WordVocabulary
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only, or_unfitted
+from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
     FLAG,
@@ -44,7 +44,7 @@ def take_vocabulary(vocabulary: WordVocabulary) -> State:
 
 def give_vocabulary(state: Any) -> WordVocabulary:
     """Proved: strings that are all different, the marks of sentences the first of them."""
-    only(state, "arena", "offsets")
+    reject_unknown(state, "arena", "offsets")
     arena, offsets = state["arena"], state["offsets"]
     if not (_is_vector(arena, np.uint8) and _is_vector(offsets, np.int64)) or len(offsets) < MARKS + 1:
         raise ValueError(f"arena must be a vector of uint8, offsets one of at least {MARKS + 1} int64")
@@ -95,7 +95,7 @@ def take_floats(values: NDArray[np.float32], packing: Packing) -> State:
 
 
 def give_floats(state: Any) -> NDArray[np.float32]:
-    only(state, "values", "codes")
+    reject_unknown(state, "values", "codes")
     values = state["values"]
     if not (_is_vector(values, np.float32) or _is_vector(values, np.float16)):
         raise ValueError("values of logarithms must be a vector of float32 or float16")
@@ -126,7 +126,7 @@ def take_backoff_model(model: BackoffModel, packing: Packing) -> State:
 
 def give_backoff_model(state: Any) -> BackoffModel:
     """Proved: children in order, words, suffixes and logarithms in range."""
-    only(state, "vocabulary", "words", "starts", "suffix", "log_prob", "backoff")
+    reject_unknown(state, "vocabulary", "words", "starts", "suffix", "log_prob", "backoff")
     for name in ("words", "starts", "suffix"):
         _check_integers(state[name])
     log_prob, backoff = [give_floats(each) for each in state["log_prob"]], [give_floats(e) for e in state["backoff"]]
@@ -149,7 +149,7 @@ def _take_counts(counts: NgramCounts) -> State:
 
 
 def _give_counts(state: Any, order: int, n_words: int) -> NgramCounts:
-    only(state, "words", "starts", "suffix", "counts")
+    reject_unknown(state, "words", "starts", "suffix", "counts")
     for name in ("words", "starts", "suffix"):
         _check_integers(state[name])
     counts = NgramCounts(**state)
@@ -200,7 +200,7 @@ def _take_ngram_model(model: NgramModel, packing: Packing) -> State:
 
 
 def _give_ngram_model(model: NgramModel, state: State, _: Reading) -> None:
-    only(state, "model", "fitted_with", "why", "seen", "counts", "discounts")
+    reject_unknown(state, "model", "fitted_with", "why", "seen", "counts", "discounts")
     found = give_backoff_model(state["model"])
     fitted = NgramModel(**state["fitted_with"])
     order, smoothing, reader = fitted._checked()
@@ -228,4 +228,4 @@ PARAMETERS: dict[str, Table] = {
         "direction": WORD, "markup": WORD, "n_jobs": JOBS,
     },
 }  # fmt: skip
-KEEPERS = {"fastlin.lm.NgramModel": or_unfitted(Keeper(_take_ngram_model, _give_ngram_model))}
+CODECS = {"fastlin.lm.NgramModel": or_unfitted(ModelCodec(_take_ngram_model, _give_ngram_model))}

@@ -24,7 +24,7 @@ from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import Progress
 from fastlin.runtime.parallel import Workers
-from fastlin.validation import as_callback, as_jobs, as_verbose, real_number, whole_number
+from fastlin.validation import as_callback, check_n_jobs, check_verbose, real_number, whole_number
 
 Floats = NDArray[np.float64]
 VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
@@ -178,8 +178,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         del y
-        as_verbose(self.verbose)
-        as_jobs(self.n_jobs)
+        check_verbose(self.verbose)
+        check_n_jobs(self.n_jobs)
         as_callback(self.callback)
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)

@@ -23,7 +23,7 @@ from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.parallel import Workers
-from fastlin.validation.parameters import as_jobs, one_of, real_number, whole_number
+from fastlin.validation.parameters import check_n_jobs, one_of, real_number, whole_number
 
 BLOCK = 1 << 24  # tokens that are counted together
 SMALLEST_BLOCK = 1 << 10
@@ -257,7 +257,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         one_of("unit", self.unit, UNITS)
         one_of("direction", self.direction, DIRECTIONS)
         one_of("markup", self.markup, MARKUPS)
-        as_jobs(self.n_jobs)
+        check_n_jobs(self.n_jobs)
         if self.unk is not None and (not isinstance(self.unk, str) or self.unk in ("<s>", "</s>", "")):
             raise ValueError(f"unk must be a word that is no mark of sentences, or None, got {self.unk!r}")
         if isinstance(self.vocabulary, str):

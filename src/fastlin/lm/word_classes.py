@@ -19,7 +19,7 @@ from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, WordVocabulary
-from fastlin.validation import as_callback, as_verbose, real_number, whole_number
+from fastlin.validation import as_callback, check_verbose, real_number, whole_number
 
 TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
 WORDS_OF_A_CALL = 1 << 10  # exchanged between two looks at Ctrl-C
@@ -132,7 +132,7 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
 
     def _checked(self) -> tuple[int, int, float]:
         """n_classes, max_iter and tol."""
-        as_verbose(self.verbose)
+        check_verbose(self.verbose)
         as_callback(self.callback)
         n_classes = whole_number("n_classes", self.n_classes, MARKS + 1)
         return n_classes, whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)

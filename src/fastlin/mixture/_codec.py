@@ -4,27 +4,27 @@ from typing import Any
 
 from fastlin.core._codec import (
     RUN,
-    give_report,
     packed_counts,
     proved_counts,
-    take_report,
+    report_from_state,
+    report_to_state,
 )
 from fastlin.core.class_counts import Counts
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import ABSENT, NUMBERS, WORD, Table, real, whole
 from fastlin.storage.weight_packing import Packing
 
 
-def take_mixture(model: Any, packing: Packing) -> State:
+def mixture_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    return take_report(model, packing, "bound_") | packed_counts(model, model._counts, packing)
+    return report_to_state(model, packing, "bound_") | packed_counts(model, model._counts, packing)
 
 
-def _give_mixture(model: Any, state: State, reading: Reading) -> None:
-    give_report(model, state, "bound_")
+def _mixture_from_state(model: Any, state: State, reading: Reading) -> None:
+    report_from_state(model, state, "bound_")
     features, components = proved_counts(state, None, reading)
-    only(state)
+    reject_unknown(state)
     model._counts, model.n_features_in_ = Counts(features, components, model._prior(len(features))), len(features)
 
 
@@ -32,4 +32,4 @@ EM: Table = RUN | {"tol": real(0), "max_iter": whole(1), "n_init": whole(1), "ba
 PARAMETERS: dict[str, Table] = {
     "fastlin.MultinomialMixture": EM | {"n_components": whole(1), "alpha": NUMBERS, "init": WORD | NUMBERS},
 }  # fmt: skip
-KEEPERS = {"fastlin.MultinomialMixture": Keeper(take_mixture, _give_mixture)}
+CODECS = {"fastlin.MultinomialMixture": ModelCodec(mixture_to_state, _mixture_from_state)}

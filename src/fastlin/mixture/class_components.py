@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Counts, Estimates, log_prior
 from fastlin.mixture.partial_labels import Mask
-from fastlin.validation import WIDEST, number_of_parts
+from fastlin.validation import MAX_COLUMNS, number_of_parts
 
 Floats = NDArray[np.float64]
 Families = NDArray[np.int64]  # the first component of each label and, last, the number of all
@@ -28,8 +28,8 @@ def families_of(components: Any, classes: NDArray[Any], n_rows: int, strict: boo
         if len(given) != len(labels):
             raise ValueError(f"components has {len(given)} entries, y has {len(labels)} labels")
     sizes = [number_of_parts(name, number, n_rows) for name, number in given]
-    if sum(sizes) > WIDEST:
-        raise ValueError(f"components has {sum(sizes)} components in all; at most {WIDEST} are supported")
+    if sum(sizes) > MAX_COLUMNS:
+        raise ValueError(f"components has {sum(sizes)} components in all; at most {MAX_COLUMNS} are supported")
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 

@@ -33,7 +33,7 @@ from fastlin.mixture.merged_columns import Merged
 from fastlin.mixture.multinomial_em import Fill
 from fastlin.optim.partitions import Part
 from fastlin.runtime import parallel
-from fastlin.validation import Rows, one_of
+from fastlin.validation import CSRRows, one_of
 
 Floats = NDArray[np.float64]
 Change = Callable[[Floats, NDArray[np.int32]], Floats]  # takes values and their columns
@@ -116,7 +116,7 @@ class Starts:
 
         return fill
 
-    def _seeds(self, rows: Rows, weights: Floats, rounds: int, n_seeds: int) -> Floats:
+    def _seeds(self, rows: CSRRows, weights: Floats, rounds: int, n_seeds: int) -> Floats:
         """Seeds of norm 1, [V, seeds]; after some rounds of spherical k-means."""
         chosen = plus_plus(rows, n_seeds, self.generator, weights=weights, normalise=True)
         units = unit(rows)
@@ -131,13 +131,13 @@ class Starts:
             step.maximise()
         return step.centres().T
 
-    def _sample(self, idf: Floats) -> tuple[Rows, Floats]:
+    def _sample(self, idf: Floats) -> tuple[CSRRows, Floats]:
         """Some of the rows, log(1 + x)·idf, and their weights."""
         n, some = self.parts.n_rows, max(SAMPLE, 16 * self.n_components)
         numbers = np.arange(n) if n <= some else np.sort(self.generator.choice(n, some, replace=False))
         return self._taken(numbers, idf)
 
-    def _taken(self, numbers: NDArray[np.int64], idf: Floats) -> tuple[Rows, Floats]:
+    def _taken(self, numbers: NDArray[np.int64], idf: Floats) -> tuple[CSRRows, Floats]:
         """The rows of these numbers, which rise, log(1 + x)·idf, and their weights."""
         taken, weights = [], []
         for part in self.parts:

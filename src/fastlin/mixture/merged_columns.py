@@ -17,7 +17,7 @@ from fastlin.data.scratch import Scratch
 from fastlin.optim.design import Design, by_frequency, tally
 from fastlin.optim.likelihoods import Inference
 from fastlin.optim.partitions import Parts, Segments
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class Merged(Parts):
@@ -63,7 +63,7 @@ def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: 
     return parts
 
 
-def _merge(rows: Rows, once: NDArray[np.bool_], stands: NDArray[np.int64], times: NDArray[np.float64]) -> None:
+def _merge(rows: CSRRows, once: NDArray[np.bool_], stands: NDArray[np.int64], times: NDArray[np.float64]) -> None:
     """Of the features that occur once, and equally often in the same row, let the first stand for all."""
     indices = rows.indices[: rows.nnz]
     found = np.flatnonzero(once[indices])
@@ -78,7 +78,7 @@ def _merge(rows: Rows, once: NDArray[np.bool_], stands: NDArray[np.int64], times
     times[features[starts]] = sizes
 
 
-def _summed(rows: Rows, stands: NDArray[np.int64], times: NDArray[np.float64]) -> Rows:
+def _summed(rows: CSRRows, stands: NDArray[np.int64], times: NDArray[np.float64]) -> CSRRows:
     """The rows with the features that stand for others, times as many, and without the others."""
     indices = rows.indices[: rows.nnz]
     kept = stands[indices] == indices

@@ -14,7 +14,7 @@ from fastlin.data import Corpus
 from fastlin.data.scratch import Scratch
 from fastlin.mixture.merged_columns import Merged, lay_out
 from fastlin.optim.likelihoods import Labels
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]  # of labels: one for each and, last, one for none, so 
 class Piece(NamedTuple):
     """Some rows, the codes of their labels (−1: none) and their weights (of length 0: ones)."""
 
-    rows: Rows
+    rows: CSRRows
     codes: Codes
     weights: Floats
 
@@ -98,7 +98,7 @@ class PartlyLabelled:
     def take(self, members: NDArray[np.int64]) -> Readable:
         """Some of the rows of X."""
         rows = self.readable
-        return rows.take(members) if isinstance(rows, Rows) else rows.subset(members)
+        return rows.take(members) if isinstance(rows, CSRRows) else rows.subset(members)
 
     def without(self, members: NDArray[np.int64]) -> "PartlyLabelled":
         """All but some of the rows of X."""
@@ -146,7 +146,7 @@ class PartlyLabelled:
     ) -> Merged:
         """The rows to infer in parts, with the features that they or what is known have."""
 
-        def segments() -> Iterator[tuple[Rows, Labels]]:
+        def segments() -> Iterator[tuple[CSRRows, Labels]]:
             for rows, codes, weights in self.to_infer(of_labels, unlabeled_weight):
                 yield rows, Labels(codes, weights, width)
 
@@ -154,7 +154,7 @@ class PartlyLabelled:
             parts = lay_out(segments, self.n_columns, self._scratch(), known, prior)
             if len(parts):
                 return parts
-        nothing = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), self.n_columns, False, False, 0.0)
+        nothing = CSRRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), self.n_columns, False, False, 0.0)
         some = next(segments(), (nothing, Labels(np.empty(0, np.int32), np.empty(0), width)))
         return lay_out(lambda: [some], self.n_columns, None, known, prior)
 

@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from fastlin.core._codec import (
     SEARCHED,
-    give_report,
     packed_counts,
     proved_counts,
-    take_report,
+    report_from_state,
+    report_to_state,
 )
 from fastlin.core.class_counts import Counts
-from fastlin.mixture._codec import EM, take_mixture
+from fastlin.mixture._codec import EM, mixture_to_state
 from fastlin.naive_bayes.category_encoder import Alphabet, CategoryCounts
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
     FLAG,
@@ -36,19 +36,19 @@ from fastlin.storage.weight_packing import Packing
 CHOSEN = ("alpha_", "components_", "unlabeled_weight_", "scores_", "path_")  # by folds  # by folds
 
 
-def _take_counts(model: Any, packing: Packing) -> State:
+def _counts_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
     return {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
 
 
-def _give_counts(model: Any, state: State, reading: Reading) -> None:
+def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
     classes = proved_labels(state.pop("classes"))
     features, labels = proved_counts(state, len(classes), reading)
-    only(state)
+    reject_unknown(state)
     model._install(classes, Counts(features, labels, model._prior(len(features), len(classes))))
 
 
-def _take_categories(model: Any, packing: Packing) -> State:
+def _categories_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
     counts = model._counts.compact()
     state = {"classes": model.classes_, **packed_counts(model, counts, packing)}
@@ -57,11 +57,11 @@ def _take_categories(model: Any, packing: Packing) -> State:
     return state | {"names": [alphabet.names() for alphabet in counts.alphabets]}
 
 
-def _give_categories(model: Any, state: State, reading: Reading) -> None:
+def _categories_from_state(model: Any, state: State, reading: Reading) -> None:
     classes = proved_labels(state.pop("classes"))
     features, labels = proved_counts(state, len(classes), reading)
     sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
-    only(state)
+    reject_unknown(state)
     if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
         raise ValueError(f"sizes and known must be vectors of int64 of one length, got {sizes.shape}, {known.shape}")
     possible = (known >= 0) & (known <= sizes) & (sizes < 2**31)
@@ -84,16 +84,16 @@ def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:
     return Alphabet(kind, size, table)
 
 
-def _take_semi_supervised(model: Any, packing: Packing) -> State:
-    state = take_mixture(model, packing) | take_report(model, packing, *CHOSEN)
+def _semi_supervised_to_state(model: Any, packing: Packing) -> State:
+    state = mixture_to_state(model, packing) | report_to_state(model, packing, *CHOSEN)
     return state | {"classes": model.classes_, "families": model._families}
 
 
-def _give_semi_supervised(model: Any, state: State, reading: Reading) -> None:
-    give_report(model, state, "bound_", *CHOSEN)
+def _semi_supervised_from_state(model: Any, state: State, reading: Reading) -> None:
+    report_from_state(model, state, "bound_", *CHOSEN)
     classes, families = proved_labels(state.pop("classes")), _proved_families(state.pop("families"))
     features, components = proved_counts(state, int(families[-1]), reading)
-    only(state)
+    reject_unknown(state)
     if len(families) != len(classes) + 1:
         raise ValueError(
             f"families must have {len(classes) + 1} entries, one more than there are labels, got {len(families)}"
@@ -130,10 +130,10 @@ PARAMETERS: dict[str, Table] = {
     },
 }  # fmt: skip
 
-SEMI_SUPERVISED = Keeper(_take_semi_supervised, _give_semi_supervised)
-KEEPERS = {
-    "fastlin.CategoricalNB": Keeper(_take_categories, _give_categories),
-    "fastlin.MultinomialNB": Keeper(_take_counts, _give_counts),
+SEMI_SUPERVISED = ModelCodec(_semi_supervised_to_state, _semi_supervised_from_state)
+CODECS = {
+    "fastlin.CategoricalNB": ModelCodec(_categories_to_state, _categories_from_state),
+    "fastlin.MultinomialNB": ModelCodec(_counts_to_state, _counts_from_state),
     "fastlin.SemiSupervisedNB": SEMI_SUPERVISED,
     "fastlin.SemiSupervisedNBCV": SEMI_SUPERVISED,
 }

@@ -17,7 +17,7 @@ from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.data import Corpus
 from fastlin.naive_bayes.category_encoder import Alphabet, CategoryCounts, CategoryEstimates, by_position, ones
 from fastlin.runtime import parallel
-from fastlin.validation import WIDEST, Position, Rows, one_of, real_number
+from fastlin.validation import MAX_COLUMNS, CategoricalColumn, CSRRows, one_of, real_number
 
 
 class CategoricalNB(GenerativeClassifier):
@@ -209,9 +209,9 @@ class CategoricalNB(GenerativeClassifier):
 
         return count
 
-    def _positions(self, X: Any, reset: bool) -> list[Position]:
+    def _positions(self, X: Any, reset: bool) -> list[CategoricalColumn]:
         """What X holds, after a look at the parameters that reading it needs."""
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         one_of("handle_unknown", self.handle_unknown, ("ignore", "error"))
         if isinstance(X, Corpus):
             raise TypeError(
@@ -224,7 +224,7 @@ class CategoricalNB(GenerativeClassifier):
         )
         return positions
 
-    def _checked_rows(self, X: Any) -> Rows:
+    def _checked_rows(self, X: Any) -> CSRRows:
         found, columns = self._estimates(), []
         for place, position in enumerate(self._positions(X, reset=False)):
             alphabet, n = found.alphabets[place], int(found.sizes[place])
@@ -280,4 +280,4 @@ class CategoricalNB(GenerativeClassifier):
             )
         if (least < 1).any():
             raise ValueError(f"min_categories must be at least 1, got {least.min()}")
-        return np.broadcast_to(np.minimum(least, WIDEST + 1).astype(np.int64), n_positions)
+        return np.broadcast_to(np.minimum(least, MAX_COLUMNS + 1).astype(np.int64), n_positions)

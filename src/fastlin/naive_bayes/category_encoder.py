@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fastlin.core.class_counts import Counts, Estimates, Floats, Prior, log_phi
 from fastlin.engine.core.aligned import zeros
 from fastlin.runtime import parallel
-from fastlin.validation import WIDEST, Position, Rows
+from fastlin.validation import MAX_COLUMNS, CategoricalColumn, CSRRows
 
 Codes = NDArray[np.integer[Any]]
 
@@ -23,11 +23,11 @@ class Alphabet:
     An alphabet that has learnt shares the table with the one before, which knows the first `size` strings of it.
     """
 
-    kind: str = ""  # that of `Position`; "" before the first category
+    kind: str = ""  # that of `CategoricalColumn`; "" before the first category
     size: int = 0
     table: dict[Any, int] = field(default_factory=dict)  # the code of each string
 
-    def place(self, position: Position, column: int) -> tuple[Codes, list[Any]]:
+    def place(self, position: CategoricalColumn, column: int) -> tuple[Codes, list[Any]]:
         """The codes of a position's rows, and the strings that are new, which have the codes from `size` on."""
         if self.kind and position.kind not in ("", self.kind):
             raise ValueError(
@@ -42,7 +42,7 @@ class Alphabet:
 
     def needed(self, codes: Codes) -> int:
         """How many categories there are with those of codes that `place` found; more than there may be are as many."""
-        return max(self.size, min(1 + int(codes.max()), WIDEST + 1))
+        return max(self.size, min(1 + int(codes.max()), MAX_COLUMNS + 1))
 
     def learn(self, kind: str, codes: Codes, new: list[Any]) -> "Alphabet":
         """The alphabet that has what `place` found, too."""
@@ -86,10 +86,10 @@ class CategoryCounts(Counts):
     ) -> "CategoryCounts":
         """No counts yet."""
         total = sum(rooms.tolist())
-        if total > WIDEST:
+        if total > MAX_COLUMNS:
             raise ValueError(
-                f"X has {total} categories in all; at most {WIDEST} are supported: a number n stands for all from 0 to "
-                "n, so give numbers that are mere names as strings"
+                f"X has {total} categories in all; at most {MAX_COLUMNS} are supported: a number n stands for all "
+                "from 0 to n, so give numbers that are mere names as strings"
             )
         features, labels = zeros((max(1, total), n_labels)), np.zeros(n_labels)
         return cls(features, labels, prior, sizes=sizes, rooms=rooms, alphabets=alphabets)
@@ -121,7 +121,7 @@ class CategoryCounts(Counts):
 
     def count(
         self,
-        rows: Rows,
+        rows: CSRRows,
         codes: NDArray[np.int32],
         weights: Floats,
         n_jobs: int | None,
@@ -147,7 +147,7 @@ class CategoryCounts(Counts):
         self.alphabets = [alphabet.alone() for alphabet in other.alphabets]
 
     def _count_block(
-        self, rows: Rows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
+        self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
         parallel.count(rows, start, stop, codes, weights, self._own_features(), n_jobs)
         self.labels = self.labels.copy()
@@ -169,7 +169,7 @@ def by_position(array: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int6
     return [array[start:stop].T for start, stop in zip(starts.tolist(), (starts + sizes).tolist(), strict=True)]
 
 
-def ones(columns: Sequence[Codes], starts: NDArray[np.int64], n_columns: int) -> Rows:
+def ones(columns: Sequence[Codes], starts: NDArray[np.int64], n_columns: int) -> CSRRows:
     """Rows with a one for each attribute that is known."""
     indices, missing = np.empty((len(columns[0]), len(columns)), np.int32), False
     for place, (codes, start) in enumerate(zip(columns, starts.tolist(), strict=True)):
@@ -182,4 +182,4 @@ def ones(columns: Sequence[Codes], starts: NDArray[np.int64], n_columns: int) ->
         cells = indices[known]
     else:
         indptr, cells = np.arange(len(indices) + 1) * len(columns), indices.reshape(-1)
-    return Rows(indptr, cells, np.ones(len(cells)), n_columns, negative=False, zeros=False, largest=1.0)
+    return CSRRows(indptr, cells, np.ones(len(cells)), n_columns, negative=False, zeros=False, largest=1.0)

@@ -16,7 +16,7 @@ from fastlin.data import Corpus
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.mixture.class_components import Families, log_priors, summed
 from fastlin.mixture.partial_labels import Codes, PartlyLabelled, Source
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         return Source(name, rows if isinstance(rows, Corpus) else self._whole(rows, np.empty(0), codes, None), codes)
 
     @staticmethod
-    def _whole(rows: Rows, classes: NDArray[Any], codes: Codes, weights: Floats | None) -> Whole:
+    def _whole(rows: CSRRows, classes: NDArray[Any], codes: Codes, weights: Floats | None) -> Whole:
         return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
 
     def _check_labels(self, documents: PartlyLabelled, known: NDArray[Any]) -> None:
@@ -142,7 +142,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     ) -> tuple[Readable, NDArray[np.int32]]:
         rows, codes = super()._checked_validation(X, y, classes, learnt)
         validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X_val")
-        if isinstance(rows, Rows):
+        if isinstance(rows, CSRRows):
             rows = validation.check_values(rows, name="X_val", **self._wanted())
         return rows, codes
 
@@ -157,7 +157,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         if components.width == len(self.classes_):
             return components
 
-        def forward(rows: Rows, infer: Infer) -> None:
+        def forward(rows: CSRRows, infer: Infer) -> None:
             components.forward(rows, lambda scores, start, stop: infer(summed(scores, families), start, stop))
 
         return Scorer(len(self.classes_), forward)

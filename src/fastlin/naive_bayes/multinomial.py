@@ -212,7 +212,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Corpus | Whole:
         """What is to be counted."""
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         return self._labelled(X, y, sample_weight, reset, **self._wanted())
 
     def _segments(self, corpus: Corpus | Whole) -> Iterator[Segment]:

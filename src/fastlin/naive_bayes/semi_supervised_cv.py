@@ -16,7 +16,7 @@ from fastlin.mixture.partial_labels import PartlyLabelled
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.naive_bayes.semi_supervised import Held, SemiSupervisedNB
 from fastlin.runtime import parallel
-from fastlin.validation import Rows, real_number
+from fastlin.validation import CSRRows, real_number
 
 Fold = tuple[PartlyLabelled, Held, Weights]  # documents to learn from, rows to score on and their weights
 
@@ -271,7 +271,7 @@ def _values(name: str, given: Any) -> list[Any]:
 
 def _readable(rows: Readable) -> Any:
     """As models take it."""
-    return rows.matrix() if isinstance(rows, Rows) else rows
+    return rows.matrix() if isinstance(rows, CSRRows) else rows
 
 
 def _accuracy(model: SemiSupervisedNB, X: Any, y: Any, weights: Weights) -> float:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Held, Scratch
+from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import zeros
 from fastlin.engine.online import candidates
@@ -20,14 +20,14 @@ from fastlin.optim.online_state import OnlineState
 from fastlin.optim.partitions import Parts
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 @dataclass(frozen=True)
 class Grouped:
     """Groups of a weight above zero, in pieces that `piece` reads; their sizes in rows."""
 
-    piece: Callable[[int], tuple[Rows, Groups]]
+    piece: Callable[[int], tuple[CSRRows, Groups]]
     sizes: list[int]
     n_features: int
     dtype: np.dtype[Any]
@@ -36,7 +36,7 @@ class Grouped:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def __iter__(self) -> Iterator[tuple[Rows, Groups]]:
+    def __iter__(self) -> Iterator[tuple[CSRRows, Groups]]:
         return (self.piece(index) for index in range(len(self)))
 
     @made_once
@@ -76,7 +76,7 @@ class Instances(Data):
         )  # fmt: skip
 
 
-def instances(rows: Rows, groups: Groups, shuffle: bool, generator: np.random.Generator) -> Instances:
+def instances(rows: CSRRows, groups: Groups, shuffle: bool, generator: np.random.Generator) -> Instances:
     members, sampling = np.arange(len(groups.gold)), "shuffle" if shuffle else "order"
     return Instances(rows, groups.gold, groups.weights, members, sampling, generator, groups.starts)
 
@@ -97,13 +97,13 @@ class Choices:
     def counted(self) -> int:
         return len(self)
 
-    def residuals(self, width: int) -> list[Held]:
+    def residuals(self, width: int) -> list[ScratchArray]:
         return [self.grouped.scratch.zeros((size if width else 0, width)) for size in self.grouped.sizes]
 
     def parts(self) -> Iterator[Instances]:
         return (self._data(index) for index in range(len(self.grouped)))
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
+    def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
         n = len(self.grouped)
         for index in self.generator.permutation(n) if self.shuffle and n > 1 else range(n):
             data = self._data(index)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import storage
-from fastlin.data.scratch import Held
+from fastlin.data.scratch import ScratchArray
 
 State = dict[str, Any]
 
 
 def write(checkpoint: storage.Checkpoint, state: State) -> None:
-    """Save a state: arrays, lists of `Held`, generators; all else is header."""
+    """Save a state: arrays, lists of `ScratchArray`, generators; all else is header."""
     header: State = {}
     arrays: dict[str, NDArray[Any]] = {}
     with ExitStack() as stack:
@@ -23,7 +23,7 @@ def write(checkpoint: storage.Checkpoint, state: State) -> None:
                 arrays[name] = value
             elif isinstance(value, np.random.Generator):
                 arrays[name] = storage.export_generator(value)["random"]
-            elif isinstance(value, list) and value and isinstance(value[0], Held):
+            elif isinstance(value, list) and value and isinstance(value[0], ScratchArray):
                 arrays |= {f"{name}.{place}": stack.enter_context(held.map()) for place, held in enumerate(value)}
             else:
                 header[name] = value
@@ -83,7 +83,7 @@ class Saved:
         """The same, written where it is used."""
         to[...] = self.array(name, to, finite)
 
-    def rows(self, name: str, to: Sequence[Held], finite: bool = True) -> None:
+    def rows(self, name: str, to: Sequence[ScratchArray], finite: bool = True) -> None:
         """Numbers of the rows of every part."""
         for place, held in enumerate(to):
             with held.map() as array:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data import Corpus
-from fastlin.data.scratch import Held
+from fastlin.data.scratch import ScratchArray
 from fastlin.optim.epochs import Data, Visit
 from fastlin.optim.training_state import Course
-from fastlin.validation import Rows, check_values
+from fastlin.validation import CSRRows, check_values
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Stream:
     def parts(self) -> Iterator[Data]:
         return (self.part(index) for index in range(self.corpus.n_segments))
 
-    def residuals(self, width: int) -> list[Held]:
+    def residuals(self, width: int) -> list[ScratchArray]:
         scratch = self.corpus.scratch()
         return [scratch.zeros((int(size) if width else 0, width)) for size in np.diff(self.corpus.bounds)]
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
+    def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
         """A mini-batch that a segment's end would cut goes on with the first rows of the next segment."""
         n, course = self.corpus.n_segments, self.course
         if not len(course.segments):
@@ -79,7 +79,7 @@ class Stream:
             rest.visit(visit)
         course.segments, course.done, course.carried = np.empty(0, np.int64), 0, np.empty(0, np.int64)
 
-    def _visit_segment(self, index: int, held: Held, rest: "Rest", visit: Visit) -> "Rest":
+    def _visit_segment(self, index: int, held: ScratchArray, rest: "Rest", visit: Visit) -> "Rest":
         """Learn from a segment, as far as its rows and the rest of the last one fill mini-batches; what is left."""
         part = self.part(index)
         order = part.order() if len(part) else part.members
@@ -97,7 +97,7 @@ class Stream:
         rest = Rest([], 0)
         return rest.with_piece(part, order[cut:], held) if cut < len(order) else rest
 
-    def _rest(self, carried: NDArray[np.int64], residuals: list[Held]) -> "Rest":
+    def _rest(self, carried: NDArray[np.int64], residuals: list[ScratchArray]) -> "Rest":
         """The rest whose rows have these numbers."""
         rest, segments = Rest([], 0), np.searchsorted(self.corpus.bounds, carried, side="right") - 1
         for rows in np.split(carried, np.flatnonzero(np.diff(segments)) + 1) if len(carried) else []:
@@ -112,7 +112,7 @@ class Piece(NamedTuple):
     data: Data  # a copy of each row
     order: NDArray[np.int64]  # among the copies
     rows: NDArray[np.int64]  # where they lie in the segment
-    residual: Held  # of the segment
+    residual: ScratchArray  # of the segment
 
     def residuals(self) -> NDArray[np.float64]:
         with self.residual.map() as residual:
@@ -134,7 +134,7 @@ class Rest(NamedTuple):
         numbers = [piece.data.start + piece.rows[piece.order] for piece in self.pieces]
         return np.concatenate([np.empty(0, np.int64), *numbers])
 
-    def with_piece(self, part: Data, order: NDArray[np.int64], residual: Held) -> "Rest":
+    def with_piece(self, part: Data, order: NDArray[np.int64], residual: ScratchArray) -> "Rest":
         rows, places = np.unique(order, return_inverse=True)  # sampling may draw a row twice
         return Rest([*self.pieces, Piece(part.take(rows), places, rows, residual)], self.counted + _count(part, order))
 
@@ -173,7 +173,7 @@ def _joined(parts: list[Data]) -> Data:
     """The rows of several parts as one."""
     first = parts[0]
     sizes = np.concatenate([np.diff(part.rows.indptr) for part in parts])
-    rows = Rows(
+    rows = CSRRows(
         np.concatenate([[0], np.cumsum(sizes)]),
         np.concatenate([part.rows.indices for part in parts]),
         np.concatenate([part.rows.values for part in parts]),

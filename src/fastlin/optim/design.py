@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import transpose
 from fastlin.runtime import parallel
-from fastlin.validation import WIDEST, Rows
+from fastlin.validation import MAX_COLUMNS, CSRRows
 
 PIECE = 1 << 23  # non-zeros
 PROBE = 1 << 10  # values that say whether it is worth looking at all
@@ -70,10 +70,10 @@ class Design:
         )  # fmt: skip
 
     @classmethod
-    def of(cls, rows: Rows, features: NDArray[np.int64] | None = None) -> "Design":
+    def of(cls, rows: CSRRows, features: NDArray[np.int64] | None = None) -> "Design":
         """Lay proved rows out; explicit zeros are left out. They may have no other features than those given."""
-        if len(rows) > WIDEST:
-            raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {WIDEST}")
+        if len(rows) > MAX_COLUMNS:
+            raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {MAX_COLUMNS}")
         rows = rows.without_zeros()
         counts, rank = np.zeros(rows.n_columns, np.int64), np.zeros(rows.n_columns, np.int32)
         given = rows.indices[: rows.nnz]  # the arrays may be longer
@@ -101,7 +101,7 @@ class Design:
         return self.indptr, self.indices, self.values, *columns
 
 
-def tally(rows: Rows, counts: NDArray[np.int64]) -> None:
+def tally(rows: CSRRows, counts: NDArray[np.int64]) -> None:
     """counts[j] += the number of rows that have feature j."""
     rows = rows.without_zeros()
     _tally(rows.indices[: rows.nnz], counts)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Held, Scratch
+from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.engine.online import online
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import Course, Keeper
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import Turn
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 FULL, OVERFLOW = 2, 1
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
@@ -50,13 +50,13 @@ class Source(Protocol):
     def counted(self) -> int:
         """How many of them have a weight."""
 
-    def residuals(self, width: int) -> list[Held]:
+    def residuals(self, width: int) -> list[ScratchArray]:
         """Zeros for all rows, [n, width] for each part; of length 0 for a width of 0."""
 
     def parts(self) -> Iterator["Data"]:
         """All rows as they are stored, in the parts that the residuals have."""
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
+    def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
         """Call `visit` until every row has had its turn once."""
 
 
@@ -64,7 +64,7 @@ class Source(Protocol):
 class Data:
     """Proved rows and what belongs to them; `members` are the rows to learn from, a `unit` each."""
 
-    rows: Rows
+    rows: CSRRows
     labels: NDArray[Any]  # int32
     weights: NDArray[np.float64]  # of length 0 for all ones
     members: NDArray[np.int64]
@@ -80,13 +80,13 @@ class Data:
     def counted(self) -> int:
         return int(np.count_nonzero(self.weights[self.members])) if len(self.weights) else len(self.members)
 
-    def residuals(self, width: int) -> list[Held]:
+    def residuals(self, width: int) -> list[ScratchArray]:
         return [Scratch().zeros((len(self.rows) if width else 0, width))]
 
     def parts(self) -> Iterator["Data"]:
         yield self
 
-    def visit(self, residuals: list[Held], visit: Visit) -> None:
+    def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
         with residuals[0].map() as residual:
             visit(self, self.order(), residual)
 
@@ -215,7 +215,12 @@ def _released(turn: Turn | None) -> contextlib.AbstractContextManager[None]:
 
 
 def _one_epoch(
-    state: OnlineState, data: Source, residuals: list[Held], course: Course, turn: Turn | None, n_jobs: int | None
+    state: OnlineState,
+    data: Source,
+    residuals: list[ScratchArray],
+    course: Course,
+    turn: Turn | None,
+    n_jobs: int | None,
 ) -> None:
     """Learn from everything once, in the data's order; `clock` has the epoch's loss, updates and mistakes.
 
@@ -276,7 +281,7 @@ def _flush_rows(
         parallel.uninterrupted(finish)
 
 
-def _flush(state: OnlineState, data: Source, residuals: list[Held], n_jobs: int | None) -> None:
+def _flush(state: OnlineState, data: Source, residuals: list[ScratchArray], n_jobs: int | None) -> None:
     """Take the residuals of the average into its total: one backward pass, which an interrupt does not cut in two."""
     if not len(state.total):
         return

@@ -10,7 +10,7 @@ from fastlin.optim.array_views import ArrayViews
 from fastlin.optim.sharing import ARRAYS, SharedArrays
 from fastlin.optim.update_rules import ADAGRAD, CLOCK, FTRL, FTRL_RATE, GENERATION, REACH, RULE
 from fastlin.runtime.shared_lock import SharedLock
-from fastlin.validation import LIMITS, as_finite
+from fastlin.validation import MAX_ABS_VALUE, as_finite
 
 _EXPORTED = ("rule", "clock", "past", "order", "bias", *(name for name in ARRAYS if name != "pending"))
 
@@ -277,7 +277,7 @@ class OnlineState(SharedArrays):
                 if not ((array[field] >= least) & (array[field] <= largest)).all():  # NaN included
                     raise ValueError(f"state[{name!r}][{field!r}] holds an impossible value")
         weights = np.asarray(arrays["weights"])
-        if weights.ndim != 2 or weights.dtype not in LIMITS or 0 in weights.shape:
+        if weights.ndim != 2 or weights.dtype not in MAX_ABS_VALUE or 0 in weights.shape:
             raise ValueError(f"state['weights'] must be a float matrix, got {weights.dtype}, shape {weights.shape}")
         order = np.asarray(arrays["order"])
         if order.dtype != np.int64 or order.ndim != 1 or (np.sort(order) != np.arange(len(order))).any():

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Held, Scratch
+from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.optim.design import Design, by_frequency, tally
 from fastlin.optim.likelihoods import Inference, Labels
 from fastlin.runtime.made_once import made_once
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
-Segments = Callable[[], Iterable[tuple[Rows, Inference]]]
-OfRows = list[Held]  # for each part, numbers of its rows
+Segments = Callable[[], Iterable[tuple[CSRRows, Inference]]]
+OfRows = list[ScratchArray]  # for each part, numbers of its rows
 
 
 class Part:
@@ -43,7 +43,7 @@ class Part:
 class Mapped(Design):
     """A design that maps an array when it is first asked for: passes over rows need no columns, nor the other way."""
 
-    def __init__(self, features: NDArray[np.int64], n_rows: int, matrix: list[Held], held: ExitStack) -> None:
+    def __init__(self, features: NDArray[np.int64], n_rows: int, matrix: list[ScratchArray], held: ExitStack) -> None:
         names = [field.name for field in fields(Design)[2:]]
         self.__dict__.update(features=features, n_rows=n_rows, _held=held, _kept=dict(zip(names, matrix, strict=True)))
 
@@ -72,7 +72,7 @@ class Stretch:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self._place].map(*self._rows))
 
-    def of_non_zeros(self, of_parts: list[Held]) -> NDArray[Any]:
+    def of_non_zeros(self, of_parts: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows' non-zeros."""
         return self._held.enter_context(of_parts[self._place].map(*self._non_zeros))
 
@@ -81,8 +81,8 @@ class Stored(NamedTuple):
     """Where the arrays of a part's design and inference lie."""
 
     n_rows: int
-    matrix: list[Held]
-    meaning: list[Held]
+    matrix: list[ScratchArray]
+    meaning: list[ScratchArray]
     kind: Any
     width: int
 
@@ -98,7 +98,10 @@ class Parts:
     def single(cls, design: Design, inference: Inference) -> Self:
         """One part, in memory."""
         parts = cls(design.features, Scratch())
-        matrix, meaning = [Held(array) for array in design.arrays], [Held(array) for array in inference.arrays]
+        matrix, meaning = (
+            [ScratchArray(array) for array in design.arrays],
+            [ScratchArray(array) for array in inference.arrays],
+        )
         parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
 
@@ -124,7 +127,7 @@ class Parts:
             parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
 
-    def copies(self, arrays: Iterable[NDArray[Any]]) -> list[Held]:
+    def copies(self, arrays: Iterable[NDArray[Any]]) -> list[ScratchArray]:
         """Arrays written down."""
         kept = []
         for array in arrays:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import storage
-from fastlin.data.scratch import Held
+from fastlin.data.scratch import ScratchArray
 from fastlin.optim.online_state import OnlineState
 
 COUNTS = ("epoch", "stale", "learnt", "done")
@@ -95,7 +95,7 @@ class Keeper:
             if not fits:
                 raise ValueError("it does not fit the rows, the labels or the rule")
 
-    def begin(self, residuals: Sequence[Held], generator: np.random.Generator) -> None:
+    def begin(self, residuals: Sequence[ScratchArray], generator: np.random.Generator) -> None:
         """Put what was read where the run goes on with it."""
         if self.state is None:
             return
@@ -108,7 +108,9 @@ class Keeper:
                     residual[:] = saved
         self._residuals = []
 
-    def offer(self, state: OnlineState, residuals: Sequence[Held], generator: np.random.Generator, now: float) -> None:
+    def offer(
+        self, state: OnlineState, residuals: Sequence[ScratchArray], generator: np.random.Generator, now: float
+    ) -> None:
         """Write a checkpoint, should one be due; `now` are the seconds of the run."""
         if not self._checkpoint.due():
             return

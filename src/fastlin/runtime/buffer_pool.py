@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-KEPT = 2
+MAX_IDLE_BUFFERS = 2
 
 
-class Rooms:
-    """Room for arrays; that of an array which nobody holds any more is given to the next."""
+class BufferPool:
+    """A pool of buffers for arrays: that of an array which nobody holds any more is given to the next."""
 
     def __init__(self) -> None:
         self._idle: list[NDArray[np.uint8]] = []
@@ -18,27 +18,27 @@ class Rooms:
         """The values in another type."""
         size = len(values) * dtype.itemsize
         try:
-            room = self._idle.pop()  # atomic
+            buffer = self._idle.pop()  # atomic
         except IndexError:
-            room = np.empty(0, np.uint8)
-        if len(room) < size:
-            room = np.empty(size, np.uint8)
-        copy = np.asarray(Lent(room, self._idle))[:size].view(dtype)
+            buffer = np.empty(0, np.uint8)
+        if len(buffer) < size:
+            buffer = np.empty(size, np.uint8)
+        copy = np.asarray(PooledBuffer(buffer, self._idle))[:size].view(dtype)
         with np.errstate(invalid="ignore"):  # a damaged value may be a signalling NaN; it is found in a moment
             np.copyto(copy, values)
         return copy
 
     def __reduce__(self) -> Any:
-        return Rooms, ()
+        return BufferPool, ()
 
 
-class Lent:
-    """What an array in a room is based on, so that it goes when the last view of the array does."""
+class PooledBuffer:
+    """The base of an array in a pooled buffer: it goes back to the pool when the last view of the array goes."""
 
-    def __init__(self, room: NDArray[np.uint8], idle: list[NDArray[np.uint8]]) -> None:
-        self.__array_interface__ = room.__array_interface__
-        self._room, self._idle = room, idle
+    def __init__(self, buffer: NDArray[np.uint8], idle: list[NDArray[np.uint8]]) -> None:
+        self.__array_interface__ = buffer.__array_interface__
+        self._buffer, self._idle = buffer, idle
 
     def __del__(self) -> None:
-        if len(self._idle) < KEPT:
-            self._idle.append(self._room)
+        if len(self._idle) < MAX_IDLE_BUFFERS:
+            self._idle.append(self._buffer)

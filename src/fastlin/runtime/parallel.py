@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fastlin.engine.core import passes
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 WORK = 1 << 21  # multiply–adds of a block: milliseconds
 
@@ -36,7 +36,7 @@ def stretches(starts: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]
         start = stop
 
 
-def blocks(rows: Rows, width: int) -> Iterator[tuple[int, int]]:
+def blocks(rows: CSRRows, width: int) -> Iterator[tuple[int, int]]:
     """The rows in blocks of bounded work."""
     return cuts(rows.indptr, width)
 
@@ -106,14 +106,14 @@ def in_threads(work: Callable[..., None], jobs: Iterable[tuple[int, int]], n_job
         workers.map(work, jobs)
 
 
-def part(rows: Rows, start: int, stop: int, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def part(rows: CSRRows, start: int, stop: int, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Indices and values of a block, its values in the type of the weights they meet."""
     first, last = rows.indptr[start], rows.indptr[stop]
     return rows.indices[first:last], rows.values[first:last].astype(dtype, copy=False)
 
 
 def forward(
-    rows: Rows,
+    rows: CSRRows,
     weights: NDArray[Any],
     bias: NDArray[np.float64],
     infer: Callable[[NDArray[np.float64], int, int], None],
@@ -131,14 +131,14 @@ def forward(
     in_threads(work, blocks(rows, weights.shape[1]), n_jobs)
 
 
-def scores(rows: Rows, weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.float64]:
+def scores(rows: CSRRows, weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.float64]:
     """The scores of all rows, [n, K]."""
     whole = np.empty((len(rows), weights.shape[1]))
     forward(rows, weights, bias, lambda block, start, stop: np.copyto(whole[start:stop], block), n_jobs)
     return whole
 
 
-def backward(rows: Rows, residual: NDArray[np.float64], gradient: NDArray[np.float64], n_jobs: int | None) -> None:
+def backward(rows: CSRRows, residual: NDArray[np.float64], gradient: NDArray[np.float64], n_jobs: int | None) -> None:
     """gradient += Xᵀ residual: each thread owns a range of columns and adds in the order of the rows."""
 
     def work(low: int, high: int) -> None:
@@ -150,7 +150,7 @@ def backward(rows: Rows, residual: NDArray[np.float64], gradient: NDArray[np.flo
 
 
 def count(
-    rows: Rows,
+    rows: CSRRows,
     start: int,
     stop: int,
     labels: NDArray[np.int32],

@@ -7,14 +7,14 @@ import numpy as np
 from fastlin.core._codec import RUN
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, attributes
+from fastlin.storage.model_codec import ModelCodec, State, attributes
 from fastlin.storage.parameters import ABSENT, FLAG, WORD, Table, real, whole
 
 _CUTOFF = attributes("row_counts_", "counts_")
 _FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
 
 
-def _give_cutoff(model: Any, state: State, reading: Reading) -> None:
+def _cutoff_from_state(model: Any, state: State, reading: Reading) -> None:
     if not state:
         return
     rows, counts = state["row_counts_"], state["counts_"]
@@ -22,11 +22,11 @@ def _give_cutoff(model: Any, state: State, reading: Reading) -> None:
         raise ValueError(
             f"row_counts_ and counts_ must be int64 and float64 of one length, got {rows.shape}, {counts.shape}"
         )
-    _CUTOFF.give(model, state, reading)
+    _CUTOFF.from_state(model, state, reading)
     model.n_features_in_ = len(rows)
 
 
-def _give_features(model: Any, state: State, reading: Reading) -> None:
+def _features_from_state(model: Any, state: State, reading: Reading) -> None:
     if not state:
         return
     support, order = state["support_"], state["order_"]
@@ -36,7 +36,7 @@ def _give_features(model: Any, state: State, reading: Reading) -> None:
         raise ValueError("gains that are not those of the features")
     if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
         raise ValueError(f"estimator_ must be a LogisticRegression of the {len(order)} columns selected")
-    _FEATURES.give(model, state, reading)
+    _FEATURES.from_state(model, state, reading)
     model.n_features_in_ = len(support)
 
 
@@ -52,7 +52,7 @@ PARAMETERS: dict[str, Table] = {
         "tol": real(0), "max_iter": whole(1),
     },
 }  # fmt: skip
-KEEPERS = {
-    "fastlin.select.CountCutoff": Keeper(_CUTOFF.take, _give_cutoff),
-    "fastlin.select.SelectFeatures": Keeper(_FEATURES.take, _give_features),
+CODECS = {
+    "fastlin.select.CountCutoff": ModelCodec(_CUTOFF.to_state, _cutoff_from_state),
+    "fastlin.select.SelectFeatures": ModelCodec(_FEATURES.to_state, _features_from_state),
 }

@@ -12,7 +12,7 @@ from fastlin import validation
 from fastlin.core.estimator import learns
 from fastlin.data import Corpus
 from fastlin.select.selector import Selector, check_columns_of
-from fastlin.validation import Rows, real_number, whole_number
+from fastlin.validation import CSRRows, real_number, whole_number
 
 
 class CountCutoff(Selector):
@@ -87,5 +87,5 @@ class CountCutoff(Selector):
         return tags
 
 
-def _segments(corpus: Corpus) -> Iterator[Rows]:
+def _segments(corpus: Corpus) -> Iterator[CSRRows]:
     return (validation.check_values(each.rows, nonnegative=True, start=each.start) for each in corpus.segments())

@@ -207,8 +207,8 @@ class SelectFeatures(Selector):
                 raise ValueError(f"patience belongs to method='greedy'; method={self.method!r} has no rounds")
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
-        validation.as_verbose(self.verbose)
-        validation.as_jobs(self.n_jobs)
+        validation.check_verbose(self.verbose)
+        validation.check_n_jobs(self.n_jobs)
         validation.as_callback(self.callback)
         solver = ALIASES.get(self.solver, self.solver)
         return "newton" if solver == "auto" else solver

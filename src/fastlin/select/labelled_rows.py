@@ -11,7 +11,7 @@ from fastlin.core.sparse_estimator import Whole, labels_of, refuse_beside_corpus
 from fastlin.data import Corpus
 from fastlin.linear.training_sample import Sample
 from fastlin.runtime import parallel
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 
 class Labelled(Sample):
@@ -33,11 +33,11 @@ class Labelled(Sample):
     def __len__(self) -> int:
         return len(self.classes)
 
-    def counts(self, values: Callable[[Rows], NDArray[Any]], n_jobs: int | None) -> NDArray[np.float64]:
+    def counts(self, values: Callable[[CSRRows], NDArray[Any]], n_jobs: int | None) -> NDArray[np.float64]:
         """Σ w_i v_ij over the rows of each label, [V, K], of values made of the rows' own."""
         counts = np.zeros((self.n_features, len(self)))
         for own, codes, weights in self.pieces():
-            rows = Rows(own.indptr, own.indices, values(own), own.n_columns, False, False, 0.0)
+            rows = CSRRows(own.indptr, own.indices, values(own), own.n_columns, False, False, 0.0)
             for start, stop in parallel.blocks(rows, 1):
                 parallel.count(rows, start, stop, codes, weights, counts, n_jobs)
         return counts
@@ -50,6 +50,6 @@ class Labelled(Sample):
         return counts
 
 
-def presence(rows: Rows) -> NDArray[np.float32]:
+def presence(rows: CSRRows) -> NDArray[np.float32]:
     """1 where a value is not zero."""
     return (rows.values != 0).astype(np.float32)

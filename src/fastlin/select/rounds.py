@@ -12,7 +12,7 @@ from fastlin.engine.core import aligned
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.runtime import parallel
 from fastlin.select.induction import Candidates, Induction
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
 LOOK = 4  # candidates looked at for each to be added
@@ -22,7 +22,7 @@ OVERLAP = 0.5  # of a candidate's rows that features of the same round may have 
 class Validation:
     """Rows that tell how well a model predicts; the code of a label it does not know is −1."""
 
-    def __init__(self, rows: Rows, codes: NDArray[np.int32], width: int) -> None:
+    def __init__(self, rows: CSRRows, codes: NDArray[np.int32], width: int) -> None:
         self.rows, self.codes = rows, codes
         self.weights = aligned.zeros((rows.n_columns, width), rows.values.dtype)
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core._codec import MOST, RUN, give_report, packed_counts, proved_counts, take_report
+from fastlin.core._codec import MOST, RUN, packed_counts, proved_counts, report_from_state, report_to_state
 from fastlin.core.class_counts import Counts
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf.model import CRF
@@ -22,7 +22,7 @@ from fastlin.sequence.perceptron.averaged_weights import Asleep
 from fastlin.sequence.perceptron.model import StructuredPerceptron
 from fastlin.sequence.tokens import Attributes
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, only
+from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (  # fmt: skip
     ABSENT,
     DTYPE,
@@ -39,21 +39,21 @@ from fastlin.storage.parameters import (  # fmt: skip
 )
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing, unpack
-from fastlin.validation import LIMITS
+from fastlin.validation import MAX_ABS_VALUE
 
 
-def take_shared(model: SequenceModel, packing: Packing) -> State:
+def shared_to_state(model: SequenceModel, packing: Packing) -> State:
     """What every model of sequences has: labels, the names of its columns, the report of its fit."""
     model._check_fitted()
     names = None if model._attributes is None else model._attributes.names
-    state = take_report(model, packing) | {"classes": model.classes_, "names": names, "templates": model.features_}
+    state = report_to_state(model, packing) | {"classes": model.classes_, "names": names, "templates": model.features_}
     columns: FileColumns | None = getattr(model, "file_columns_", None)
     return state if columns is None else state | {"file_columns": [*columns]}
 
 
-def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
+def shared_from_state(model: SequenceModel, state: State, n_columns: int) -> None:
     """The same, proved to fit so many columns of weights."""
-    give_report(model, state)
+    report_from_state(model, state)
     if "file_columns" in state:
         model.file_columns_ = FileColumns.proved(state.pop("file_columns"))
     classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
@@ -68,23 +68,23 @@ def give_shared(model: SequenceModel, state: State, n_columns: int) -> None:
     model._attributes = None if names is None else Attributes(names)
 
 
-def take_weights(model: Any, packing: Packing) -> State:
+def weights_to_state(model: Any, packing: Packing) -> State:
     """Weights of features, and of edges if there are any."""
     coef, edges = model.coef_, model.edge_coef_
     state = {"coef": packing.pack(coef if sp.issparse(coef) else np.asarray(coef).T)}
     return state if edges is None else state | {"edges": packing.pack(sp.csr_array(edges))}
 
 
-def give_weights(model: Any, state: State, reading: Reading) -> None:
+def weights_from_state(model: Any, state: State, reading: Reading) -> None:
     """The same, and what models of sequences share."""
     K = len(state["classes"])
     weights = unpack(state.pop("coef"), reading)
     coef = weights if sp.issparse(weights) else weights.T
-    if coef.dtype not in LIMITS or coef.shape[0] != K:
+    if coef.dtype not in MAX_ABS_VALUE or coef.shape[0] != K:
         raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
-    give_shared(model, state, coef.shape[1])
+    shared_from_state(model, state, coef.shape[1])
     edges = unpack(state.pop("edges"), reading) if "edges" in state else None
-    if edges is not None and (not sp.issparse(edges) or edges.dtype not in LIMITS or model.order != 1):
+    if edges is not None and (not sp.issparse(edges) or edges.dtype not in MAX_ABS_VALUE or model.order != 1):
         raise ValueError("edges must be a sparse matrix of floats, of a model with order=1")
     if edges is not None and edges.shape != (coef.shape[1], K * K):
         raise ValueError(f"weights of edges of shape {edges.shape}")
@@ -104,16 +104,16 @@ def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.
 # Maximum-entropy Markov models
 
 
-def _take_memm(model: MEMM, packing: Packing) -> State:
-    state = take_shared(model, packing) | take_weights(model, packing)
+def _memm_to_state(model: MEMM, packing: Packing) -> State:
+    state = shared_to_state(model, packing) | weights_to_state(model, packing)
     state |= {"start": np.asarray(model.start_, np.float64), "transitions": np.asarray(model.transitions_, np.float64)}
     if model._dictionary is not None:
         state |= {"words": model._dictionary.columns, "labels_of_words": model._dictionary.masks}
     return state
 
 
-def _give_memm(model: MEMM, state: State, reading: Reading) -> None:
-    give_weights(model, state, reading)
+def _memm_from_state(model: MEMM, state: State, reading: Reading) -> None:
+    weights_from_state(model, state, reading)
     K, V = model.coef_.shape
     if model.order not in (1, 2) or sp.issparse(model.coef_):
         raise ValueError(f"order must be 1 or 2 and coef dense, got order={model.order!r:.60}")
@@ -122,7 +122,7 @@ def _give_memm(model: MEMM, state: State, reading: Reading) -> None:
     model._dictionary = None
     if "words" in state:
         model._dictionary = _proved_dictionary(state.pop("words"), state.pop("labels_of_words"), (V, K))
-    only(state)
+    reject_unknown(state)
 
 
 def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagDictionary:
@@ -139,25 +139,25 @@ def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagD
 # Hidden Markov models
 
 
-def _take_hmm(model: HMM, packing: Packing) -> State:
-    state = take_shared(model, packing) | take_report(model, packing, "bound_")
+def _hmm_to_state(model: HMM, packing: Packing) -> State:
+    state = shared_to_state(model, packing) | report_to_state(model, packing, "bound_")
     start, steps, ends = model._state.transitions.tables()
     state |= {"start": start, "steps": steps, "ends": ends, "hidden": model._hidden, "words": model._words}
     return state | packed_counts(model, model._state.counts, packing)
 
 
-def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
-    give_report(model, state, "bound_")
+def _hmm_from_state(model: HMM, state: State, reading: Reading) -> None:
+    report_from_state(model, state, "bound_")
     K, order = len(state["classes"]), model.order
     if order not in (1, 2):
         raise ValueError(f"a model of order {order!r:.60}")
     features, labels = proved_counts(state, K, reading)
-    give_shared(model, state, len(features))
+    shared_from_state(model, state, len(features))
     histories = (K,) if order == 1 else (K + 1, K)
     shapes = {"start": (K,), "steps": (*histories, K), "ends": histories}
     tables = [proved_table(state, name, shape) for name, shape in shapes.items()]
     hidden, words = state.pop("hidden"), state.pop("words")
-    only(state)
+    reject_unknown(state)
     if any(not ((table >= 0) & (table <= MOST)).all() for table in tables):
         raise ValueError("counts below 0, or too large to be added")
     if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
@@ -169,24 +169,24 @@ def _give_hmm(model: HMM, state: State, reading: Reading) -> None:
 # Online learners
 
 
-def _take_perceptron(model: StructuredPerceptron, packing: Packing) -> State:
+def _perceptron_to_state(model: StructuredPerceptron, packing: Packing) -> State:
     weights, two, three = model._weights()
-    state = take_shared(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
+    state = shared_to_state(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
     state |= {"transitions": two} | ({} if three is None else {"second_order": three})
     if not packing.serving and (learning := model._to_learn_on()) is not None:
         state |= {"learning": learning, "random": model._generator}
     return state
 
 
-def _give_perceptron(model: StructuredPerceptron, state: State, reading: Reading) -> None:
+def _perceptron_from_state(model: StructuredPerceptron, state: State, reading: Reading) -> None:
     """Weights to predict with; the numbers that learning needs are looked at when learning goes on."""
     weights = unpack(state.pop("coef"), reading)
     if sp.issparse(weights):
         reading.take(2 * weights.data.nbytes + 16 * (weights.nnz + weights.shape[1] + 1), "its weights by features")
         weights = weights.T.tocsr()
-    if weights.dtype not in LIMITS or weights.ndim != 2:
+    if weights.dtype not in MAX_ABS_VALUE or weights.ndim != 2:
         raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
-    give_shared(model, state, weights.shape[0])
+    shared_from_state(model, state, weights.shape[0])
     K, second = len(model.classes_), "second_order" in state
     if weights.shape[1] != K or model.order != (2 if second else 1):
         raise ValueError(
@@ -198,7 +198,7 @@ def _give_perceptron(model: StructuredPerceptron, state: State, reading: Reading
     generator = state.pop("random") if "random" in state else validation.as_generator(model.random_state)
     if not isinstance(generator, np.random.Generator):
         raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
-    only(state)
+    reject_unknown(state)
     model._state, model._asleep, model._generator = None, None, generator
     if learning is not None:
         model._asleep = Asleep.proved(learning, weights.shape[0], K, 2 if second else 1)
@@ -207,22 +207,22 @@ def _give_perceptron(model: StructuredPerceptron, state: State, reading: Reading
 # Conditional random fields
 
 
-def _take_crf(model: CRF, packing: Packing) -> State:
-    state = take_shared(model, packing) | take_weights(model, packing)
+def _crf_to_state(model: CRF, packing: Packing) -> State:
+    state = shared_to_state(model, packing) | weights_to_state(model, packing)
     state["transitions"] = np.asarray(model.transitions_, np.float64)
     if model.second_order_ is not None:
         state["second_order"] = np.asarray(model.second_order_, np.float64)
     return state
 
 
-def _give_crf(model: CRF, state: State, reading: Reading) -> None:
-    give_weights(model, state, reading)
+def _crf_from_state(model: CRF, state: State, reading: Reading) -> None:
+    weights_from_state(model, state, reading)
     K, second = len(model.classes_), "second_order" in state
     model.transitions_ = proved_table(state, "transitions", (K, K))
     model.second_order_ = proved_table(state, "second_order", (K, K, K)) if second else None
     if model.order != (2 if second else 1):
         raise ValueError("transitions of another order")
-    only(state)
+    reject_unknown(state)
 
 
 # Parameters
@@ -249,9 +249,9 @@ PARAMETERS: dict[str, Table] = {
         "beam_width": whole(1) | ABSENT, "weights": WORD, "cutoff": whole(1), "shuffle": FLAG,
     },
 }  # fmt: skip
-KEEPERS = {
-    "fastlin.sequence.CRF": Keeper(_take_crf, _give_crf),
-    "fastlin.sequence.HMM": Keeper(_take_hmm, _give_hmm),
-    "fastlin.sequence.MEMM": Keeper(_take_memm, _give_memm),
-    "fastlin.sequence.StructuredPerceptron": Keeper(_take_perceptron, _give_perceptron),
+CODECS = {
+    "fastlin.sequence.CRF": ModelCodec(_crf_to_state, _crf_from_state),
+    "fastlin.sequence.HMM": ModelCodec(_hmm_to_state, _hmm_from_state),
+    "fastlin.sequence.MEMM": ModelCodec(_memm_to_state, _memm_from_state),
+    "fastlin.sequence.StructuredPerceptron": ModelCodec(_perceptron_to_state, _perceptron_from_state),
 }

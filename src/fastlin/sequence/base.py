@@ -220,7 +220,7 @@ class SequenceModel(Estimator, ABC):
 
     def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         view = self._view(tokens, allowed)
         with parallel.Workers(self.n_jobs) as workers:
             return workers.map(lambda first, last: infer(view.block(first, last)), view.cuts())
@@ -280,7 +280,7 @@ class SequenceModel(Estimator, ABC):
 
     def _check_shared(self) -> None:
         """Check the parameters that all models of sequences have, but for constraints, which need the labels."""
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         if self.order not in (1, 2) or isinstance(self.order, bool):
             raise ValueError(f"order must be 1 or 2, got {self.order!r}")
         if self.features is not None and not hasattr(self.features, "tokens"):

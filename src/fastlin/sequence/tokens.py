@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.sequence.attributes import Names
-from fastlin.validation import Rows, as_lengths, as_rows
+from fastlin.validation import CSRRows, as_lengths, as_rows
 
 DOUBLE = np.dtype(np.float64)
 
@@ -21,7 +21,7 @@ class Tokens:
     Sequence s has the tokens starts[s] … starts[s + 1] − 1. `binary`: every value is 1.
     """
 
-    rows: Rows
+    rows: CSRRows
     starts: NDArray[np.int64]
     binary: bool
 
@@ -136,9 +136,9 @@ def _tokens(
     """Tokens of arrays that were proved as they were made; no values stand for ones."""
     if values is None:
         ones = np.ones(len(indices), np.float32)
-        return Tokens(Rows(indptr, indices, ones, n_columns, False, False, float(len(ones) > 0)), starts, True)
+        return Tokens(CSRRows(indptr, indices, ones, n_columns, False, False, float(len(ones) > 0)), starts, True)
     negative, zeros, largest = bool((values < 0).any()), bool((values == 0).any()), float(np.abs(values).max())
-    rows = Rows(indptr, indices, values, n_columns, negative, zeros, largest)
+    rows = CSRRows(indptr, indices, values, n_columns, negative, zeros, largest)
     return Tokens(rows, starts, _binary(rows))
 
 
@@ -186,10 +186,10 @@ def as_tokens(
     return Tokens(rows, starts, _binary(rows))
 
 
-def no_rows(n_columns: int) -> Rows:
+def no_rows(n_columns: int) -> CSRRows:
     """What `as_rows` does not make: it refuses what is empty."""
-    return Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), n_columns, False, False, 0.0)
+    return CSRRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), n_columns, False, False, 0.0)
 
 
-def _binary(rows: Rows) -> bool:
+def _binary(rows: CSRRows) -> bool:
     return rows.largest <= 1 and not (rows.negative or rows.zeros) and bool((rows.values[: rows.nnz] == 1).all())

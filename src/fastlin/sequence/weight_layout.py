@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastlin.optim.design import Design
 from fastlin.optim.weight_layouts import observed_pairs
 from fastlin.sequence.tokens import Tokens
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 FEW = 2  # labels that a feature may have without a row of the table
 
@@ -79,7 +79,7 @@ def _pairs_of(
     return kept, starts, np.tile(np.arange(n_labels, dtype=np.int32), len(kept))
 
 
-def _design_of(rows: Rows, features: NDArray[np.int64]) -> Design:
+def _design_of(rows: CSRRows, features: NDArray[np.int64]) -> Design:
     """Some of the features in this order, which is that of every row, too."""
     columns = np.sort(features)
     if np.array_equal(columns, np.flatnonzero(np.bincount(rows.indices[: rows.nnz], minlength=rows.n_columns))):

@@ -1,4 +1,4 @@
-"""How the classes that a model file may hold are taken apart and put together again: a table, and nothing but it."""
+"""The table of the classes that a model file may hold, each with the codec of what it learns: nothing else is."""
 
 import importlib
 from collections.abc import Callable
@@ -13,19 +13,19 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Keeper:
-    """What has been learnt by the models of a class.
+class ModelCodec:
+    """Conversion of what the models of a class have learnt to a state, and back.
 
-    `take` returns it as plain values, arrays and other models. `give` proves such a state and lets a new model of the
-    same parameters have it; ValueError, TypeError, KeyError: there is no such model.
+    `to_state` returns it as plain values, arrays and other models. `from_state` proves such a state and lets a new
+    model of the same parameters have it; ValueError, TypeError, KeyError: there is no such model.
     """
 
-    take: Callable[[Any, Packing], State]
-    give: Callable[[Any, State, Reading], None]
+    to_state: Callable[[Any, Packing], State]
+    from_state: Callable[[Any, State, Reading], None]
 
 
-# where keepers and tables of parameters are, a module's KEEPERS and PARAMETERS, and where the classes they keep
-_ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
+# where codecs and tables of parameters are, a module's CODECS and PARAMETERS, and where the classes they keep
+_CODEC_MODULES: dict[str, dict[str, tuple[str, ...]]] = {
     "fastlin.linear._codec": {
         "fastlin": (
             "CandidateClassifier", "LexiconClassifier", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
@@ -65,7 +65,7 @@ _ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _MODULES = {
     f"{module}.{name}": (module, name, room)
-    for room, modules in _ROOMS.items()
+    for room, modules in _CODEC_MODULES.items()
     for module, names in modules.items()
     for name in names
 }
@@ -89,12 +89,12 @@ def name_of(model: Any) -> str | None:
     return None
 
 
-def class_of(name: Any) -> tuple[Any, Keeper]:
-    """The class that a file calls so, and its keeper."""
+def class_of(name: Any) -> tuple[Any, ModelCodec]:
+    """The class that a file calls so, and its codec."""
     if not isinstance(name, str) or name not in _MODULES:
         raise ModelFileError(f"holds a {str(name)[:60]!r}, which this version does not know")
     module, kind, room = _MODULES[name]
-    return _found(module, kind), importlib.import_module(room).KEEPERS[name]
+    return _found(module, kind), importlib.import_module(room).CODECS[name]
 
 
 def parameters_of(name: str) -> Table:
@@ -104,7 +104,7 @@ def parameters_of(name: str) -> Table:
 
 
 def name_of_function(value: Any) -> str | None:
-    """The same for functions."""
+    """What a function is called in a file; None: it does not go into one."""
     name = getattr(value, "__name__", None)
     return next(
         (key for key, (module, kind) in _FUNCTIONS.items() if kind == name and _found(module, kind) is value), None
@@ -121,34 +121,34 @@ def _found(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def attributes(*names: str) -> Keeper:
-    """Keeps attributes as they are: for what no kernel reads without looking."""
+def attributes(*names: str) -> ModelCodec:
+    """The codec that keeps attributes as they are: for what no kernel reads without looking."""
 
-    def take(model: Any, _: Packing) -> State:
+    def to_state(model: Any, _: Packing) -> State:
         return {name: vars(model)[name] for name in names if name in vars(model)}
 
-    def give(model: Any, state: State, _: Reading) -> None:
-        only(state, *names)
+    def from_state(model: Any, state: State, _: Reading) -> None:
+        reject_unknown(state, *names)
         for name, value in state.items():
             setattr(model, name, value)
 
-    return Keeper(take, give)
+    return ModelCodec(to_state, from_state)
 
 
-def or_unfitted(keeper: Keeper) -> Keeper:
-    """Keeps models that may be parameters of others: one that is not fitted is its parameters."""
+def or_unfitted(codec: ModelCodec) -> ModelCodec:
+    """The codec of models that may be parameters of others: one that is not fitted is its parameters."""
 
-    def take(model: Any, packing: Packing) -> State:
-        return keeper.take(model, packing) if model.__sklearn_is_fitted__() else {}
+    def to_state(model: Any, packing: Packing) -> State:
+        return codec.to_state(model, packing) if model.__sklearn_is_fitted__() else {}
 
-    def give(model: Any, state: State, reading: Reading) -> None:
+    def from_state(model: Any, state: State, reading: Reading) -> None:
         if state:
-            keeper.give(model, state, reading)
+            codec.from_state(model, state, reading)
 
-    return Keeper(take, give)
+    return ModelCodec(to_state, from_state)
 
 
-def only(state: State, *names: str) -> None:
+def reject_unknown(state: State, *names: str) -> None:
     """Refuse what a model of the class does not have."""
     unknown = set(state) - set(names)
     if unknown:

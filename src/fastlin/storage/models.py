@@ -15,7 +15,7 @@ from fastlin.storage.load_context import ModelFileError, Reading
 from fastlin.storage.model_codec import class_of, function_of, name_of, name_of_function, parameters_of
 from fastlin.storage.parameters import LEFT_OUT, check_parameter
 from fastlin.storage.weight_packing import Packing
-from fastlin.validation import WIDEST
+from fastlin.validation import MAX_COLUMNS
 
 KIND = "model"
 COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
@@ -128,9 +128,9 @@ def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any
         if callable(value):
             raise TypeError(f"{name} is a function: model files hold no code; set it to None before saving")
         raise TypeError(f"{what}, which does not go into a model file: {value!r:.80}")
-    keeper, value = class_of(kind)[1], getattr(value, "_lasting", lambda: value)()  # of one moment
+    codec, value = class_of(kind)[1], getattr(value, "_lasting", lambda: value)()  # of one moment
     parameters = _described_parameters(value, kind, name, encoder, packing)
-    learnt = keeper.take(value, packing)
+    learnt = codec.to_state(value, packing)
     learnt |= {key: vars(value)[key] for key in COLUMNS if key in vars(value)}
     state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
     return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
@@ -162,7 +162,7 @@ def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any
         raise ModelFileError(f"a value of the unknown kind {kind[:40]!r}")
     if not isinstance(content, dict) or set(content) != {"class", "parameters", "learnt"}:
         raise ModelFileError("no model")
-    found, keeper = class_of(content["class"])
+    found, codec = class_of(content["class"])
     parameters, learnt = content["parameters"], content["learnt"]
     if not isinstance(parameters, dict) or not isinstance(learnt, dict):
         raise ModelFileError("no model")
@@ -176,7 +176,7 @@ def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any
         state = {name: decode(value) for name, value in learnt.items()}
         columns = {name: state.pop(name) for name in COLUMNS if name in state}
         _set_columns(model, **columns)
-        keeper.give(model, state, reading)
+        codec.from_state(model, state, reading)
         if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
             raise ValueError("columns that are not those of what was learnt")
     except (ModelFileError, OSError):
@@ -195,7 +195,7 @@ def _set_columns(
             raise ValueError(f"{svmlight_first_index_!r} is the index of no first column")
         model.svmlight_first_index_ = svmlight_first_index_
     if n_features_in_ is not None:
-        if type(n_features_in_) is not int or not 0 <= n_features_in_ <= WIDEST:
+        if type(n_features_in_) is not int or not 0 <= n_features_in_ <= MAX_COLUMNS:
             raise ValueError(f"{n_features_in_!r} columns")
         model.n_features_in_ = n_features_in_
     if feature_names_in_ is not None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, attributes, name_of, name_of_function
+from fastlin.storage.model_codec import ModelCodec, State, attributes, name_of, name_of_function
 from fastlin.storage.parameters import (
     ABSENT,
     DTYPE,
@@ -28,19 +28,19 @@ from fastlin.storage.parameters import (
     whole,
 )
 from fastlin.storage.state_arrays import proved_labels
-from fastlin.validation import WIDEST
+from fastlin.validation import MAX_COLUMNS
 
 _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pvalues_", "idf_")  # one number a column
 
 
-def _proved(keeper: Keeper, prove: Any) -> Keeper:
-    """A keeper that gives what `prove(model, state)` does not refuse."""
+def _proved(codec: ModelCodec, prove: Any) -> ModelCodec:
+    """A codec whose `from_state` takes what `prove(model, state)` does not refuse."""
 
-    def give(model: Any, state: State, reading: Reading) -> None:
+    def from_state(model: Any, state: State, reading: Reading) -> None:
         prove(model, state)
-        keeper.give(model, state, reading)
+        codec.from_state(model, state, reading)
 
-    return Keeper(keeper.take, give)
+    return ModelCodec(codec.to_state, from_state)
 
 
 def _prove_columns(model: Any, state: State) -> None:
@@ -101,7 +101,7 @@ IDF: Table = {
     "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
 }  # fmt: skip
 DICTS: Table = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
-HASHED: Table = {"n_features": whole(1, WIDEST), "alternate_sign": FLAG}
+HASHED: Table = {"n_features": whole(1, MAX_COLUMNS), "alternate_sign": FLAG}
 OF_SAMPLES: Table = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
 HASHED_TEXTS: Table = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
 _SCORING: Table = {"score_func": Kind(lambda value: name_of_function(value) is not None, "a score of the table")}
@@ -137,7 +137,7 @@ PARAMETERS: dict[str, Table] = {
 
 _NOTHING = attributes()
 _SCORED = _proved(attributes("scores_", "pvalues_"), _prove_columns)
-KEEPERS = {
+CODECS = {
     "sklearn.decomposition.TruncatedSVD": _proved(
         attributes("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"),
         _prove_components,

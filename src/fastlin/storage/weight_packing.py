@@ -15,7 +15,7 @@ from fastlin.engine.core import aligned
 from fastlin.storage.crc32 import largest
 from fastlin.storage.json_values import sparse
 from fastlin.storage.load_context import ModelFileError, Reading
-from fastlin.validation import LIMITS, one_of, real_number
+from fastlin.validation import MAX_ABS_VALUE, one_of, real_number
 
 State = dict[str, Any]
 
@@ -204,7 +204,7 @@ def _dequantised(values: NDArray[Any], scales: Any, verify: bool) -> NDArray[Any
     """Finite weights of float32 or float64."""
     if values.dtype.kind == "f" and verify and not largest(values) <= float(np.finfo(values.dtype).max):
         raise ModelFileError("weights must be finite numbers, and hold NaN or infinity")
-    if values.dtype in LIMITS:
+    if values.dtype in MAX_ABS_VALUE:
         if scales is not None:
             raise ModelFileError(f"scales must be left out for weights of {values.dtype}")
         return values

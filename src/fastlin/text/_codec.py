@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastlin.features.conjunction_tree import Hashing, Tree
 from fastlin.storage.load_context import Reading
-from fastlin.storage.model_codec import Keeper, State, attributes, only
+from fastlin.storage.model_codec import ModelCodec, State, attributes, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
     DTYPE,
@@ -31,7 +31,7 @@ from fastlin.text.hashing_vectorizer import Kept
 from fastlin.text.templates.index import Known
 from fastlin.text.tfidf_transformer import DocumentFrequencies, TfidfTransformer
 from fastlin.text.vocabulary import EngineTerms, PythonTerms
-from fastlin.validation import LIMITS, WIDEST
+from fastlin.validation import MAX_ABS_VALUE, MAX_COLUMNS
 
 FIELDS = {"hashing": ("depth", "powers", "groups", "n_buckets", "signs"), "tree": ("starts", "columns", "skip")}
 TABLE = 8  # times the bytes of terms: what looks them up
@@ -41,7 +41,7 @@ NODES = ("prefix", "last", "arena", "offsets")
 # Terms
 
 
-def _take_terms(terms: Any) -> State:
+def _terms_to_state(terms: Any) -> State:
     if isinstance(terms, EngineTerms):
         arrays = dict(zip(NODES, terms.vocabulary.arrays(), strict=True))
         return arrays | {"stop_words": np.array(sorted(terms.stop_words), object)}
@@ -100,18 +100,18 @@ def _prove_lengths(prefix: NDArray[np.int32], longest: int) -> None:
 # Counting vectorisers
 
 
-def _take_counts(model: Any, _: Packing) -> State:
+def _counts_to_state(model: Any, _: Packing) -> State:
     if not hasattr(model, "_terms"):
         return {}
     learned = model._matching(model._terms)
     state = {"n_documents": learned.n_documents, "fixed": getattr(model, "fixed_vocabulary_", None)}
     if learned.given is None:
-        return state | {"columns": learned.columns, "rows": learned.rows, "terms": _take_terms(learned.terms)}
+        return state | {"columns": learned.columns, "rows": learned.rows, "terms": _terms_to_state(learned.terms)}
     own = model.vocabulary is not None and checked_vocabulary(model.vocabulary) == learned.given
     return state | {"given": None if own else learned.given, "frequencies": learned.frequencies}
 
 
-def _give_counts(model: Any, state: State, reading: Reading) -> None:
+def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
     if not state:
         return
     n_documents, fixed = state.pop("n_documents"), state.pop("fixed")
@@ -130,7 +130,7 @@ def _give_counts(model: Any, state: State, reading: Reading) -> None:
         terms, columns, rows = _terms(model, state.pop("terms"), reading), state.pop("columns"), state.pop("rows")
         _prove_frequencies(rows, len(terms), n_documents)
         learned = Learned(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
-    only(state)
+    reject_unknown(state)
     model._terms = learned
     if fixed is not None:  # it was fitted, and no vocabulary set
         model.fixed_vocabulary_ = fixed
@@ -153,15 +153,15 @@ def _proved_columns(columns: NDArray[np.int32], n: int) -> int:
     return len(known)
 
 
-def _take_tfidf_vectorizer(model: Any, packing: Packing) -> State:
-    state = {"counts": _take_counts(model, packing)}
+def _tfidf_vectorizer_to_state(model: Any, packing: Packing) -> State:
+    state = {"counts": _counts_to_state(model, packing)}
     return state | {"tfidf": model._tfidf} if hasattr(model, "_tfidf") else state
 
 
-def _give_tfidf_vectorizer(model: Any, state: State, reading: Reading) -> None:
+def _tfidf_vectorizer_from_state(model: Any, state: State, reading: Reading) -> None:
     tfidf = state.pop("tfidf", None)
-    _give_counts(model, state.pop("counts"), reading)
-    only(state)
+    _counts_from_state(model, state.pop("counts"), reading)
+    reject_unknown(state)
     if tfidf is not None:
         if not isinstance(tfidf, TfidfTransformer):
             raise ValueError(f"tfidf must be a TfidfTransformer, got {type(tfidf).__name__}")
@@ -175,7 +175,7 @@ def _give_tfidf_vectorizer(model: Any, state: State, reading: Reading) -> None:
 # TF-IDF
 
 
-def _take_tfidf(model: Any, _: Packing) -> State:
+def _tfidf_to_state(model: Any, _: Packing) -> State:
     frequencies = getattr(model, "_frequencies", None)
     if frequencies is None:
         return {"_idf": model._idf} if hasattr(model, "_idf") else {}
@@ -184,14 +184,14 @@ def _take_tfidf(model: Any, _: Packing) -> State:
     return {"_idf": idf, "_documents": frequencies.documents} | counts
 
 
-def _give_tfidf(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _tfidf_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     idf, documents = state.pop("_idf", None), state.pop("_documents", None)
     n_documents, dtype = state.pop("_n_documents", None), state.pop("_dtype", None)
-    only(state)
+    reject_unknown(state)
     model._idf, model._frequencies = None, None
     if idf is not None:
         model.idf_ = idf
-    if n_documents is not None and (type(n_documents) is not int or dtype not in LIMITS):
+    if n_documents is not None and (type(n_documents) is not int or dtype not in MAX_ABS_VALUE):
         raise ValueError(f"_n_documents must be a whole number and _dtype float32 or float64, got {n_documents!r:.40}")
     if documents is not None:
         if n_documents is None:
@@ -217,15 +217,15 @@ def _width(tfidf: Any) -> int | None:
 # Hashing
 
 
-def _take_hashing(model: Any, _: Packing) -> State:
+def _hashing_to_state(model: Any, _: Packing) -> State:
     kept = getattr(model, "_kept", None)
-    return {} if kept is None else {"terms": _take_terms(kept.terms), "rows": kept.rows}
+    return {} if kept is None else {"terms": _terms_to_state(kept.terms), "rows": kept.rows}
 
 
-def _give_hashing(model: Any, state: State, reading: Reading) -> None:
+def _hashing_from_state(model: Any, state: State, reading: Reading) -> None:
     if state:
         terms, rows = _terms(model, state.pop("terms"), reading), state.pop("rows")
-        only(state)
+        reject_unknown(state)
         _prove_frequencies(rows, len(terms), 2**62)
         model._kept = Kept(terms, rows)
 
@@ -233,14 +233,14 @@ def _give_hashing(model: Any, state: State, reading: Reading) -> None:
 # Dicts
 
 
-def _take_dicts(model: Any, _: Packing) -> State:
+def _dicts_to_state(model: Any, _: Packing) -> State:
     return {"vocabulary_": model.vocabulary_} if hasattr(model, "vocabulary_") else {}
 
 
-def _give_dicts(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _dicts_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     if state:
         vocabulary = state.pop("vocabulary_")
-        only(state)
+        reject_unknown(state)
         if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
             raise ValueError("vocabulary_ must give the columns 0, 1, … to its names, each once")
         model.vocabulary_, model.feature_names_ = vocabulary, sorted(vocabulary, key=vocabulary.__getitem__)
@@ -249,7 +249,7 @@ def _give_dicts(model: Any, state: State, reading: Reading) -> None:  # noqa: AR
 # Templates
 
 
-def _take_templates(model: Any, _: Packing) -> State:
+def _templates_to_state(model: Any, _: Packing) -> State:
     if not hasattr(model, "_known"):
         return {}
     if model._known.program != model._program():
@@ -257,16 +257,16 @@ def _take_templates(model: Any, _: Packing) -> State:
     return model._known.state()
 
 
-def _give_templates(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001 - everything is numbered again
+def _templates_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001 - everything is numbered again
     if state:
-        only(state, "words", "strings", "pairs", "columns", "counts")
+        reject_unknown(state, "words", "strings", "pairs", "columns", "counts")
         model._known = Known.restored(model._program(), state)
 
 
 # Conjunctions
 
 
-def _take_conjunctions(model: Any, _: Packing) -> State:
+def _conjunctions_to_state(model: Any, _: Packing) -> State:
     if not hasattr(model, "_finder"):
         return {}
     finder = model._finder
@@ -274,7 +274,7 @@ def _take_conjunctions(model: Any, _: Packing) -> State:
     return {"rank": model._rank, kind: {name: getattr(finder, name) for name in FIELDS[kind]}}
 
 
-def _give_conjunctions(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _conjunctions_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
     if not state:
         return
     rank = state.pop("rank")
@@ -289,7 +289,7 @@ def _give_conjunctions(model: Any, state: State, reading: Reading) -> None:  # n
         model._finder, width = _tree(state.pop("tree"), len(kept))
         if not np.array_equal(kept, np.arange(len(kept))):
             raise ValueError("rank must number the columns that conjunctions are made of from 0 on")
-    only(state)
+    reject_unknown(state)
     model._rank, model.n_features_in_ = rank, len(rank)
     model.n_output_features_ = width + (len(rank) if model.include_original else 0)
 
@@ -298,9 +298,9 @@ def _hashing(fields: State, n_columns: int) -> tuple[Hashing, int]:
     finder = Hashing(**fields)
     if type(finder.depth) is not int or type(finder.n_buckets) is not int or finder.depth not in (2, 3):
         raise ValueError(f"depth must be 2 or 3 and n_buckets a whole number, got {finder.depth!r:.40}")
-    if not 1 <= finder.n_buckets <= WIDEST or finder.groups.dtype != np.uint64:
+    if not 1 <= finder.n_buckets <= MAX_COLUMNS or finder.groups.dtype != np.uint64:
         raise ValueError(
-            f"n_buckets must be from 1 to {WIDEST}, groups uint64; got {finder.n_buckets}, {finder.groups.dtype}"
+            f"n_buckets must be from 1 to {MAX_COLUMNS}, groups uint64; got {finder.n_buckets}, {finder.groups.dtype}"
         )
     if finder.groups.shape not in ((0,), (n_columns,)) or {type(finder.powers), type(finder.signs)} != {bool}:
         raise ValueError(f"groups must be empty or of shape {(n_columns,)}; powers and signs True or False")
@@ -327,8 +327,8 @@ def _tree(fields: State, n_columns: int) -> tuple[Tree, int]:
 # Functions of columns
 
 
-def _give_elementwise(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
-    only(state)
+def _elementwise_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+    reject_unknown(state)
     if hasattr(model, "n_features_in_"):
         model._n_columns = model.n_features_in_
 
@@ -336,7 +336,7 @@ def _give_elementwise(model: Any, state: State, reading: Reading) -> None:  # no
 # Log-count ratios
 
 
-def _give_ratio(model: Any, state: State, reading: Reading) -> None:
+def _ratio_from_state(model: Any, state: State, reading: Reading) -> None:
     if state:
         classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
         rows = 1 if len(classes) == 2 else len(classes)
@@ -345,7 +345,7 @@ def _give_ratio(model: Any, state: State, reading: Reading) -> None:
                 f"log_ratio_ must be finite float64 of {rows} row(s) for {len(classes)} labels, got shape {ratio.shape}"
             )
         model.n_features_in_ = ratio.shape[1]
-    _RATIO.give(model, state, reading)
+    _RATIO.from_state(model, state, reading)
 
 
 # Parameters
@@ -357,7 +357,7 @@ _MORE_WORDS = {"negation": FLAG, "prefixes": _LENGTHS | ABSENT, "suffixes": _LEN
 PARAMETERS: dict[str, Table] = {
     "fastlin.Conjunctions": {
         "degree": whole(2, 3), "groups": PLAIN, "interaction_only": FLAG, "include_original": FLAG, "min_df": SHARE,
-        "n_features": whole(1, WIDEST) | ABSENT, "alternate_sign": FLAG, "sparse_output": FLAG,
+        "n_features": whole(1, MAX_COLUMNS) | ABSENT, "alternate_sign": FLAG, "sparse_output": FLAG,
     },
     "fastlin.CountVectorizer": COUNTING | _MORE_WORDS,
     "fastlin.DictVectorizer": DICTS,
@@ -378,16 +378,16 @@ PARAMETERS: dict[str, Table] = {
 
 _NOTHING = attributes()
 _RATIO = attributes("classes_", "log_ratio_")
-KEEPERS = {
-    "fastlin.Conjunctions": Keeper(_take_conjunctions, _give_conjunctions),
-    "fastlin.CountVectorizer": Keeper(_take_counts, _give_counts),
-    "fastlin.DictVectorizer": Keeper(_take_dicts, _give_dicts),
+CODECS = {
+    "fastlin.Conjunctions": ModelCodec(_conjunctions_to_state, _conjunctions_from_state),
+    "fastlin.CountVectorizer": ModelCodec(_counts_to_state, _counts_from_state),
+    "fastlin.DictVectorizer": ModelCodec(_dicts_to_state, _dicts_from_state),
     "fastlin.DocumentFeatures": _NOTHING,
-    "fastlin.Elementwise": Keeper(_NOTHING.take, _give_elementwise),
+    "fastlin.Elementwise": ModelCodec(_NOTHING.to_state, _elementwise_from_state),
     "fastlin.FeatureHasher": _NOTHING,
-    "fastlin.HashingVectorizer": Keeper(_take_hashing, _give_hashing),
-    "fastlin.LogCountRatio": Keeper(_RATIO.take, _give_ratio),
-    "fastlin.TfidfTransformer": Keeper(_take_tfidf, _give_tfidf),
-    "fastlin.TfidfVectorizer": Keeper(_take_tfidf_vectorizer, _give_tfidf_vectorizer),
-    "fastlin.text.templates.Templates": Keeper(_take_templates, _give_templates),
+    "fastlin.HashingVectorizer": ModelCodec(_hashing_to_state, _hashing_from_state),
+    "fastlin.LogCountRatio": ModelCodec(_RATIO.to_state, _ratio_from_state),
+    "fastlin.TfidfTransformer": ModelCodec(_tfidf_to_state, _tfidf_from_state),
+    "fastlin.TfidfVectorizer": ModelCodec(_tfidf_vectorizer_to_state, _tfidf_vectorizer_from_state),
+    "fastlin.text.templates.Templates": ModelCodec(_templates_to_state, _templates_from_state),
 }

@@ -281,7 +281,7 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
 
     def _check_parameters(self) -> None:
         self._check_analysis()
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
         checked_flag("binary", self.binary)
         checked_dtype(self.dtype)
         if self.max_features is not None:

@@ -21,10 +21,9 @@ from fastlin.text.document_blocks import reject_string
 from fastlin.text.tfidf_transformer import weigh
 from fastlin.text.vectorizer_base import Reading
 from fastlin.text.vocabulary import EngineTerms, PythonTerms, new_seed, read_rows
-from fastlin.validation import one_of, whole_number
+from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
 TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
-WIDEST = 2**31 - 1
 
 
 class Kept(NamedTuple):
@@ -256,8 +255,8 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto
     def _check_parameters(self, X: Any) -> None:
         reject_string(X, "X")
         self._check_analysis()
-        validation.as_jobs(self.n_jobs)
-        if whole_number("n_features", self.n_features, 1) > WIDEST:
+        validation.check_n_jobs(self.n_jobs)
+        if whole_number("n_features", self.n_features, 1) > MAX_COLUMNS:
             raise ValueError(f"n_features must be below 2**31, got {self.n_features!r}")
         one_of("norm", self.norm, (None, "l1", "l2"))
         whole_number("names", self.names, 0)

@@ -15,7 +15,7 @@ from fastlin.core.sparse_output import SparseOutput
 from fastlin.core.transformer import check_columns, names_of_columns
 from fastlin.engine.text import tfidf
 from fastlin.runtime import parallel
-from fastlin.validation import Rows, one_of
+from fastlin.validation import CSRRows, one_of
 
 NORMS = {None: tfidf.NONE, "l1": tfidf.L1, "l2": tfidf.L2}
 LEVELS = np.concatenate([[0.0], 1.0 + np.log(np.arange(1.0, 256.0))])  # the sublinear tf of 0, 1, 2, …
@@ -236,12 +236,12 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         for name in ("use_idf", "smooth_idf", "sublinear_tf"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        validation.as_jobs(self.n_jobs)
+        validation.check_n_jobs(self.n_jobs)
 
-    def _rows(self, X: Any) -> Rows:
+    def _rows(self, X: Any) -> CSRRows:
         return validation.as_rows(X, nonnegative=bool(self.sublinear_tf), in_order=False)
 
-    def _check_width(self, X: Any, rows: Rows) -> None:
+    def _check_width(self, X: Any, rows: CSRRows) -> None:
         if hasattr(self, "_n_columns"):
             validate_data(self, X, reset=False, skip_check_array=True)
             check_columns(self, self._n_columns)
@@ -253,7 +253,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
                 + ("" if idf is None else ", as many as idf_ has values")
             )
 
-    def _transformed(self, X: Any, rows: Rows, copy: bool) -> Any:
+    def _transformed(self, X: Any, rows: CSRRows, copy: bool) -> Any:
         """The weights of X, whose proved rows these are."""
         lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
         dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
@@ -266,12 +266,12 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         indices = rows.indices[: rows.nnz]
         return csr(out, indices.copy() if lent else indices, rows.indptr, (len(rows), rows.n_columns))
 
-    def _learn(self, X: Any, rows: Rows) -> None:
+    def _learn(self, X: Any, rows: CSRRows) -> None:
         """Count the rows of X, and nothing else."""
         self._grow(X, rows, first=True)
         _ = self._weights()  # warns of columns without a document now, if at all
 
-    def _grow(self, X: Any, rows: Rows, first: bool) -> None:
+    def _grow(self, X: Any, rows: CSRRows, first: bool) -> None:
         """Count the rows of X, too."""
         known = self._snapshot()
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -338,7 +338,7 @@ def weigh(
     parallel.in_threads(work, parallel.cuts(indptr, WORK_OF_A_WEIGHT), n_jobs)
 
 
-def _counted(rows: Rows, before: DocumentFrequencies | None, dtype: np.dtype[Any]) -> DocumentFrequencies:
+def _counted(rows: CSRRows, before: DocumentFrequencies | None, dtype: np.dtype[Any]) -> DocumentFrequencies:
     """The frequencies after some more rows; `dtype` is that of idf_, if these are the first."""
     documents = np.zeros(rows.n_columns, np.int64)
     n_documents = len(rows)

@@ -5,7 +5,7 @@ and the value, and are raised before anything is changed.
 """
 
 from fastlin.validation.arrays import as_cutoff, as_finite, as_positive, as_real, as_vector, as_weights
-from fastlin.validation.categorical import Position, as_tuples
+from fastlin.validation.categorical import CategoricalColumn, as_tuples
 from fastlin.validation.labels import (
     as_classes,
     as_groups,
@@ -20,23 +20,31 @@ from fastlin.validation.parameters import (
     as_callback,
     as_dtype,
     as_generator,
-    as_jobs,
-    as_verbose,
+    check_n_jobs,
+    check_verbose,
     number_of_parts,
     one_of,
     real_number,
     whole_number,
 )
 from fastlin.validation.partial_labels import as_partly_labels, places_of_labels, refuse_missing
-from fastlin.validation.rows import LIMITS, WIDEST, Rows, as_rows, as_sparse, check_structure, check_values
+from fastlin.validation.rows import (
+    MAX_ABS_VALUE,
+    MAX_COLUMNS,
+    CSRRows,
+    as_rows,
+    as_sparse,
+    check_structure,
+    check_values,
+)
 from fastlin.validation.texts import as_texts
 
 __all__ = [
     "CHEAP",
-    "LIMITS",
-    "WIDEST",
-    "Position",
-    "Rows",
+    "MAX_ABS_VALUE",
+    "MAX_COLUMNS",
+    "CSRRows",
+    "CategoricalColumn",
     "as_callback",
     "as_classes",
     "as_cutoff",
@@ -44,7 +52,6 @@ __all__ = [
     "as_finite",
     "as_generator",
     "as_groups",
-    "as_jobs",
     "as_labels",
     "as_lengths",
     "as_partly_labels",
@@ -56,10 +63,11 @@ __all__ = [
     "as_texts",
     "as_tuples",
     "as_vector",
-    "as_verbose",
     "as_weights",
+    "check_n_jobs",
     "check_structure",
     "check_values",
+    "check_verbose",
     "class_factors",
     "class_weights",
     "number_of_parts",

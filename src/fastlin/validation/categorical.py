@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.validation.rows import WIDEST
+from fastlin.validation.rows import MAX_COLUMNS
 
 _KINDS = {"numbers": numbers.Real, "strings": str, "bytes": bytes}
 _ADVICE = "a category is a whole number from 0 on, or a string"
 
 
-class Position(NamedTuple):
+class CategoricalColumn(NamedTuple):
     """A position of all tuples: a code for each row, −1 where nothing is known."""
 
     kind: str  # "numbers", which are the codes themselves, "strings" or "bytes"; "": nothing is known in any row
@@ -24,7 +24,7 @@ class Position(NamedTuple):
     names: list[Any]  # what the codes of strings stand for, in the order of their first rows
 
 
-def as_tuples(X: Any, name: str = "X") -> list[Position]:
+def as_tuples(X: Any, name: str = "X") -> list[CategoricalColumn]:
     """Prove X, tuples of equal length, and return their positions; None and NaN stand for what is not known."""
     if sp.issparse(X):
         raise TypeError(f"{name} is a sparse matrix; tuples of attributes are dense: an array, a list or a data frame")
@@ -75,7 +75,7 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
             raise ValueError(f"Found {name} with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def _position(cells: Any, name: str, column: int) -> Position:
+def _position(cells: Any, name: str, column: int) -> CategoricalColumn:
     kind = getattr(cells, "dtype", None)
     if isinstance(kind, np.dtype) and kind.kind in "biuf":
         return _numbered(np.asarray(cells), name, column)
@@ -95,7 +95,7 @@ def _position(cells: Any, name: str, column: int) -> Position:
     return _named(codes, values, name, column)
 
 
-def _named(codes: NDArray[np.integer[Any]], values: list[Any], name: str, column: int) -> Position:
+def _named(codes: NDArray[np.integer[Any]], values: list[Any], name: str, column: int) -> CategoricalColumn:
     """Codes of distinct values, as codes of those that are known."""
     there = np.fromiter(map(is_known, values), bool, len(values))
     known = list(itertools.compress(values, there))
@@ -116,7 +116,7 @@ def _named(codes: NDArray[np.integer[Any]], values: list[Any], name: str, column
         return _numbered(numbers_[codes], name, column)
     places = np.full(len(values) + 1, -1)
     places[:-1][there] = np.arange(len(known))
-    return Position(next(iter(examples), ""), places[codes], known)
+    return CategoricalColumn(next(iter(examples), ""), places[codes], known)
 
 
 def _float(number: Any) -> float:
@@ -124,7 +124,7 @@ def _float(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        return float(WIDEST)
+        return float(MAX_COLUMNS)
 
 
 def is_known(value: Any) -> bool:
@@ -133,10 +133,10 @@ def is_known(value: Any) -> bool:
     return value is not None and value is not missing and bool(value == value)
 
 
-def _numbered(values: NDArray[Any], name: str, column: int) -> Position:
+def _numbered(values: NDArray[Any], name: str, column: int) -> CategoricalColumn:
     """Numbers as codes; NaN is not known."""
     if values.dtype.kind == "b":
-        return Position("numbers", values.view(np.int8), [])
+        return CategoricalColumn("numbers", values.view(np.int8), [])
     if np.fmin.reduce(values) < 0:
         row = int(np.argmax(values < 0))
         raise ValueError(
@@ -150,8 +150,8 @@ def _numbered(values: NDArray[Any], name: str, column: int) -> Position:
             what = "contains infinity" if np.isinf(values[row]) else f"holds {values[row]:g}"
             raise ValueError(f"{name} {what} at row {row}, column {column}; {_ADVICE}")
         if not known.any():
-            return Position("", np.full(len(values), -1), [])
-        values = np.where(known, np.minimum(values, WIDEST, dtype=np.float64), -1).astype(np.int64)
+            return CategoricalColumn("", np.full(len(values), -1), [])
+        values = np.where(known, np.minimum(values, MAX_COLUMNS, dtype=np.float64), -1).astype(np.int64)
     if values.dtype.kind == "u":  # which could not say −1
-        values = np.minimum(values, np.uint64(WIDEST)).astype(np.int64)
-    return Position("numbers", values, [])
+        values = np.minimum(values, np.uint64(MAX_COLUMNS)).astype(np.int64)
+    return CategoricalColumn("numbers", values, [])

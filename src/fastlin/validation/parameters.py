@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.validation.rows import LIMITS
+from fastlin.validation.rows import MAX_ABS_VALUE
 
 CHEAP = 1 << 16  # clusters, components or values of a grid
 
@@ -62,7 +62,7 @@ def as_dtype(dtype: Any) -> np.dtype[Any] | None:
         kind = np.dtype(dtype)
     except TypeError as error:
         raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}") from error
-    if kind not in LIMITS:
+    if kind not in MAX_ABS_VALUE:
         raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
     return kind
 
@@ -78,12 +78,12 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(random_state))
 
 
-def as_jobs(n_jobs: Any) -> None:
+def check_n_jobs(n_jobs: Any) -> None:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None, a number of threads, or -1 for one each processor; got {n_jobs!r}")
 
 
-def as_verbose(verbose: Any) -> None:
+def check_verbose(verbose: Any) -> None:
     if not isinstance(verbose, bool | np.bool_):
         whole_number("verbose", verbose, 0)
 

@@ -11,15 +11,15 @@ from sklearn.utils import check_array
 
 from fastlin.engine.core import csr_check
 
-LIMITS = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
-WIDEST = 2**31 - 1
+MAX_ABS_VALUE = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
+MAX_COLUMNS = 2**31 - 1
 SCIPYS = 2**31 - 1  # non-zeros: of more, scipy would widen all indices to int64
-STRETCH = 1 << 23  # non-zeros that are looked at together where there are more
+NNZ_PER_STRETCH = 1 << 23  # non-zeros that are looked at together where there are more
 NARROW = 1 << 22  # columns: how wide rows are sorted by marking columns, not by comparing them
 
 
 @dataclass(frozen=True)
-class Rows:
+class CSRRows:
     """A proved CSR: int64 `indptr`, int32 `indices`, float32 or float64 `values`, no index twice in a row.
 
     The rows are sorted, unless they came as they are by `as_rows(X, in_order=False)`.
@@ -44,13 +44,13 @@ class Rows:
         """The rows as scipy knows them, sharing the arrays."""
         return sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))
 
-    def between(self, start: int, stop: int) -> "Rows":
+    def between(self, start: int, stop: int) -> "CSRRows":
         """The rows start to stop, sharing the arrays."""
         indptr = self.indptr[start : stop + 1]
         own = slice(int(indptr[0]), int(indptr[-1]))
         return replace(self, indptr=indptr - own.start, indices=self.indices[own], values=self.values[own])
 
-    def take(self, rows: NDArray[np.int64]) -> "Rows":
+    def take(self, rows: NDArray[np.int64]) -> "CSRRows":
         """A copy of some of the rows."""
         indptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(self.indptr[rows + 1] - self.indptr[rows], out=indptr[1:])
@@ -58,13 +58,13 @@ class Rows:
         csr_check.take(self.indptr, self.indices, self.values, rows, indptr, indices, values)
         return replace(self, indptr=indptr, indices=indices, values=values)
 
-    def first(self, n_columns: int) -> "Rows":
+    def first(self, n_columns: int) -> "CSRRows":
         """A copy without the columns after the first so many."""
         if self.nnz > SCIPYS:
             return self._by_stretches(lambda rows: rows.first(n_columns))
         return replace(self._like(self.matrix()[:, :n_columns]), n_columns=n_columns)
 
-    def columns(self, columns: NDArray[np.int64]) -> "Rows":
+    def columns(self, columns: NDArray[np.int64]) -> "CSRRows":
         """A copy of some of the columns, in the order given, which rises."""
         if self.nnz > SCIPYS:
             return self._by_stretches(lambda rows: rows.columns(columns))
@@ -73,7 +73,7 @@ class Rows:
         )
         return replace(self._like(matrix[:, columns]), n_columns=len(columns))
 
-    def without_zeros(self) -> "Rows":
+    def without_zeros(self) -> "CSRRows":
         """The rows without explicit zeros: a copy, if they have any."""
         if not self.zeros:
             return self
@@ -85,7 +85,7 @@ class Rows:
         matrix.eliminate_zeros()
         return replace(self._like(matrix), zeros=False)
 
-    def _by_stretches(self, change: Callable[["Rows"], "Rows"]) -> "Rows":
+    def _by_stretches(self, change: Callable[["CSRRows"], "CSRRows"]) -> "CSRRows":
         """What becomes of the rows, some at a time: scipy would widen the indices of all."""
         found = [change(self.between(start, stop)) for start, stop in _stretches(self.indptr)]
         first = np.cumsum([0, *(rows.nnz for rows in found)])
@@ -97,16 +97,16 @@ class Rows:
             values=np.concatenate([rows.values[: rows.nnz] for rows in found]),
         )
 
-    def _like(self, matrix: Any) -> "Rows":
+    def _like(self, matrix: Any) -> "CSRRows":
         indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
         return replace(self, indptr=indptr, indices=indices, values=matrix.data)
 
-    def measured(self) -> "Rows":
+    def measured(self) -> "CSRRows":
         """These rows, their values measured anew."""
         *_, negative, zeros, largest = csr_check.prove(self.indptr, self.indices, self.values, self.n_columns)
         return replace(self, negative=negative, zeros=zeros, largest=largest)
 
-    def astype(self, dtype: np.dtype[Any]) -> "Rows":
+    def astype(self, dtype: np.dtype[Any]) -> "CSRRows":
         """The same rows with values of another type; the index arrays are shared."""
         if self.values.dtype == dtype:
             return self
@@ -117,7 +117,7 @@ def _stretches(indptr: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Rows of so many non-zeros that index arrays of them are small; a longer row is alone."""
     start, n = 0, len(indptr) - 1
     while start < n:
-        stop = int(np.searchsorted(indptr, indptr[start] + STRETCH, side="right")) - 1
+        stop = int(np.searchsorted(indptr, indptr[start] + NNZ_PER_STRETCH, side="right")) - 1
         stop = min(max(stop, start + 1), n)
         yield start, stop
         start = stop
@@ -130,7 +130,7 @@ def as_rows(
     name: str = "X",
     nonnegative: bool = False,
     in_order: bool = True,
-) -> Rows:
+) -> CSRRows:
     """Prove X, any matrix scikit-learn accepts, and return it as rows; a canonical CSR is not copied.
 
     `dtype` is the type of the weights that will meet the rows; it sets the largest |x| allowed. None: the rows' own.
@@ -161,16 +161,16 @@ def as_rows(
         raise ValueError(f"Found {name} with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
     if n_columns < 1:
         raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    if n_columns > WIDEST:
-        raise ValueError(f"{name} has {n_columns} columns; at most {WIDEST} are supported")
-    return check_values(_prove(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
+    if n_columns > MAX_COLUMNS:
+        raise ValueError(f"{name} has {n_columns} columns; at most {MAX_COLUMNS} are supported")
+    return check_values(_validate(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
 
 
 def check_structure(X: Any, name: str = "X") -> None:
     """Prove that a sparse matrix is well formed, however large its values are."""
-    if X.ndim != 2 or X.shape[1] > WIDEST:
-        raise ValueError(f"{name} must be a matrix of at most {WIDEST} columns, got shape {X.shape}")
-    _prove(_to_csr(X, name), name, False)
+    if X.ndim != 2 or X.shape[1] > MAX_COLUMNS:
+        raise ValueError(f"{name} must be a matrix of at most {MAX_COLUMNS} columns, got shape {X.shape}")
+    _validate(_to_csr(X, name), name, False)
 
 
 def as_sparse(weights: Any, name: str) -> sp.csr_array:
@@ -181,18 +181,18 @@ def as_sparse(weights: Any, name: str) -> sp.csr_array:
 
 
 def check_values(
-    rows: Rows,
+    rows: CSRRows,
     *,
     dtype: np.dtype[Any] | None = None,
     name: str = "X",
     nonnegative: bool = False,
     start: int = 0,
-) -> Rows:
+) -> CSRRows:
     """Proved rows, if their values suit weights of a type and, should they be counts, none is negative.
 
     `start` is the number of the first, for messages.
     """
-    limit = LIMITS[rows.values.dtype if dtype is None else np.dtype(dtype)]
+    limit = MAX_ABS_VALUE[rows.values.dtype if dtype is None else np.dtype(dtype)]
     if rows.largest > limit and (found := np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)).size:
         advice = f"larger than {limit:g}, the limit of these weights' type"
         place = _where(rows.indptr, rows.indices, int(found[0]), start)
@@ -230,14 +230,14 @@ def _to_csr(X: Any, name: str) -> Any:
                 raise ValueError(f"{name}: entry {entry} has {what} index {index[entry]}, outside [0, {X.shape[axis]})")
     elif X.format == "csc":
         _same_length(name, indices=X.indices, data=X.data)
-        _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), X.shape[1], X.shape[0], name, "column")
+        _validate_compressed(X.indptr, X.indices, np.zeros(len(X.data)), X.shape[1], X.shape[0], name, "column")
     elif X.format == "bsr":
         if X.data.ndim != 3 or 0 in X.data.shape[1:]:
             raise ValueError(f"{name}.data must hold blocks of at least 1 × 1, got shape {X.data.shape}")
         height, width = X.blocksize
         _same_length(name, indices=X.indices, data=X.data)
         rows, columns = X.shape[0] // height, X.shape[1] // width
-        _prove_compressed(X.indptr, X.indices, np.zeros(len(X.data)), rows, columns, name, "block row")
+        _validate_compressed(X.indptr, X.indices, np.zeros(len(X.data)), rows, columns, name, "block row")
     elif X.format == "lil":
         _same_length(name, rows=X.rows, data=X.data, shape=range(X.shape[0]))
         for row, (indices, values) in enumerate(zip(X.rows, X.data, strict=True)):
@@ -256,24 +256,24 @@ def _to_csr(X: Any, name: str) -> Any:
         raise ValueError(f"{name} is a malformed {X.format} matrix: {error}") from error
 
 
-def _prove(X: Any, name: str, in_order: bool = True) -> Rows:
+def _validate(X: Any, name: str, in_order: bool = True) -> CSRRows:
     _same_length(name, indices=X.indices, data=X.data)
     n_rows, n_columns = X.shape
-    indptr, indices, values, facts = _prove_compressed(X.indptr, X.indices, X.data, n_rows, n_columns, name, "row")
+    indptr, indices, values, facts = _validate_compressed(X.indptr, X.indices, X.data, n_rows, n_columns, name, "row")
     canonical, negative, zeros, largest = facts
     if canonical or not (in_order or _repeated(indptr, indices, n_columns)):
-        return Rows(indptr, indices, values, n_columns, negative, zeros, largest)
+        return CSRRows(indptr, indices, values, n_columns, negative, zeros, largest)
     nnz = int(indptr[-1])
     if n_columns <= NARROW:
         in_rows = np.empty(nnz, np.int32), np.empty(nnz, values.dtype)
         if csr_check.sort(indptr, indices, values, n_columns, *in_rows):
-            return Rows(indptr, *in_rows, n_columns, negative, zeros, largest)
+            return CSRRows(indptr, *in_rows, n_columns, negative, zeros, largest)
     copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
     copy.sum_duplicates()
-    return _prove(copy, name)
+    return _validate(copy, name)
 
 
-def _prove_compressed(
+def _validate_compressed(
     indptr: Any, indices: Any, values: Any, n_lines: int, width: int, name: str, axis: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], tuple[bool, bool, bool, float]]:
     """The three arrays of a compressed matrix in the engine's types, and what `check.prove` learnt of them."""

@@ -15,7 +15,7 @@ from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
 from fastlin.data.readers.line_formats import BETWEEN, as_columns
 from fastlin.data.readers.sources import File
-from fastlin.validation import WIDEST
+from fastlin.validation import MAX_COLUMNS
 
 ROWS = 8192  # of a batch of a Parquet file
 ARROW_FILE = b"ARROW1"  # what Arrow's files begin with, and its streams do not
@@ -161,7 +161,7 @@ class _Part:
         if not np.array_equal(indptr, ends):
             row = int(np.argmax(indptr != ends)) - 1
             raise self.error(row, "there are not as many values as indices")
-        limit = WIDEST if n_features is None else n_features
+        limit = MAX_COLUMNS if n_features is None else n_features
         self.check(indptr, (indices < 0) | (indices >= limit), indices, f"is no index from 0 to {limit - 1}")
         self.check(indptr, ~np.isfinite(values), values, "is not finite")
         width = max(width, int(indices.max(initial=0)) + 1)

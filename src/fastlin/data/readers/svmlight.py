@@ -15,7 +15,7 @@ from fastlin.data.errors import Problems, ReadError
 from fastlin.data.readers import sources
 from fastlin.data.readers.sources import BLOCK, Piece
 from fastlin.engine.text import svmlight as engine
-from fastlin.validation import WIDEST, one_of, whole_number
+from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
 IN_CACHE = 1 << 18  # bytes of text at a time, where nobody waits for a block
 TOKEN = re.compile(rb"[^ \t\r\n#]{0,40}")
@@ -83,7 +83,7 @@ def blocks(
 ) -> Iterator[Block]:
     """The rows of files, a block for each piece of text."""
     first = 0 if zero_based else 1
-    highest = (WIDEST if n_features is None else n_features) - 1 + first
+    highest = (MAX_COLUMNS if n_features is None else n_features) - 1 + first
     rows = _Rows(problems, first, highest, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False)
     width = 1 if n_features is None else n_features
     for file in files:
@@ -102,7 +102,7 @@ def blocks(
 def first_index(files: list[sources.File], on_error: str = "raise", *, weighted: bool = False) -> int:
     """The index of the first column, by the rule of `load_svmlight`: 0 if it occurs, and else 1; 0 of no columns."""
     rows = _Rows(
-        Problems(on_error == "raise"), 0, WIDEST - 1, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False
+        Problems(on_error == "raise"), 0, MAX_COLUMNS - 1, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False
     )
     some = False
     for file in files:
@@ -160,10 +160,11 @@ def load_svmlight(
     ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1.0, -1.0])
     """
     one_of("zero_based", zero_based, [True, False, "auto"])
-    if n_features is not None and whole_number("n_features", n_features, 1) > WIDEST:
-        raise ValueError(f"n_features must be at most {WIDEST}, got {n_features}")
+    if n_features is not None and whole_number("n_features", n_features, 1) > MAX_COLUMNS:
+        raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {n_features}")
     lowest = 1 if zero_based is False else 0
-    highest = (WIDEST if n_features is None else n_features) - (1 if zero_based is True or n_features is None else 0)
+    from_zero = zero_based is True or n_features is None
+    highest = (MAX_COLUMNS if n_features is None else n_features) - (1 if from_zero else 0)
     grouping = engine.UNKNOWN if query_id else engine.ANY
     rows = _Rows(Problems(), lowest, highest, grouping=grouping, weighted=False, multilabel=multilabel)
     for file in sources.files(source):

@@ -24,7 +24,7 @@ from fastlin.optim.solvers import newton
 from fastlin.optim.training_state import Keeper
 from fastlin.optim.update_rules import ADAGRAD, GRADIENT, SCHEDULES, rule_of
 from fastlin.optim.weight_layouts import Dense
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 BURN_IN = 0.5  # the share of max_iter epochs that the average leaves out
 STEADY = 4.0  # η₀ times the mean squared norm of a row
@@ -96,7 +96,7 @@ def _source(parts: Parts, generator: np.random.Generator) -> Source:
 def _data(part: Part, generator: np.random.Generator) -> Data:
     design, inference = part.design, part.inference
     values = design.values.astype(np.float64, copy=False)
-    rows = Rows(design.indptr, design.indices, values, design.n_features, True, True, design.largest)
+    rows = CSRRows(design.indptr, design.indices, values, design.n_features, True, True, design.largest)
     if isinstance(inference, Groups):
         return instances(rows, inference, True, generator)
     return Data(rows, inference.codes, inference.weights, np.arange(len(rows)), "shuffle", generator)

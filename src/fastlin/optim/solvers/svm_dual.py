@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Held, Scratch
+from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.engine.core.aligned import zeros
 from fastlin.engine.solvers import svm_dual
 from fastlin.optim.checkpoint_reader import Saved, State, write
@@ -90,7 +90,7 @@ class Group:
         with ExitStack() as stack:
             yield Kept(*(stack.enter_context(held.map()) for held in self._kept[index]))
 
-    def start_from(self, signed: list[Held], intercept: Floats) -> None:
+    def start_from(self, signed: list[ScratchArray], intercept: Floats) -> None:
         """Take over dual variables, made feasible: zα of each label, or α of the joint problem."""
         costs, total = self.problem.costs, np.zeros(len(self.bias))
         for block in self.problem.blocks():
@@ -237,7 +237,7 @@ def total(parts: list[Group], name: str) -> float:
     return parts[0].problem.costs.share * float(sum(getattr(part, name) for part in parts))
 
 
-def signed(parts: list[Group]) -> list[Held]:
+def signed(parts: list[Group]) -> list[ScratchArray]:
     """The dual variables of all labels, for each segment."""
     problem = parts[0].problem
     every = [problem.scratch.zeros((size, problem.costs.n_columns)) for size in problem.sizes]

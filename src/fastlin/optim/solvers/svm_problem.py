@@ -12,7 +12,7 @@ from fastlin import validation
 from fastlin.data import Segment
 from fastlin.data.scratch import Scratch
 from fastlin.engine.solvers import svm_dual
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 AHEAD = 0.02  # of the mean curvature of a row: how fast the intercept follows the dual variables in a round;
 FEW = 10.0  # times that of few rows, divided by their number;
@@ -38,7 +38,7 @@ class Block(NamedTuple):
     """A segment, as the ascent sees it."""
 
     number: int
-    rows: Rows
+    rows: CSRRows
     labels: NDArray[np.int32]
     C: Floats  # a row's own; 0 leaves it out
     norms: Floats

@@ -14,7 +14,7 @@ from fastlin.optim.design import Design
 from fastlin.optim.weight_layouts import observed_pairs
 from fastlin.runtime import parallel
 from fastlin.sequence.tokens import Tokens
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
 ROOM = 1 << 22  # scores of edges in memory
@@ -98,7 +98,7 @@ class Edges:
         workers.map(work, parallel.cuts(design.column_indptr + np.arange(design.n_features + 1), self.n_labels))
 
 
-def _without(rows: Rows, empty: NDArray[np.int64]) -> Rows:
+def _without(rows: CSRRows, empty: NDArray[np.int64]) -> CSRRows:
     """The rows, of which some become empty."""
     sizes = np.diff(rows.indptr)
     sizes[empty] = 0

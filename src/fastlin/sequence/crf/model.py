@@ -228,8 +228,8 @@ class CRF(SequenceModel):
             raise ValueError(f"edges need solver='lbfgs': solver={self.solver!r} has none")
         if self.solver == "sgd" and self.c1:
             raise ValueError("c1 needs solver='lbfgs' or 'adagrad': solver='sgd' has no L1 term")
-        validation.as_jobs(self.n_jobs)
-        validation.as_verbose(self.verbose)
+        validation.check_n_jobs(self.n_jobs)
+        validation.check_verbose(self.verbose)
         validation.as_callback(self.callback)
 
     def _minimise(self, problem: Problem, theta: Floats, progress: Progress, generator: np.random.Generator) -> "Start":

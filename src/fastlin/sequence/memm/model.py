@@ -216,7 +216,7 @@ class MEMM(SequenceModel):
             dtype=validation.as_dtype(self.dtype) or np.dtype(np.float64),
         )  # fmt: skip
         one_of("weights", self.weights, WEIGHTS)
-        validation.as_verbose(self.verbose)
+        validation.check_verbose(self.verbose)
         validation.as_callback(self.callback)
         learner._check_parameters()
         return learner

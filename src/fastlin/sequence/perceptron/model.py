@@ -278,8 +278,8 @@ class StructuredPerceptron(SequenceModel):
             whole_number("beam_width", self.beam_width, 1)
             if self.loss == "mira":
                 raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
-        validation.as_jobs(self.n_jobs)
-        validation.as_verbose(self.verbose)
+        validation.check_n_jobs(self.n_jobs)
+        validation.check_verbose(self.verbose)
         validation.as_callback(self.callback)
 
     def _begin(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[Averaged, Lesson]:

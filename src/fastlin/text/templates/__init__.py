@@ -15,7 +15,7 @@ from fastlin.text.templates.compiler import Program
 from fastlin.text.templates.dsl import BOS, EOS, Column, Part, Template, as_template, crfpp
 from fastlin.text.templates.index import Known, Reading
 from fastlin.text.templates.word_forms import as_gazetteers
-from fastlin.validation import Rows
+from fastlin.validation import CSRRows
 
 __all__ = [
     "BOS",
@@ -136,7 +136,7 @@ class Templates(Estimator):
         check_is_fitted(self)
         return _matrix(self._known.read(X), self._known)
 
-    def tokens(self, X: Any, *, learn: bool = False) -> tuple[Rows, NDArray[np.int64], bool]:
+    def tokens(self, X: Any, *, learn: bool = False) -> tuple[CSRRows, NDArray[np.int64], bool]:
         """What models of sequences ask for: the rows, where each sequence starts, and whether all values are 1.
 
         Parameters
@@ -149,12 +149,12 @@ class Templates(Estimator):
         return self._learn(X) if learn else self._read(X)
 
     @reads
-    def _read(self, X: Any) -> tuple[Rows, NDArray[np.int64], bool]:
+    def _read(self, X: Any) -> tuple[CSRRows, NDArray[np.int64], bool]:
         check_is_fitted(self)
         return _rows(self._known.read(X), self._known)
 
     @learns
-    def _learn(self, X: Any) -> tuple[Rows, NDArray[np.int64], bool]:
+    def _learn(self, X: Any) -> tuple[CSRRows, NDArray[np.int64], bool]:
         if not self.__sklearn_is_fitted__():
             return _rows(self._fit(X), self._known)
         reading, known = self._known.learn(X)
@@ -238,13 +238,13 @@ def _matrix(reading: Reading, known: Known) -> tuple[Any, NDArray[np.int64]]:
     return csr(values, reading.indices, reading.indptr, shape), np.diff(reading.starts)
 
 
-def _rows(reading: Reading, known: Known) -> tuple[Rows, NDArray[np.int64], bool]:
+def _rows(reading: Reading, known: Known) -> tuple[CSRRows, NDArray[np.int64], bool]:
     """The rows, where each sequence starts, and whether all values are 1."""
     values, binary = reading.values, reading.values is None
     if values is None:
         values = np.ones(len(reading.indices), np.float32)
     largest = float(values.max(initial=0))
-    rows = Rows(reading.indptr, reading.indices, values, len(known), False, False, largest)
+    rows = CSRRows(reading.indptr, reading.indices, values, len(known), False, False, largest)
     return rows, reading.starts, binary or largest <= 1
 
 
