@@ -73,7 +73,7 @@ def numpy_em(X: sparse.csr_matrix, start: Floats, iterations: int) -> float:
     return bound
 
 
-def passes(X: sparse.csr_matrix, width: int, workers: parallel.Workers) -> dict[str, Prepare]:
+def passes(X: sparse.csr_matrix, width: int, workers: parallel.WorkerPool) -> dict[str, Prepare]:
     """An iteration, and a forward and a backward pass over all columns."""
     rows = validation.as_rows(X)
     labels = Labels(np.full(len(rows), -1, np.int32), np.empty(0), width)
@@ -85,7 +85,10 @@ def passes(X: sparse.csr_matrix, width: int, workers: parallel.Workers) -> dict[
     design = Design.of(rows)
     layout, gradient = Dense(design.n_features, width), np.empty(design.n_features * width)
     weights, bias, residual = np.zeros(design.n_features * width), np.zeros(width), start.copy()
-    row_cuts, column_cuts = list(parallel.cuts(design.indptr, width)), list(parallel.cuts(design.column_indptr, width))
+    row_cuts, column_cuts = (
+        list(parallel.split_by_work(design.indptr, width)),
+        list(parallel.split_by_work(design.column_indptr, width)),
+    )
 
     def iteration() -> None:
         em.expect()
@@ -101,7 +104,7 @@ def passes(X: sparse.csr_matrix, width: int, workers: parallel.Workers) -> dict[
 
 
 def of_passes(name: str, X: sparse.csr_matrix, width: int, repeat: int) -> dict[str, Any]:
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         times = interleave(passes(X, width, workers), 4 * repeat)
     mine, bare = (median(times[who]) for who in ("EM", "passes"))
     return {"corpus": name, "K": width, "ms": 1e3 * mine, "passes ms": 1e3 * bare, "ratio": mine / bare}

@@ -40,7 +40,7 @@ def small_segments(monkeypatch):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(parallel, "WORK", 64)
+    monkeypatch.setattr(parallel, "BLOCK_WORK", 64)
 
 
 def assert_same_bits(one, other):
@@ -263,7 +263,7 @@ def test_the_norms_that_are_kept_up_to_date_are_those_of_the_centres(spherical, 
     X = rng.normal(size=(24, 5)) * (rng.random((24, 5)) < 0.4) * 10.0 ** rng.choice([0, 0, 0, 6], size=(24, 1))
     pieces = [(i * 24 // n_segments, as_rows(part)) for i, part in enumerate(np.array_split(X, n_segments))]
     points, _ = lay_out(lambda: pieces, 5, np.empty(0), spherical, Scratch() if n_segments > 1 else None)
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         step = Hard(points, 3, spherical, workers)
         step.begin(unit(rng.normal(size=(3, 5))))
         labels = rng.integers(0, 3, 24).astype(np.int32)

@@ -85,7 +85,7 @@ def test_far_rows_are_preferred():
 
 
 def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
-    monkeypatch.setattr(parallel, "WORK", 64)
+    monkeypatch.setattr(parallel, "BLOCK_WORK", 64)
     X = sparse.random_array((60, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
     pieces = [(start, as_rows(X[start : start + 20])) for start in (0, 20, 40)]
     alone = plus_plus(as_rows(X), 7, np.random.default_rng(1))

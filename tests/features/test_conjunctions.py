@@ -234,7 +234,7 @@ def test_the_size_of_the_pieces_changes_nothing(monkeypatch, degree, powers, wor
     options = {"interaction_only": not powers, "groups": groups}
     whole = Conjunctions(degree, min_df=2, **options).fit(X)
     made, hashed = whole.transform(X), Conjunctions(degree, n_features=40, **options).fit_transform(X)
-    monkeypatch.setattr(parallel, "WORK", work)
+    monkeypatch.setattr(parallel, "BLOCK_WORK", work)
     pieces = Conjunctions(degree, min_df=2, **options).fit(X)
     np.testing.assert_array_equal(pieces.conjunctions_, whole.conjunctions_)
     np.testing.assert_array_equal(pieces.transform(X).toarray(), made.toarray())
@@ -335,7 +335,7 @@ def test_buckets_that_are_listed_and_sorted_are_those_of_a_table(
     X, _ = text_like(dtype=dtype)
     model = Conjunctions(degree, n_features=97, interaction_only=interaction_only, groups=groups).fit(X)
     expected = model.transform(X)
-    monkeypatch.setattr("fastlin.runtime.parallel.WORK", work)
+    monkeypatch.setattr("fastlin.runtime.parallel.BLOCK_WORK", work)
     monkeypatch.setattr("fastlin.features.conjunction_tree.TABLED", 0)
     found = model.transform(X)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)

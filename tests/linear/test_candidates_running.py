@@ -44,7 +44,7 @@ def names(options):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_change_no_bit(monkeypatch, options, dtype):
     X, y, sizes = made(dtype=dtype)
-    monkeypatch.setattr("fastlin.runtime.parallel.WORK", 100)
+    monkeypatch.setattr("fastlin.runtime.parallel.BLOCK_WORK", 100)
     one, two = (CandidateClassifier(random_state=0, n_jobs=n, **options).fit(X, y, sizes) for n in (1, 2))
     assert one.coef_.dtype == dtype
     np.testing.assert_array_equal(one.coef_, two.coef_)

@@ -288,7 +288,7 @@ def test_two_threads_give_the_same_bits(monkeypatch, case, solver):
 
     X, y, weights, options = case
     solver = "newton" if options.get("l1_ratio") and solver == "iis" else solver
-    monkeypatch.setattr(parallel, "WORK", 64)  # many blocks
+    monkeypatch.setattr(parallel, "BLOCK_WORK", 64)  # many blocks
     one, two = (
         LogisticRegression(**options, solver=solver, tol=1e-3, max_iter=2000, n_jobs=jobs, random_state=0).fit(
             X, y, weights

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import MaxentLM, NgramModel
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
 CORPORA = st.lists(st.lists(st.sampled_from("abcd"), min_size=0, max_size=6), min_size=1, max_size=12)
@@ -79,7 +79,7 @@ def grams_of(fit):
 @given(CORPORA, st.integers(1, 4), st.integers(0, 2**32 - 1), st.integers(1, 2))
 def test_value_and_gradient_are_those_of_sums_over_the_vocabulary(sentences, order, seed, cutoff):
     lm = MaxentLM(order, prior_variance=(5.0, 3.0, 2.0), cutoff=cutoff)
-    with Workers(1) as workers:
+    with WorkerPool(1) as workers:
         fit = fit_of(lm, sentences, workers)
         grams, generator = grams_of(fit), np.random.default_rng(seed)
         theta = generator.normal(size=len(grams))
@@ -108,7 +108,7 @@ def test_value_and_gradient_are_those_of_sums_over_the_vocabulary(sentences, ord
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 def test_the_first_point_is_kneser_and_neys(order):
     start = NgramModel(order).fit(TEXT)
-    with Workers(1) as workers:
+    with WorkerPool(1) as workers:
         fit = fit_of(MaxentLM(order), words_of(TEXT), workers)
         model = fit.model()
     for ours, theirs in zip(model.log_prob, start._backoff_model.log_prob, strict=True):
@@ -123,7 +123,7 @@ def test_the_first_point_is_kneser_and_neys(order):
 def test_at_the_optimum_moments_match(order, variance):
     model = MaxentLM(order, prior_variance=variance, tol=1e-13, max_iter=500).fit(TEXT)
     assert model.converged_
-    with Workers(1) as workers:
+    with WorkerPool(1) as workers:
         fit = fit_of(model, words_of(TEXT), workers)
         theta, gradient = np.concatenate(model.weights_), np.empty(len(fit.theta))
         best, other = fit.objective.value(theta, gradient), np.empty(len(theta))

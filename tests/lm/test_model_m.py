@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import MaxentLM, NgramModel, State, WordClasses
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*discount.*:UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -29,7 +29,7 @@ def test_the_objective_is_the_likelihood_of_the_model(sentences, order, n_classe
     """Sums over histories and features on one side, look-ups a token on the other."""
     text = [" ".join(sentence) for sentence in sentences]
     lm = MaxentLM(order, classes=n_classes, prior_variance=(5.0, 3.0, 2.0))
-    with Workers(1) as workers:
+    with WorkerPool(1) as workers:
         fit = lm._begin(text, lm._variances(), workers)
         generator = np.random.default_rng(seed)
         fit.theta[:] = generator.normal(size=len(fit.theta))

@@ -123,7 +123,7 @@ def test_one_component_is_a_smoothed_unigram():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_threads_change_no_bit(way, monkeypatch):
-    monkeypatch.setattr("fastlin.runtime.parallel.WORK", 1 << 8)
+    monkeypatch.setattr("fastlin.runtime.parallel.BLOCK_WORK", 1 << 8)
     X, _, _ = planted()
     one, *others = (fitted(X, init=way, n_jobs=jobs) for jobs in (1, 2, 3))
     for other in others:

@@ -87,7 +87,7 @@ def rows_to_infer(case):
 def test_the_steps_are_the_naive_twins(case, count, segmented):
     count = count and rows_to_infer(case)
     twin, dense = case.twin(), case.X.toarray()
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         em = case.em(workers, count, segmented)
         shares = case.shares
         for _ in range(4):
@@ -103,7 +103,7 @@ def test_the_steps_are_the_naive_twins(case, count, segmented):
 @given(case=cases())
 def test_what_is_seeded_can_be_taken_back(case):
     """And while it stands, the bound is that of the naive twin with such components."""
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         em = case.em(workers, count=False, segmented=True)
         bound = em.expect()
         before = em.seed([0])
@@ -154,7 +154,7 @@ def started(X, codes, weights, families, shares):
     prior = Prior(np.full(1, 0.01), np.full(1, 1 / V), None)
     labels = Labels(np.asarray(codes, np.int32), weights, families[-1])
     parts = lay_out(lambda: [(rows, labels)], V, None, None, prior)
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         em = Expectation(parts, np.array(families), prior, None, V, workers)
     em.start(lambda _, room: np.copyto(room, shares), keep=True)
     return em

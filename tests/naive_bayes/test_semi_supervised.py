@@ -344,7 +344,7 @@ def test_the_best_of_several_starts_is_kept(early):
 
 @pytest.mark.parametrize("components", [1, 2])
 def test_threads_change_no_bit(components, monkeypatch):
-    monkeypatch.setattr(parallel, "WORK", 256)
+    monkeypatch.setattr(parallel, "BLOCK_WORK", 256)
     X, y = text_like(n_rows=120)
     z = partly(y)
     models = [iterated(6, components=components, n_jobs=jobs).fit(X, z) for jobs in (1, 3)]

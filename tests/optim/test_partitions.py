@@ -78,7 +78,7 @@ def test_several_parts_are_one_problem(kind, data):
         10 ** rng.uniform(-1, 1, size=one.n_features),
         kind != "candidates" and data.draw(st.booleans()),
     )
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         a, b = (problems(parts, kind, n_labels, prior, fit_intercept, workers) for parts in (one, several))
         assert a.size == b.size
         if kind == "observed":
@@ -115,7 +115,7 @@ def test_a_prior_mean_is_counted_once_by_the_dual():
     rng = np.random.default_rng(0)
     X, y = sp.random_array((80, 12), density=0.4, rng=rng, format="csr"), rng.integers(0, 3, 80).astype(np.int32)
     parts = Parts.single(Design.of(as_rows(X)), Labels(y, np.empty(0), 3))
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         layout = Dense(parts.n_features, 3)
         mean, precision = rng.normal(size=layout.n_weights), rng.uniform(0.5, 2, parts.n_features)
         problem = Problem(parts, layout, Prior(precision, mean), False, workers)

@@ -81,8 +81,8 @@ def posed(draw, kind, workers, values=("normal", "counts")):
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_value_gradient_and_curvature_are_the_twins(kind, work, data):
-    with pytest.MonkeyPatch.context() as patch, parallel.Workers(1) as workers:
-        patch.setattr(parallel, "WORK", work)
+    with pytest.MonkeyPatch.context() as patch, parallel.WorkerPool(1) as workers:
+        patch.setattr(parallel, "BLOCK_WORK", work)
         posed_problem, rng = data.draw(posed(kind, workers))
         problem, twin = posed_problem.problem, posed_problem.twin
         theta, gradient = rng.normal(size=problem.size), np.empty(problem.size)
@@ -116,7 +116,7 @@ def derivative(function, x, step=1e-5):
 @given(data=st.data())
 def test_derivatives_are_numerical_derivatives(kind, data):
     """Along a direction d: f(θ + αd)′ = ∇f·d, ∇f(θ + αd)′ = Hd, and the line search's own derivatives."""
-    with parallel.Workers(1) as workers:
+    with parallel.WorkerPool(1) as workers:
         posed_problem, rng = data.draw(posed(kind, workers))
         problem = posed_problem.problem
         theta, d = rng.normal(size=problem.size), rng.normal(size=problem.size)
@@ -160,8 +160,8 @@ def test_threads_and_their_number_change_no_bit(kind, data):
     seed = data.draw(seeds)
     found = []
     for jobs in (1, 2):
-        with pytest.MonkeyPatch.context() as patch, parallel.Workers(jobs) as workers:
-            patch.setattr(parallel, "WORK", 16)
+        with pytest.MonkeyPatch.context() as patch, parallel.WorkerPool(jobs) as workers:
+            patch.setattr(parallel, "BLOCK_WORK", 16)
             rng = np.random.default_rng(seed)
             X = rng.poisson(0.7, size=(30, 6)).astype(float)
             y, sizes = (np.arange(30) % 3, None) if kind != "candidates" else (np.arange(10) % 3, [3] * 10)

@@ -19,8 +19,8 @@ from strategies import sparse_matrices
 def test_blocks_are_all_rows_in_order_and_bounded(X, width, work):
     rows, share = as_rows(X), max(1, work // width)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel, "WORK", work)
-        blocks = list(parallel.blocks(rows, width))
+        patch.setattr(parallel, "BLOCK_WORK", work)
+        blocks = list(parallel.row_blocks(rows, width))
     assert [start for start, _ in blocks] + [len(rows)] == [0] + [stop for _, stop in blocks]
     for start, stop in blocks:
         assert start < stop <= start + share
@@ -38,7 +38,7 @@ def test_an_error_in_a_thread_reaches_the_caller_and_ends_the_rest(n_jobs):
         done.append(start)
 
     with pytest.raises(ValueError, match="no more"):
-        parallel.in_threads(work, ((i, i + 1) for i in range(1000)), n_jobs)
+        parallel.run_jobs(work, ((i, i + 1) for i in range(1000)), n_jobs)
     assert len(done) < 500
 
 
@@ -53,7 +53,7 @@ def test_ctrl_c_waits_for_uninterrupted_work(ctrl_c):
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            parallel.uninterrupted(work)
+            parallel.run_uninterrupted(work)
         assert done == [True]
     finally:
         timer.join()
@@ -61,13 +61,13 @@ def test_ctrl_c_waits_for_uninterrupted_work(ctrl_c):
 
 def test_an_error_in_uninterrupted_work_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
-        parallel.uninterrupted(lambda: 1 / 0)
+        parallel.run_uninterrupted(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2, 5])
 def test_scores_are_those_of_the_product(n_jobs, monkeypatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(parallel, "WORK", 100)
+    monkeypatch.setattr(parallel, "BLOCK_WORK", 100)
     X, W, b = rng.poisson(0.3, size=(50, 20)).astype(float), rng.normal(size=(20, 3)), rng.normal(size=3)
     np.testing.assert_allclose(parallel.scores(as_rows(X), W, b, n_jobs), X @ W + b, rtol=1e-12, atol=1e-14)
 
@@ -75,7 +75,7 @@ def test_scores_are_those_of_the_product(n_jobs, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_workers_within_a_job_end_with_those_that_they_work_for(n_jobs):
     begun = []
-    with parallel.Workers(2) as outer, parallel.Workers(n_jobs, outer.stop) as inner:
+    with parallel.WorkerPool(2) as outer, parallel.WorkerPool(n_jobs, outer.stop) as inner:
 
         def work(start, stop):
             begun.append(start)

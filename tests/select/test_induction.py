@@ -28,7 +28,7 @@ def grown(X, y, columns=(), weights=None, C=1.0, fit_intercept=True, n_jobs=1):
     n_labels = int(y.max()) + 1
     design = Design.of(as_rows(X))
     labels = Labels(y.astype(np.int32), weights, 1 if n_labels == 2 else n_labels)
-    with parallel.Workers(n_jobs) as workers:
+    with parallel.WorkerPool(n_jobs) as workers:
         grown = Induction(design, labels, 1 / C, fit_intercept, workers)
         places = np.flatnonzero(np.isin(design.features, columns))
         grown.active = places

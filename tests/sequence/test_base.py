@@ -76,7 +76,7 @@ def paths_of(model, X, allowed=None):
 
 def with_work(monkeypatch, work=40):
     """Blocks of so little work that there are many."""
-    monkeypatch.setattr(parallel, "WORK", work)
+    monkeypatch.setattr(parallel, "BLOCK_WORK", work)
 
 
 options = st.sampled_from([{}, {"edges": True}, {"order": 2}])

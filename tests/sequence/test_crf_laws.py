@@ -69,7 +69,7 @@ def test_the_objective_and_its_gradient_are_sums_over_all_paths(name, scale):
     X[5] = X[5] - 1.0  # numbers of both signs
     twin, model, (rows, lengths) = reference_chain.CRF(X, y, 3, **LAYOUTS[name]), CRF(**LAYOUTS[name]), stacked(X)
     tokens, codes = model._learn(rows, np.concatenate(y), lengths)
-    with parallel.Workers(2) as workers:
+    with parallel.WorkerPool(2) as workers:
         posed = model._problem(tokens, codes, workers)
         theta = np.random.default_rng(0).normal(size=posed.size) * scale
         gradient = np.empty(posed.size)

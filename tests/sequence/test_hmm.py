@@ -402,7 +402,7 @@ def test_constraints_hold_in_what_is_predicted_only():
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_threads_change_no_bit(order, monkeypatch):
-    monkeypatch.setattr("fastlin.runtime.parallel.WORK", 1 << 8)
+    monkeypatch.setattr("fastlin.runtime.parallel.BLOCK_WORK", 1 << 8)
     X, y = some_corpus(150)
     X[3] = ["never"] * 3
     y[3] = ["x"] * 3

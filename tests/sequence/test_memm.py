@@ -307,7 +307,7 @@ def test_threads_and_blocks_change_no_bit(monkeypatch, kind):
     rows, lengths = stacked(X)
     expected = np.concatenate(one.predict_marginals(rows, lengths=lengths))
     with monkeypatch.context() as patch:
-        patch.setattr(parallel, "WORK", 100)
+        patch.setattr(parallel, "BLOCK_WORK", 100)
         for n_jobs in (1, 2):
             np.testing.assert_array_equal(
                 np.concatenate(one.set_params(n_jobs=n_jobs).predict_marginals(rows, lengths=lengths)), expected

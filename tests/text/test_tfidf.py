@@ -145,11 +145,11 @@ def test_copy_false_puts_the_weights_in_the_place_of_the_counts():
 def test_threads_change_no_bit(options):
     X = sparse.random_array((3000, 500), density=0.2, rng=np.random.default_rng(0), format="csr")
     X.data = np.ceil(X.data * 400)
-    work, parallel.WORK = parallel.WORK, 1 << 12
+    work, parallel.BLOCK_WORK = parallel.BLOCK_WORK, 1 << 12
     try:
         one, two = (TfidfTransformer(**options, n_jobs=n).fit_transform(X) for n in (1, 2))
     finally:
-        parallel.WORK = work
+        parallel.BLOCK_WORK = work
     np.testing.assert_array_equal(one.data, two.data)
     whole = TfidfTransformer(**options).fit_transform(X)
     np.testing.assert_array_equal(one.data, whole.data)

@@ -194,7 +194,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
 
         points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
         best: Run | None = None
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             step = made(points, options.n_clusters, options.spherical, options.temperature, workers)
             for _ in range(options.n_init):
                 if isinstance(options.init, str):

@@ -48,14 +48,14 @@ class Points(NamedTuple):
 class Step(ABC):
     """Centres, and the points that they are fitted to."""
 
-    def __init__(self, points: Points, n_clusters: int, spherical: bool, workers: parallel.Workers) -> None:
+    def __init__(self, points: Points, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
         self.layout = Dense(self.parts.n_features, n_clusters)
         self.sums = aligned.zeros((self.parts.n_features, n_clusters))
         self.starts = np.cumsum([0, *self.parts.sizes])
-        self.row_cuts = [list(parallel.cuts(part.design.indptr, n_clusters)) for part in self.parts]
-        self.column_cuts = [list(parallel.cuts(part.design.column_indptr, n_clusters)) for part in self.parts]
+        self.row_cuts = [list(parallel.split_by_work(part.design.indptr, n_clusters)) for part in self.parts]
+        self.column_cuts = [list(parallel.split_by_work(part.design.column_indptr, n_clusters)) for part in self.parts]
         self.labels, self.best = np.empty(len(points), np.int32), np.empty(len(points))
 
     def begin(self, centres: NDArray[np.float64]) -> None:
@@ -258,7 +258,7 @@ class Soft(Step):
     """Every row belongs to all centres, in shares softmax(score / temperature)."""
 
     def __init__(
-        self, points: Points, n_clusters: int, spherical: bool, workers: parallel.Workers, temperature: float
+        self, points: Points, n_clusters: int, spherical: bool, workers: parallel.WorkerPool, temperature: float
     ) -> None:
         super().__init__(points, n_clusters, spherical, workers)
         self.temperature = temperature
@@ -323,7 +323,7 @@ class Soft(Step):
 
 
 def made(
-    points: Points, n_clusters: int, spherical: bool, temperature: float | None, workers: parallel.Workers
+    points: Points, n_clusters: int, spherical: bool, temperature: float | None, workers: parallel.WorkerPool
 ) -> Step:
     """The steps of k-means, hard without a temperature."""
     if temperature is None:

@@ -77,7 +77,7 @@ def take(pieces: Pieces, numbers: NDArray[np.int64], n_columns: int) -> NDArray[
     for start, rows in pieces():
         for place in np.flatnonzero((numbers >= start) & (numbers < start + len(rows))):
             row = int(numbers[place]) - start
-            indices, values = parallel.part(rows, row, row + 1, np.float64)
+            indices, values = parallel.block_arrays(rows, row, row + 1, np.float64)
             dense[place, indices] = values
     return dense
 
@@ -103,7 +103,7 @@ def squared_norms(rows: CSRRows) -> NDArray[np.float64]:
 
 def owned(rows: CSRRows) -> Iterator[tuple[int, int, slice, NDArray[np.int64]]]:
     """Blocks of rows, each with the place of its non-zeros, and the row of each of them within the block."""
-    for start, stop in parallel.blocks(rows, 1):
+    for start, stop in parallel.row_blocks(rows, 1):
         own = slice(int(rows.indptr[start]), int(rows.indptr[stop]))
         yield start, stop, own, np.repeat(np.arange(stop - start), np.diff(rows.indptr[start : stop + 1]))
 

@@ -97,10 +97,10 @@ class Counts:
 
     def add(self, rows: CSRRows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
         """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
-        for start, stop in parallel.blocks(rows, 1):
+        for start, stop in parallel.row_blocks(rows, 1):
             block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs)
             if keep:
-                parallel.uninterrupted(block)
+                parallel.run_uninterrupted(block)
             else:
                 block()
 
@@ -108,7 +108,7 @@ class Counts:
         self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
         with self._owned().lock.writing():
-            parallel.count(rows, start, stop, codes, weights, self._own_features(), n_jobs)
+            parallel.count_features(rows, start, stop, codes, weights, self._own_features(), n_jobs)
             share = weights[start:stop] if len(weights) else None
             self.labels = self.labels + np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
             self._publish()
@@ -298,7 +298,7 @@ def right_when_left_out(
         """The label's own score and prior without the row; the others as they are."""
         mine, label, weight = np.arange(stop - start), codes[start:stop], weights[start:stop]
         own = np.empty(stop - start)
-        indices, values = parallel.part(rows, start, stop, np.float64)
+        indices, values = parallel.block_arrays(rows, start, stop, np.float64)
         passes.own_scores(
             rows.indptr, indices, values, start, stop, codes, weights, counts.features, totals, pseudo, measure, own
         )

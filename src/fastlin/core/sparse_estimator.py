@@ -289,8 +289,8 @@ def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
     columns = validation.as_sparse(coef, "coef_").T.tocsr()
 
     def forward(rows: CSRRows, infer: Infer) -> None:
-        for start, stop in parallel.blocks(rows, len(intercept)):
-            indices, values = parallel.part(rows, start, stop, np.float64)
+        for start, stop in parallel.row_blocks(rows, len(intercept)):
+            indices, values = parallel.block_arrays(rows, start, stop, np.float64)
             indptr = rows.indptr[start : stop + 1] - rows.indptr[start]
             block = sp.csr_array((values, indices, indptr), shape=(stop - start, rows.n_columns))
             infer((block @ columns).toarray() + intercept, start, stop)

@@ -59,7 +59,7 @@ class Hits:
         """The same, column by column, between bounds."""
         places, ends = np.empty((2, rows.nnz), np.int64)
         cursor = bounds[:-1].copy()
-        for start, stop in parallel.blocks(rows, 1):
+        for start, stop in parallel.row_blocks(rows, 1):
             kernels.transpose(rows.indptr, rows.indices, start, stop, cursor, places, ends)
         nodes = np.repeat(np.arange(rows.n_columns, dtype=np.int32), np.diff(bounds))
         return cls(1, places, ends, nodes, rows.values)  # what they come to is not asked for
@@ -72,7 +72,7 @@ class Hits:
 
     def pieces(self, width: int = 1) -> Iterator[tuple[int, int]]:
         """Hits whose tails × width come to a fixed amount of work."""
-        return parallel.cuts(room(self.ends - self.places), width)
+        return parallel.split_by_work(room(self.ends - self.places), width)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Tree:
         """The triples that extend pairs, for some first columns after the other."""
         table = np.zeros(rows.n_columns, np.int32)
         hits = replace(hits, nodes=hits.nodes.astype(self.index, copy=False))
-        for first, last in parallel.cuts(room(hits.ends - hits.places)[bounds], 4):
+        for first, last in parallel.split_by_work(room(hits.ends - hits.places)[bounds], 4):
             mine = hits[bounds[first] : bounds[last]]
             parts = [self._children(rows, mine[a:b], table)[0] for a, b in mine.pieces(4)]
             low, high = self.starts[0][first], self.starts[0][last]
@@ -251,7 +251,7 @@ class Hashing:
 
         def scatter(indices: NDArray[np.int32], values: NDArray[Any]) -> None:
             sizes[:] = row = done = 0
-            for start, stop in parallel.cuts(work, 1):
+            for start, stop in parallel.split_by_work(work, 1):
                 row, n = kernels.scatter(
                     rows.indptr, rows.indices, rows.values, row, start, stop, 0 if self.powers else 1, self.depth,
                     self.groups, self.n_buckets, self.signs, sums, bits, summary, sizes, indices[done:], values[done:],

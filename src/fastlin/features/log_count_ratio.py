@@ -92,8 +92,10 @@ class LogCountRatio(SparseTransformer):
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         counts = np.zeros((rows.n_columns, len(classes)))
-        for start, stop in parallel.blocks(rows, 1):
-            parallel.count(rows, start, stop, codes, np.empty(0) if weights is None else weights, counts, self.n_jobs)
+        for start, stop in parallel.row_blocks(rows, 1):
+            parallel.count_features(
+                rows, start, stop, codes, np.empty(0) if weights is None else weights, counts, self.n_jobs
+            )
         model.classes_, model.log_ratio_ = classes, _log_ratio(counts, alpha)
         return self._become(model)
 

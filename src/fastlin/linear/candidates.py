@@ -344,7 +344,7 @@ class CandidateClassifier(MaxentClassifier):
         parts, n_features = data.lay_out(), data.n_features
         layout, dtype, means = Dense(parts.n_features, 1), self._type(data), self._means(n_features, 1)
         theta = aligned.zeros((parts.n_features,))
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             problem = Problem(parts, layout, self._prior(parts, layout, n_features), False, workers)
             if self.warm_start and hasattr(self, "coef_"):
                 theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, parts.features]
@@ -359,7 +359,7 @@ class CandidateClassifier(MaxentClassifier):
 
     def _maximise_margin(self, data: Grouped, checkpoint: Checkpoint) -> None:
         generator, dtype = validation.as_generator(self.random_state), self._type(data)
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             dual = candidates.HingeDual(data, float(self.C), workers)
 
             def install() -> None:

@@ -230,7 +230,7 @@ class LogisticRegression(MaxentClassifier):
         dtype = sample.source.dtype if self.dtype is None else validation.as_dtype(self.dtype)
         kept = self.prior_mean is not None and self.weights == "dense"
         rest = self._means(n_features, layout.width) if kept else None  # the weights of columns that no row has
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             prior = self._prior(parts, layout, n_features)
             problem = Problem(parts, layout, prior, bool(self.fit_intercept), workers)
             theta = self._beginning(problem, sample.classes, n_features)

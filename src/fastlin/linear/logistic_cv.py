@@ -269,7 +269,7 @@ class LogisticRegressionCV(LogisticRegression):
                         if self.callback is not None and self.callback(model, record):
                             stop.append(True)
 
-        def guarded(fold: int, _: int) -> None:
+        def guarded(fold: int) -> None:
             try:
                 follow(fold)
             except BaseException:
@@ -280,8 +280,8 @@ class LogisticRegressionCV(LogisticRegression):
             template.set_params(n_jobs=self.n_jobs)
         else:
             template.set_params(callback=lambda *_: bool(stop))
-        with parallel.Workers(None if len(parts) == 1 else self.n_jobs) as workers:
-            workers.map(guarded, [(fold, fold + 1) for fold in range(len(parts))])
+        with parallel.WorkerPool(None if len(parts) == 1 else self.n_jobs) as workers:
+            workers.map(guarded, [(fold,) for fold in range(len(parts))])
         self.path_ = [record for path in paths for record in path]
         ratio, C = best_place(self.scores_)
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])

@@ -206,7 +206,7 @@ class LinearSVC(SparseClassifier):
         parts = groups(problem, generator)
         model.classes_ = classes
         kept = self._kept(problem, classes)
-        with parallel.Workers(self.n_jobs if len(parts) > 1 else 1) as workers:
+        with parallel.WorkerPool(self.n_jobs if len(parts) > 1 else 1) as workers:
             ascent = Ascent(parts, options.tol, generator, workers)
             if kept is not None:
                 for part in parts:

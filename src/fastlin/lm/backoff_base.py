@@ -13,7 +13,7 @@ from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.base import LanguageModel, State, sentence_sums
 from fastlin.lm.sentences import BATCH
 from fastlin.lm.word_model import WordModel
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 from fastlin.validation.parameters import whole_number
 
 R = TypeVar("R")
@@ -52,7 +52,7 @@ class BackoffLanguageModel(LanguageModel):
             blocks = reader.blocks(X[start:stop], table, False, start)
             return [work(tokens, _log_prob(model, tokens)) for tokens in blocks]
 
-        with Workers(getattr(self, "n_jobs", None)) as workers:
+        with WorkerPool(getattr(self, "n_jobs", None)) as workers:
             if workers.threads == 1 or not isinstance(X, list | tuple) or not isinstance(model, BackoffModel):
                 for tokens in self._blocks(X):
                     yield [work(tokens, _log_prob(model, tokens))]

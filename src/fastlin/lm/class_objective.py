@@ -13,7 +13,7 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.maxent_objective import PenalisedObjective
 from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.problem import Prior
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -128,7 +128,7 @@ class ClassObjective(PenalisedObjective):
     """f of the class half: θ has weights of classes, of class bigrams and trigrams, of words, and of word bigrams."""
 
     def __init__(
-        self, contexts: Contexts, features: list[ClassFeatures], variances: Sequence[float], K: int, workers: Workers
+        self, contexts: Contexts, features: list[ClassFeatures], variances: Sequence[float], K: int, workers: WorkerPool
     ) -> None:
         sizes = [len(part.classes) for part in features]
         super().__init__(sizes, Prior(np.repeat(1 / np.asarray(variances), sizes), np.zeros(sum(sizes))), workers)

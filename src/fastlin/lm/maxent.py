@@ -23,7 +23,7 @@ from fastlin.lm.vocabulary import BEGIN, MARKS
 from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import Progress
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 from fastlin.validation import as_callback, check_n_jobs, check_verbose, real_number, whole_number
 
 Floats = NDArray[np.float64]
@@ -184,7 +184,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
         model, variances = self._working_copy(), self._variances()
-        with Workers(self.n_jobs) as workers:
+        with WorkerPool(self.n_jobs) as workers:
             fit = self._begin(X, variances, workers)
             model.tuning_ = [] if X_val is None else fit.tune(fit.read(X_val))
             identity = storage.identity(self, fit.fingerprint(), variances=fit.variances)
@@ -217,7 +217,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         values = [real_number("prior_variance", each, **bounds) for each in values]
         return np.array((values + values[-1:] * order)[:order])
 
-    def _begin(self, X: Any, variances: Floats, workers: Workers) -> LogLinearFit:
+    def _begin(self, X: Any, variances: Floats, workers: WorkerPool) -> LogLinearFit:
         """The objective of a text, and where the search for its optimum begins."""
         if self.classes is not None and (self.order not in (2, 3) or self.cutoff != 1):
             raise ValueError(f"classes need order=2 or 3 and cutoff=1, got {self.order!r} and {self.cutoff!r}")

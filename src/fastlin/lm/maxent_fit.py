@@ -14,7 +14,7 @@ from fastlin.lm.vocabulary import BEGIN
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import Progress
 from fastlin.optim.solvers import lbfgs
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
 LARGEST_VARIANCE, SMALLEST_VARIANCE = 1e12, 1e-12
@@ -35,7 +35,7 @@ class LogLinearFit(ABC):
     mean: Floats
     _variances: Floats
 
-    def __init__(self, counts: NgramState, workers: Workers) -> None:
+    def __init__(self, counts: NgramState, workers: WorkerPool) -> None:
         self.counts, self.workers = counts, workers
         with warnings.catch_warnings():  # a start may be rough
             warnings.simplefilter("ignore")
@@ -123,7 +123,7 @@ class LogLinearFit(ABC):
 class MaxentFit(LogLinearFit):
     """The fit of a maximum-entropy n-gram model, from Kneser and Ney's weights."""
 
-    def __init__(self, counts: NgramState, variances: Floats, workers: Workers) -> None:
+    def __init__(self, counts: NgramState, variances: Floats, workers: WorkerPool) -> None:
         super().__init__(counts, workers)
         self.orders = lay_out(self.start, self.raw)
         weights = weights_of(self.start)

@@ -99,7 +99,7 @@ def orders_of(
             seen -= np.bincount(history_suffixes[n + 1], followed[n + 1], minlength=n_histories)
         wanted = counts.astype(np.float64)
         wanted[: n == 0] = 0  # of the mark that begins a sentence
-        jobs = list(parallel.stretches(starts[n].astype(np.int64), WEIGHTS_OF_A_JOB))
+        jobs = list(parallel.split_by_length(starts[n].astype(np.int64), WEIGHTS_OF_A_JOB))
         orders.append(Order(starts[n], suffixes[n], history_suffixes[n], longer, longer_histories, wanted, seen, jobs))
     return orders
 
@@ -136,7 +136,7 @@ class PenalisedObjective(ABC):
     pairs = 8
     has_curvature = True
 
-    def __init__(self, sizes: Sequence[int], prior: Prior, workers: parallel.Workers) -> None:
+    def __init__(self, sizes: Sequence[int], prior: Prior, workers: parallel.WorkerPool) -> None:
         self.bounds: list[int] = np.cumsum([0, *sizes]).tolist()
         self.size = self.n_weights = self.bounds[-1]
         self.prior, self.workers = prior, workers
@@ -171,7 +171,7 @@ class NgramObjective(PenalisedObjective):
     `variances` are σ² of each order and `mean` μ of each weight; θ is one vector, `split` into the orders' weights.
     """
 
-    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: parallel.Workers) -> None:
+    def __init__(self, orders: list[Order], variances: Floats, mean: Floats, workers: parallel.WorkerPool) -> None:
         sizes = [len(order.observed) for order in orders]
         n_weights = [sizes[0] - 1, *sizes[1:]]
         self.precisions = 1 / variances

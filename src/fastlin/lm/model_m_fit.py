@@ -21,7 +21,7 @@ from fastlin.lm.model_m import ModelM
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.optim.problem import Prior
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -87,7 +87,7 @@ class JointObjective(PenalisedObjective):
 
     has_curvature = False  # of two halves that are not alike
 
-    def __init__(self, halves: Sequence[ClassObjective | NgramObjective], workers: Workers) -> None:
+    def __init__(self, halves: Sequence[ClassObjective | NgramObjective], workers: WorkerPool) -> None:
         priors = [half.prior for half in halves]
         precision, mean = (np.concatenate([getattr(each, name) for each in priors]) for name in ("precision", "mean"))
         super().__init__([half.size for half in halves], Prior(precision, mean), workers)
@@ -108,7 +108,7 @@ class JointObjective(PenalisedObjective):
 class ModelMFit(LogLinearFit):
     """The fit of Model M: the words from Kneser and Ney's weights, the classes from those of class bigrams."""
 
-    def __init__(self, counts: NgramState, classes: NDArray[np.int32], variances: Floats, workers: Workers) -> None:
+    def __init__(self, counts: NgramState, classes: NDArray[np.int32], variances: Floats, workers: WorkerPool) -> None:
         super().__init__(counts, workers)
         self._classes, self._K = classes, int(classes.max()) + 1
         self._words = by_class(self.start, self.raw, classes)

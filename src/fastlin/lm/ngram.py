@@ -22,7 +22,7 @@ from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.runtime.made_once import made_once
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 from fastlin.validation.parameters import check_n_jobs, one_of, real_number, whole_number
 
 BLOCK = 1 << 24  # tokens that are counted together
@@ -238,7 +238,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
 
     def _runs(self, blocks: Iterator[NDArray[np.int32]], order: int, table: Any) -> Iterator[NgramCounts]:
         """The counts of each block, cut into one part for each thread."""
-        with Workers(self.n_jobs) as workers:
+        with WorkerPool(self.n_jobs) as workers:
             for block in blocks:
                 parts = list(_parts(block, workers.threads))
                 yield from workers.map(

@@ -47,7 +47,7 @@ class Starts:
     """Makes starts for rows that are laid out in parts."""
 
     def __init__(
-        self, parts: Merged, n_components: int, generator: np.random.Generator, workers: parallel.Workers
+        self, parts: Merged, n_components: int, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
         self.parts, self.n_components, self.generator, self.workers = parts, n_components, generator, workers
         self._first = np.concatenate([[0], np.cumsum(parts.sizes)])  # the number of the first row of each part
@@ -171,7 +171,7 @@ class Starts:
             bias, spare, values = np.zeros(width), np.empty(width), change(values.astype(np.float64), indices)
             passes.forward(indptr, indices, values, start, stop, columns, bias, spare, scores[start:stop])
 
-        self.workers.map(forward, parallel.cuts(design.indptr, width))
+        self.workers.map(forward, parallel.split_by_work(design.indptr, width))
 
 
 def nearest(scores: Floats) -> None:

@@ -154,7 +154,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         model._check_parameters()
         documents = model._documents(X, sample_weight, reset=True)
         prior = model._prior(documents.n_columns)
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             em, start = model._em(documents, prior, workers)
             report = reporter(model, lambda: model._counted(em.counts()))
 
@@ -189,7 +189,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         documents = model._documents(X, sample_weight, reset=first)
         prior = model._prior(documents.n_columns)
         if first:
-            with parallel.Workers(self.n_jobs) as workers:
+            with parallel.WorkerPool(self.n_jobs) as workers:
                 em, start = model._em(documents, prior, workers)
                 em.start(start(), keep=True)
                 model._counts = em.counts()
@@ -238,7 +238,7 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         return PartlyLabelled(np.empty(0), [Source("X", source, np.full(len(source), -1, np.int32))])
 
     def _em(
-        self, documents: PartlyLabelled, prior: Prior, workers: parallel.Workers
+        self, documents: PartlyLabelled, prior: Prior, workers: parallel.WorkerPool
     ) -> tuple[Expectation, Callable[[], Fill]]:
         """EM for these documents, and what makes a start for it."""
         kept = documents.sources[0].of_weight()

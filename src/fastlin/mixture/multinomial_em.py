@@ -53,7 +53,7 @@ class Expectation:
         prior: Prior,
         known: Counts | None,
         n_columns: int,
-        workers: parallel.Workers,
+        workers: parallel.WorkerPool,
     ) -> None:
         self.parts, self.families, self.prior, self.workers = parts, families, prior, workers
         self.width, self.n_columns = int(families[-1]), n_columns
@@ -72,8 +72,10 @@ class Expectation:
         self._sums = self._logs if len(parts) == 1 else aligned.zeros(self._logs.shape)  # of all parts but the last
         self._counts = np.empty((0, self.width))
         self._shares = aligned.zeros((max(1, *parts.sizes), self.width))  # w q of the part at hand
-        self._row_cuts = [list(parallel.cuts(part.design.indptr, self.width)) for part in parts]
-        self._column_cuts = [list(parallel.cuts(_work(part.design.column_indptr), self.width)) for part in parts]
+        self._row_cuts = [list(parallel.split_by_work(part.design.indptr, self.width)) for part in parts]
+        self._column_cuts = [
+            list(parallel.split_by_work(_work(part.design.column_indptr), self.width)) for part in parts
+        ]
         self._lengths = parts.room(1)
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
         words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)

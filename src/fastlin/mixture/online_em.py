@@ -44,7 +44,7 @@ class Stream:
     def _begin(self, documents: PartlyLabelled, new: Mask, generator: np.random.Generator) -> None:
         """Components for labels that had none so far: k-means among their own documents, and an iteration of EM."""
         width, prior = len(self.counts.labels), self.counts.prior
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             parts = documents.lay_out(new, 0.0, width, None, prior)
             em = Expectation(parts, self.families, prior, None, documents.n_columns, workers)
             em.start(Beginnings(parts, self.families, generator, workers).within_labels())
@@ -52,7 +52,7 @@ class Stream:
             em.maximise(keep=True)
             begun = em.counts()
 
-        parallel.uninterrupted(lambda: self.counts.add_counts(begun))
+        parallel.run_uninterrupted(lambda: self.counts.add_counts(begun))
 
 
 def add_expected(
@@ -63,7 +63,7 @@ def add_expected(
         rows = piece.rows.without_zeros()
         shares = _shares(piece._replace(rows=rows), logs, prior, families, n_jobs)
 
-        parallel.uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
+        parallel.run_uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
 
 
 def _shares(piece: Piece, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:

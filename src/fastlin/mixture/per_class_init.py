@@ -21,7 +21,7 @@ class Beginnings(Starts):
     """
 
     def __init__(
-        self, parts: Merged, families: Families, generator: np.random.Generator, workers: parallel.Workers
+        self, parts: Merged, families: Families, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
         super().__init__(parts, int(families[-1]), generator, workers)
         self._families = families

@@ -126,7 +126,7 @@ class CategoricalNB(GenerativeClassifier):
 
         Categories and labels may appear in any call; `classes` may announce labels, but need not.
         """
-        parallel.uninterrupted(self._prepared(X, y, classes, sample_weight, first=not hasattr(self, "classes_")))
+        parallel.run_uninterrupted(self._prepared(X, y, classes, sample_weight, first=not hasattr(self, "classes_")))
         return self
 
     # What was learnt

@@ -129,7 +129,7 @@ class CategoryCounts(Counts):
     ) -> None:
         """Count rows, and take over the alphabets in which they are written: all at once."""
         with self._owned().lock.writing():
-            for start, stop in parallel.blocks(rows, 1):
+            for start, stop in parallel.row_blocks(rows, 1):
                 self._count_block(rows, start, stop, codes, weights, n_jobs)
             self.alphabets = alphabets()
             self._publish()
@@ -149,7 +149,7 @@ class CategoryCounts(Counts):
     def _count_block(
         self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
-        parallel.count(rows, start, stop, codes, weights, self._own_features(), n_jobs)
+        parallel.count_features(rows, start, stop, codes, weights, self._own_features(), n_jobs)
         self.labels = self.labels.copy()
         np.add.at(self.labels, codes[start:stop], weights[start:stop] if len(weights) else 1.0)
 

@@ -310,7 +310,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         documents, families, known, parts = layout
         prior = self._prior(documents.n_columns, len(documents.classes))
         limit = self.n_iter_no_change if self.early_stopping else None
-        with parallel.Workers(self.n_jobs, stop) as workers:
+        with parallel.WorkerPool(self.n_jobs, stop) as workers:
             em = Expectation(parts, families, prior, known, documents.n_columns, workers)
             starts = Beginnings(parts, families, generator, workers)
             report = reporter(self, lambda: self._install(documents.classes, families, em.counts()))

@@ -230,7 +230,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         records: list[list[dict[str, Any]]] = [[] for _ in jobs]
         stop, lock = [], threading.Lock()  # type: ignore[var-annotated]
 
-        def fit(job: int, _: int) -> None:
+        def fit(job: int) -> None:
             fold, i, j = jobs[job]
             documents, (rows, codes), of_rows = folds[fold]
             X, y = _readable(rows), documents.classes[codes]
@@ -255,8 +255,8 @@ class SemiSupervisedNBCV(ComponentClassifier):
                     if self.callback is not None and self.callback(model, records[job][-1]):
                         stop.append(True)
 
-        with parallel.Workers(self.n_jobs) as workers:
-            workers.map(fit, [(job, job + 1) for job in range(len(jobs))])
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            workers.map(fit, [(job,) for job in range(len(jobs))])
         self.path_ = [record for of_job in records for record in of_job]
         a, i, j = best_place(self.scores_)
         self.alpha_, self.components_, self.unlabeled_weight_ = alphas[a], components[i], weights[j]

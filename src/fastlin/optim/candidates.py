@@ -118,7 +118,7 @@ class Choices:
 class HingeDual:
     """Σ w ℓ + ½‖θ‖²/C, ℓ = max_r [r ≠ y] − s_y + s_r, by ascent on its dual from θ = 0: see `candidates.pyx`."""
 
-    def __init__(self, grouped: Grouped, C: float, workers: parallel.Workers) -> None:
+    def __init__(self, grouped: Grouped, C: float, workers: parallel.WorkerPool) -> None:
         self.grouped, self.C, self.threads = grouped, C, workers.threads
         self.theta = zeros((grouped.n_features,))
         self.alpha = [grouped.scratch.zeros(size) for size in grouped.sizes]

@@ -20,7 +20,7 @@ Vector = NDArray[Any]
 class Pieces:
     """The pieces of vectors of one size."""
 
-    def __init__(self, size: int, workers: parallel.Workers) -> None:
+    def __init__(self, size: int, workers: parallel.WorkerPool) -> None:
         self.workers = workers
         self.bounds = [(start, min(start + PIECE, size)) for start in range(0, size, PIECE)]
 

@@ -127,7 +127,7 @@ def _transpose(
 ) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Line numbers and values in the order of the columns, which begin where `turned` says."""
     cursor, lines, columns = turned[:-1].copy(), np.empty(len(indices), np.int32), np.empty_like(values)
-    for start, stop in parallel.cuts(indptr, 1):
+    for start, stop in parallel.split_by_work(indptr, 1):
         transpose.transpose(indptr, indices, values, start, stop, cursor, lines, columns)
     return lines, columns
 

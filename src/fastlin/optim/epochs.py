@@ -278,7 +278,7 @@ def _flush_rows(
         residual[chosen] = 0
 
     with state.changing():
-        parallel.uninterrupted(finish)
+        parallel.run_uninterrupted(finish)
 
 
 def _flush(state: OnlineState, data: Source, residuals: list[ScratchArray], n_jobs: int | None) -> None:
@@ -293,7 +293,7 @@ def _flush(state: OnlineState, data: Source, residuals: list[ScratchArray], n_jo
                 residual[:] = 0
 
     with state.changing():
-        parallel.uninterrupted(finish)
+        parallel.run_uninterrupted(finish)
 
 
 def count_only(state: OnlineState, data: Source) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Labels:
         return _total(self.weights, len(self.codes))
 
     def cuts(self, design: Design) -> list[tuple[int, int]]:
-        return list(parallel.cuts(design.indptr, self.width))
+        return list(parallel.split_by_work(design.indptr, self.width))
 
     def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float:
         kernel = likelihood.sigmoid_loss if self.width == 1 else likelihood.softmax
@@ -156,7 +156,7 @@ class Groups:
         return _total(self.weights, len(self.gold))
 
     def cuts(self, design: Design) -> list[tuple[int, int]]:
-        of_groups = parallel.cuts(design.indptr[self.starts], 1)
+        of_groups = parallel.split_by_work(design.indptr[self.starts], 1)
         return [(int(self.starts[first]), int(self.starts[last])) for first, last in of_groups]
 
     def _range(self, start: int, stop: int) -> tuple[int, int]:
@@ -228,5 +228,5 @@ def divergence(a: NDArray[np.float64], logs: Scores, mass: NDArray[np.float64]) 
     return float((mass * np.maximum(terms, 0)).sum())
 
 
-# Losses, residuals and curvatures of the blocks of rows that `cuts` makes.
+# Losses, residuals and curvatures of the blocks of rows that `split_by_work` makes.
 Inference = Labels | Groups

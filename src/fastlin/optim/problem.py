@@ -64,7 +64,7 @@ class Problem:
     has_curvature = True
 
     def __init__(
-        self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: parallel.Workers
+        self, parts: Parts, layout: Layout, prior: Prior, fit_intercept: bool, workers: parallel.WorkerPool
     ) -> None:
         self.parts, self.layout, self.prior, self.workers = parts, layout, prior, workers
         self.width = layout.width
@@ -73,7 +73,7 @@ class Problem:
         self.size = self.n_weights + self.width * fit_intercept
         self.pieces = Pieces(self.size, workers)
         self.row_cuts = [part.inference.cuts(part.design) for part in parts]
-        self.column_cuts = [list(parallel.cuts(part.design.column_indptr, self.width)) for part in parts]
+        self.column_cuts = [list(parallel.split_by_work(part.design.column_indptr, self.width)) for part in parts]
         self.residual = aligned.zeros((max(parts.sizes), self.width))  # of the part at hand
         self.shares = parts.room(self.width, np.float32)
         self.passes = 0

@@ -231,7 +231,7 @@ class SelectFeatures(Selector):
         ((rows, codes, weights),) = data.pieces()
         design, labels = Design.of(rows), Labels(codes, weights, columns(len(data)))
         generator = validation.as_generator(self.random_state)
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
             rounds = Rounds(induction, held, began)
 

@@ -50,12 +50,12 @@ class Induction:
     """The active model, θ over `active` features of a design, and what the others would add to it."""
 
     def __init__(
-        self, design: Design, labels: Labels, precision: float, fit_intercept: bool, workers: parallel.Workers
+        self, design: Design, labels: Labels, precision: float, fit_intercept: bool, workers: parallel.WorkerPool
     ) -> None:
         self.design, self.labels, self.precision = design, labels, precision
         self.fit_intercept, self.workers = fit_intercept, workers
         self.layout = Dense(design.n_features, labels.width)
-        self.cuts = list(parallel.cuts(design.column_indptr, labels.width))
+        self.cuts = list(parallel.split_by_work(design.column_indptr, labels.width))
         self.ones = np.ones(design.nnz, np.float32)
         self.active = np.empty(0, np.int64)
         self.theta = aligned.zeros((labels.width * fit_intercept,))
@@ -181,5 +181,5 @@ class Induction:
                 self.precision, bar, alphas[span], gains[span],
             )  # fmt: skip
 
-        self.workers.map(work, parallel.cuts(ends, COST))
+        self.workers.map(work, parallel.split_by_work(ends, COST))
         return alphas, gains

@@ -38,8 +38,8 @@ class Labelled(Sample):
         counts = np.zeros((self.n_features, len(self)))
         for own, codes, weights in self.pieces():
             rows = CSRRows(own.indptr, own.indices, values(own), own.n_columns, False, False, 0.0)
-            for start, stop in parallel.blocks(rows, 1):
-                parallel.count(rows, start, stop, codes, weights, counts, n_jobs)
+            for start, stop in parallel.row_blocks(rows, 1):
+                parallel.count_features(rows, start, stop, codes, weights, counts, n_jobs)
         return counts
 
     def label_counts(self) -> NDArray[np.float64]:

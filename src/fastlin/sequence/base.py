@@ -222,7 +222,7 @@ class SequenceModel(Estimator, ABC):
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
         validation.check_n_jobs(self.n_jobs)
         view = self._view(tokens, allowed)
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             return workers.map(lambda first, last: infer(view.block(first, last)), view.cuts())
 
     def _view(self, tokens: Tokens, allowed: Any) -> View:

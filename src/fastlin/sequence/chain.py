@@ -183,8 +183,8 @@ class Chain:
         return scores, NOTHING if edges is None else edges, NOTHING if offsets is None else offsets
 
     def _run(self, work: Callable[[int, int], Any], starts: NDArray[np.int64], n_jobs: int | None) -> list[Any]:
-        with parallel.Workers(n_jobs) as workers:
-            return workers.map(work, parallel.cuts(starts, self.padded[1].size))
+        with parallel.WorkerPool(n_jobs) as workers:
+            return workers.map(work, parallel.split_by_work(starts, self.padded[1].size))
 
     @made_once
     def padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:

@@ -74,7 +74,7 @@ class View:
     def cuts(self) -> Iterator[tuple[int, int]]:
         """The sequences, cut where the work of their tokens reaches a fixed amount, whatever the number of threads."""
         K, starts = self.chain.n_labels, self.tokens.starts
-        return parallel.cuts(K * self.tokens.rows.indptr[starts] + K ** (self.chain.order + 1) * starts, 1)
+        return parallel.split_by_work(K * self.tokens.rows.indptr[starts] + K ** (self.chain.order + 1) * starts, 1)
 
     def block(self, first: int, last: int) -> Block:
         """The sequences first to last."""

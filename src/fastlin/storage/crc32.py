@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 
 _PIECE = 1 << 22  # bytes: a job of a thread
 _BLOCK = 1 << 16  # numbers: what is computed of them stays in cache
@@ -49,7 +49,7 @@ def _in_threads(vector: NDArray[Any], work: Any) -> list[Any]:
     """What `work` makes of each piece of a vector."""
     step = _PIECE // vector.itemsize
     jobs = [(start, min(start + step, len(vector))) for start in range(0, len(vector), step)]
-    with Workers(-1 if len(jobs) > 4 else 1) as workers:
+    with WorkerPool(-1 if len(jobs) > 4 else 1) as workers:
         return workers.map(lambda start, stop: work(vector[start:stop]), jobs)
 
 

@@ -335,7 +335,7 @@ def weigh(
     def work(start: int, stop: int) -> None:
         tfidf.weigh(indptr, indices, counts, start, stop, idf, levels, NORMS[norm], out)
 
-    parallel.in_threads(work, parallel.cuts(indptr, WORK_OF_A_WEIGHT), n_jobs)
+    parallel.run_jobs(work, parallel.split_by_work(indptr, WORK_OF_A_WEIGHT), n_jobs)
 
 
 def _counted(rows: CSRRows, before: DocumentFrequencies | None, dtype: np.dtype[Any]) -> DocumentFrequencies:
@@ -345,7 +345,7 @@ def _counted(rows: CSRRows, before: DocumentFrequencies | None, dtype: np.dtype[
     if before is not None:
         documents[: len(before.documents)] = before.documents
         n_documents, dtype = n_documents + before.n_documents, before.dtype
-    for start, stop in parallel.cuts(rows.indptr, WORK_OF_A_WEIGHT):
+    for start, stop in parallel.split_by_work(rows.indptr, WORK_OF_A_WEIGHT):
         tfidf.count_rows(rows.indices[rows.indptr[start] : rows.indptr[stop]], documents)
     return DocumentFrequencies(documents, n_documents, dtype)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.text import vectorizer
 from fastlin.engine.text import vocabulary_order as engine_columns
-from fastlin.runtime.parallel import Workers
+from fastlin.runtime.parallel import WorkerPool
 from fastlin.text.analyzer import Plan, encoded
 
 SPACE = 32
@@ -102,7 +102,7 @@ def new_seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def rounds(blocks: Iterable[Any], workers: Workers) -> Iterator[list[Any]]:
+def rounds(blocks: Iterable[Any], workers: WorkerPool) -> Iterator[list[Any]]:
     """The blocks, so many at a time that all threads have work; documents are read ahead no further."""
     stream = iter(blocks)
     while ahead := list(islice(stream, ROUND * workers.threads)):
@@ -117,7 +117,7 @@ def read_rows(
     n_jobs: int | None,
 ) -> list[Chunk]:
     """The rows of all blocks: `read` appends those of a block to a reader."""
-    with Workers(n_jobs) as workers:
+    with WorkerPool(n_jobs) as workers:
         if workers.threads == 1:
             with Lent(idle, plan, workers) as mine:
                 for block in blocks:
@@ -138,7 +138,7 @@ def read_rows(
 class Share:
     """What one of several threads learns: a vocabulary of its own, and which nodes its nodes are in that of all."""
 
-    def __init__(self, terms: "EngineTerms", workers: Workers, first: bool) -> None:
+    def __init__(self, terms: "EngineTerms", workers: WorkerPool, first: bool) -> None:
         self.reader = terms.plan.reader()
         self.reader.heed(workers.stop)
         self.vocabulary = terms.vocabulary if first else vectorizer.Vocabulary(new_seed())
@@ -199,7 +199,7 @@ class EngineTerms:
 
         Also how many of the documents had each. `take` gets the rows soon after they are read: none are kept then.
         """
-        with Workers(n_jobs) as workers:
+        with WorkerPool(n_jobs) as workers:
             if workers.threads > 1:
                 return self._learn_in_threads(blocks, workers, take)
             own = self.plan.reader()
@@ -211,7 +211,7 @@ class EngineTerms:
             return chunks, own.rows(len(self)).astype(np.int64)
 
     def _learn_in_threads(
-        self, blocks: Iterable[list[str]], workers: Workers, take: Take | None
+        self, blocks: Iterable[list[str]], workers: WorkerPool, take: Take | None
     ) -> tuple[list[Chunk], Counts]:
         """In each round every thread reads its share of the documents, the first into the vocabulary itself.
 
@@ -291,7 +291,7 @@ class EngineTerms:
 class Lent:
     """One of the idle readers, or a new one; it is put back afterwards. `list` methods are atomic."""
 
-    def __init__(self, idle: list[Any], plan: Plan, workers: Workers) -> None:
+    def __init__(self, idle: list[Any], plan: Plan, workers: WorkerPool) -> None:
         self.idle, self.plan, self.stop = idle, plan, workers.stop
 
     def __enter__(self) -> Any:

@@ -252,7 +252,7 @@ class Ascent:
     """Groups that climb together, so that a segment is read once for all of them."""
 
     def __init__(
-        self, parts: list[Group], tol: float, generator: np.random.Generator, workers: parallel.Workers
+        self, parts: list[Group], tol: float, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
         self.parts, self.problem = parts, parts[0].problem
         self.tol, self.generator, self.workers = tol, generator, workers
@@ -301,7 +301,7 @@ class Ascent:
             part.conclude(self.tol)
 
     def _each(self, parts: list[Group], work: Callable[[Group], None]) -> None:
-        self.workers.map(lambda index, _: work(parts[index]), [(index, index + 1) for index in range(len(parts))])
+        self.workers.map(work, [(part,) for part in parts])
 
 
 def train(

@@ -50,7 +50,7 @@ class Edges:
             self.starts, self.labels = observed_pairs(self._whole, places, K * K, np.full(len(columns), cutoff))
         self.segments = [
             Segment(first, last, Design.of(rows.between(*tokens.starts[[first, last]].tolist()), everything))
-            for first, last in parallel.stretches(tokens.starts, max(1, ROOM // (K * K)))
+            for first, last in parallel.split_by_length(tokens.starts, max(1, ROOM // (K * K)))
         ]
 
     @property
@@ -71,7 +71,7 @@ class Edges:
             squares[some] = np.add.reduceat(np.square(values), design.column_indptr[:-1][some])
         return squares
 
-    def scores(self, segment: Segment, theta: Floats, workers: parallel.Workers) -> Floats:
+    def scores(self, segment: Segment, theta: Floats, workers: parallel.WorkerPool) -> Floats:
         """[n_tokens, K, K] of a segment."""
         design, K = segment.design, self.n_labels
         assert design is not None
@@ -81,11 +81,11 @@ class Edges:
             given = design.rows(start, stop)
             observed_weights.forward(*given, start, stop, self.starts, self.labels, theta, bias, scores[start:stop])
 
-        workers.map(work, parallel.cuts(design.indptr + np.arange(design.n_rows + 1), K * K))
+        workers.map(work, parallel.split_by_work(design.indptr + np.arange(design.n_rows + 1), K * K))
         return scores.reshape(-1, K, K)
 
     def gather(
-        self, segment: Segment, residual: Floats, gradient: Floats, workers: parallel.Workers, more: bool
+        self, segment: Segment, residual: Floats, gradient: Floats, workers: parallel.WorkerPool, more: bool
     ) -> None:
         """Xᵀ R of a segment's residuals; `more`: added to the gradient."""
         design, flat = segment.design, residual.reshape(-1, self.n_labels**2)
@@ -95,7 +95,9 @@ class Edges:
             given, span = design.columns(low, high, design.column_values), slice(self.starts[low], self.starts[high])
             observed_weights.backward(*given, low, high, self.starts, self.labels, flat, gradient[span], more)
 
-        workers.map(work, parallel.cuts(design.column_indptr + np.arange(design.n_features + 1), self.n_labels))
+        workers.map(
+            work, parallel.split_by_work(design.column_indptr + np.arange(design.n_features + 1), self.n_labels)
+        )
 
 
 def _without(rows: CSRRows, empty: NDArray[np.int64]) -> CSRRows:

@@ -189,7 +189,7 @@ class CRF(SequenceModel):
         model = self._working_copy()
         model._check_parameters()
         tokens, codes = model._learn(X, y, lengths)
-        with parallel.Workers(self.n_jobs) as workers:
+        with parallel.WorkerPool(self.n_jobs) as workers:
             problem = model._problem(tokens, codes, workers)
             del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
@@ -251,7 +251,7 @@ class CRF(SequenceModel):
             lbfgs.minimise(problem, theta, progress, generator)
         return start
 
-    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.Workers) -> Problem:
+    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> Problem:
         K, V = len(self.classes_), tokens.rows.n_columns
         observed = self.weights == "observed"
         seen = self.cutoff if observed else None

@@ -106,7 +106,7 @@ class Problem:
 
     def __init__(
         self, design: Design, hybrid: Hybrid, links: Links, edges: Edges | None, tokens: Tokens,
-        codes: NDArray[np.int32], c1: float, c2: float, workers: parallel.Workers,
+        codes: NDArray[np.int32], c1: float, c2: float, workers: parallel.WorkerPool,
     ) -> None:  # fmt: skip
         self.design, self.hybrid, self.links, self.edges = design, hybrid, links, edges
         self.starts, self.codes, self.c2, self.workers = tokens.starts, codes, c2, workers
@@ -120,7 +120,9 @@ class Problem:
         self.column_cuts = [
             (low + first, high + first)
             for first, last, width in ((0, tabled, hybrid.n_labels), (tabled, design.n_features, MISS))
-            for low, high in parallel.cuts(design.column_indptr[first : last + 1] - design.column_indptr[first], width)
+            for low, high in parallel.split_by_work(
+                design.column_indptr[first : last + 1] - design.column_indptr[first], width
+            )
         ]
         self.segments = [Segment(0, len(tokens), None)] if edges is None else edges.segments
         self.row_cuts = [self._row_cuts(segment) for segment in self.segments]
@@ -163,7 +165,9 @@ class Problem:
             some[np.arange(stop - start), self.codes[start:stop]] += 1
             some *= 1 - some
 
-        self.workers.map(variances, parallel.cuts(design.indptr + np.arange(design.n_rows + 1), self.hybrid.n_labels))
+        self.workers.map(
+            variances, parallel.split_by_work(design.indptr + np.arange(design.n_rows + 1), self.hybrid.n_labels)
+        )
         self._gather(of_features, np.square(values))
         of_links[:] = self.expected * (1 - self.expected / max(1.0, n_pairs))
         if self.edges is not None:
@@ -224,7 +228,8 @@ class Problem:
         K, sequences = self.hybrid.n_labels, self.starts[segment.first : segment.last + 1]
         work = K ** (self.links.order + 1) * sequences + K * self.design.indptr[sequences]
         return [
-            (segment.first + first, segment.first + last) for first, last in parallel.cuts((work - work[0]) // 2, 1)
+            (segment.first + first, segment.first + last)
+            for first, last in parallel.split_by_work((work - work[0]) // 2, 1)
         ]
 
     def _gather(self, gradient: Floats, values: NDArray[Any]) -> None:

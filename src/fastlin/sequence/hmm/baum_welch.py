@@ -138,7 +138,7 @@ class BaumWelch:
     def _blocks(self) -> Iterator[tuple[int, Tokens, NDArray[np.int32]]]:
         """Some sequences at a time."""
         starts = self._tokens.starts
-        for first, last in parallel.stretches(starts, BLOCK):
+        for first, last in parallel.split_by_length(starts, BLOCK):
             start, stop = int(starts[first]), int(starts[last])
             rows = self._tokens.rows.between(start, stop)
             block = Tokens(rows, starts[first : last + 1] - start, self._tokens.binary)

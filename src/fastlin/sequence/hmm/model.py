@@ -254,7 +254,7 @@ class HMM(WordReader, ChainDensity, Climbing):
                 transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
                 self._become(model._installed(counts, transitions, lock))
 
-        parallel.uninterrupted(add)
+        parallel.run_uninterrupted(add)
         return self
 
     # What it knows

@@ -198,7 +198,7 @@ class Known:
             layouts = list(self._layouts(starts, numbers, strangers))
         places = starts + (program.before + program.behind) * np.arange(len(starts))
         rows, indptr = kernel.Rows(order), np.zeros(starts[-1] + 1, np.int64)
-        blocks = list(parallel.stretches(places, BLOCK))
+        blocks = list(parallel.split_by_length(places, BLOCK))
         width = max((int(places[last] - places[first]) for first, last in blocks), default=0)
         streams = np.empty(
             (len(program.sources) + len(program.pairs), width + program.before + program.behind + 1), np.int32
