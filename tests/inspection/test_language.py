@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 import fastlin
 from fastlin import Perceptron
 from fastlin.cli import main
-from fastlin.inspection import explain_text, language, surprisal
+from fastlin.inspection import explain, explain_text, language, summary, surprisal, top_features, transitions
 from fastlin.lm import (
     Cache,
     ClassBigramModel,
@@ -170,6 +170,31 @@ def test_what_is_no_language_model_is_refused():
     for model in (NgramModel(), MaxentLM(), WordClasses(), ClassBigramModel(), LanguageModelClassifier()):
         with pytest.raises(NotFittedError):
             language(model)
+
+
+def test_who_asks_the_wrong_function_is_told_the_right_one():
+    model = NgramModel(2, smoothing="witten_bell").fit(TEXT)
+    linear = Perceptron().fit([[0.0], [1.0]], [0, 1])
+    describes, surprises = "fastlin.inspection.language describes it", "surprisal shows the words of a sentence"
+    for ask in (summary, top_features, transitions, lambda model: explain(model, "a")):
+        for each in (model, make_pipeline(model), Interpolation([model, Cache()]), NgramModel()):
+            with pytest.raises(TypeError, match=f"{describes}, {surprises}"):
+                ask(each)
+        for each in (WordClasses(), Cache()):
+            with pytest.raises(TypeError, match=f"{describes}$"):
+                ask(each)
+        with pytest.raises(TypeError, match=f"{describes}, explain_text explains a text's label"):
+            ask(LanguageModelClassifier())
+    with pytest.raises(TypeError, match=r"has no surprisal.*explain_text explains"):
+        surprisal(LanguageModelClassifier(), "a")
+    with pytest.raises(TypeError, match=rf"NgramModel has no language model for each label.*{surprises}"):
+        explain_text(model, "a")
+    with pytest.raises(TypeError, match=r"Perceptron has no language model for each label.*explain explains"):
+        explain_text(linear, "a")
+    with pytest.raises(TypeError, match="summary describes it"):
+        language(linear)
+    with pytest.raises(TypeError, match=r"it explains no text so$"):
+        explain_text(None, "a")
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,19 @@ import itertools
 import math
 import pickle
 import sys
+import tempfile
 import threading
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin.lm import Cache, ClassBigramModel, Interpolation, NgramModel, rescore
+import fastlin
+from fastlin.inspection import language
+from fastlin.lm import Cache, ClassBigramModel, Interpolation, LanguageModelClassifier, NgramModel, rescore
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
 TEXT = ["the cat sat", "the dog sat", "a cat ran", "the cat ran"] * 3
@@ -259,3 +263,64 @@ def test_a_model_that_deserves_no_weight_loses_it():
     assert len(found.history_) < 1000
     with pytest.warns(ConvergenceWarning, match="the weights still changed after 2 iterations"):
         Interpolation([good, bad]).fit_weights(TEXT, max_iter=2)
+
+
+def saved(model):
+    with tempfile.TemporaryDirectory() as folder:
+        return fastlin.save(model, f"{folder}/x.fastlin")
+
+
+ASK = {
+    "score": lambda model: model.score(TEXT),
+    "next": lambda model: model.next_word("the"),
+    "advance": lambda model: model.advance(model.start(), "the"),
+    "fit": lambda model: model.fit(TEXT),
+    "weights": lambda model: model.fit_weights(TEXT),
+    "pickle": pickle.dumps,
+    "copy": copy.deepcopy,
+    "clone": clone,
+    "describe": language,
+    "save": saved,
+    "classify": lambda model: LanguageModelClassifier(model).fit(TEXT[:4], [0, 1, 0, 1]),
+    "dir": dir,
+}
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_a_mixture_that_holds_itself_is_refused(ask):
+    lm = NgramModel(2).fit(TEXT)
+    itself = Interpolation([lm])
+    itself.models.append(itself)
+    inner = Interpolation([lm])
+    outer = Interpolation([Interpolation([lm, inner]), Cache(3)])
+    inner.models.append(outer)
+    fitted = Interpolation([lm]).fit(TEXT)
+    fitted.models_.append(fitted)
+    for mixture in (itself, outer, fitted):
+        assert repr(mixture).startswith("Interpolation(")
+        with pytest.raises(ValueError, match="must not hold the mixture itself"):
+            ask(mixture)
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+def test_mixtures_within_mixtures_work_or_are_refused(ask, tmp_path):
+    lm = NgramModel(2).fit(TEXT)
+    mixture = wide = Interpolation([lm, lm])
+    for _ in range(9):
+        mixture = Interpolation([mixture, lm])
+    for _ in range(7):
+        wide = Interpolation([wide, wide])
+    mixture = mixture.fit(TEXT)
+    ask(mixture)
+    fastlin.save(mixture, tmp_path / "x.fastlin")
+    assert fastlin.load(tmp_path / "x.fastlin").score(TEXT) == pytest.approx(lm.score(TEXT))
+    deep = Interpolation([mixture])
+    with pytest.raises(ValueError, match="mixtures within mixtures at most 10 deep"):
+        ask(deep)
+    for _ in range(2000):
+        deep = Interpolation([deep])
+    with pytest.raises(ValueError, match="mixtures within mixtures at most 10 deep"):
+        ask(deep)
+    with pytest.raises(ValueError, match="models must be at most 10000"):
+        ask(Interpolation([wide] * 40))
+    assert len(repr(deep)) < 1000

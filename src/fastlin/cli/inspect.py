@@ -13,7 +13,7 @@ from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown, known, shown
 from fastlin.cli.lm import ARPA
 from fastlin.inspection import explain, explain_text, language, summary, surprisal, top_features, transitions
-from fastlin.inspection.language import is_about_language
+from fastlin.inspection.weights import is_about_language
 from fastlin.lm import NgramModel
 
 

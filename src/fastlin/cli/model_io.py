@@ -16,8 +16,7 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.reading import of_dev
 from fastlin.data.readers import sources
 from fastlin.inspection import RankingTally, Report, Tally
-from fastlin.inspection.language import is_about_language
-from fastlin.inspection.weights import learner_of, rows_of
+from fastlin.inspection.weights import is_about_language, learner_of, rows_of
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.validation import refuse_missing
 

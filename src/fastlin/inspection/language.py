@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin.inspection.explanation import Explanation
 from fastlin.inspection.summary import Part, changed
-from fastlin.inspection.weights import learner_of
+from fastlin.inspection.weights import advice, has_model_for_each_label, is_about_language, learner_of
 from fastlin.validation import whole_number
 
 COUNTED = 4  # counts of counts
@@ -101,11 +101,6 @@ def _table(orders: Sequence[OrderSummary]) -> list[str]:
     return ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def is_about_language(model: Any) -> bool:
-    """Whether `language` describes it: a language model, a mixture, classes of words, a classifier by such models."""
-    return any(hasattr(type(model), name) for name in ("surprisal", "class_of", "word_probabilities", "models_"))
-
-
 def language(model: Any, n: int = SHOWN) -> LanguageSummary:
     """Describe a fitted language model: its n-grams by order, discounts, weights, classes, the models of a mixture.
 
@@ -135,11 +130,12 @@ def language(model: Any, n: int = SHOWN) -> LanguageSummary:
     """
     model, n = learner_of(model), whole_number("n", n, 0)
     if not is_about_language(model):
-        raise TypeError(f"{type(model).__name__} is no fitted language model, and no classes of words")
+        raise TypeError(f"{type(model).__name__} is no fitted language model, and no classes of words{advice(model)}")
     part = Part(type(model).__name__, changed(model))
     if hasattr(model, "word_probabilities"):  # a cache, which knows no words of its own
         return LanguageSummary(part, None)
     check_is_fitted(model)
+    model = model._snapshot()  # of one moment
     if members := _members(model, n):
         return LanguageSummary(part, None, members=members)
     return LanguageSummary(part, len(model.words_), _orders(model, n), _classes(model, n))
@@ -277,7 +273,7 @@ def surprisal(model: Any, sentence: str | Sequence[str]) -> SentenceSurprisal:
            5.21  in all, 1.30 a word
     """
     if not hasattr(model, "surprisal"):
-        raise TypeError(f"{type(model).__name__} is no language model: it has no surprisal")
+        raise TypeError(f"{type(model).__name__} is no language model: it has no surprisal{advice(model)}")
     return SentenceSurprisal((*model.tokens(sentence), "</s>"), tuple(model.surprisal([sentence]).bits.tolist()))
 
 
@@ -305,6 +301,9 @@ def explain_text(classifier: Any, text: str | Sequence[str], label: Any = None) 
     >>> explain_text(model, "the Hund the cat").strongest(1)[0][0]
     'the'
     """
+    if not has_model_for_each_label(classifier):
+        name = type(classifier).__name__
+        raise TypeError(f"{name} has no language model for each label: it explains no text so{advice(classifier)}")
     classes, models = classifier.classes_.tolist(), classifier.models_
     words = [*models[0].tokens(text), "</s>"]
     parts = np.column_stack([-np.log(2) * model.surprisal([text]).bits for model in models])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.inspection.weights import learner_of
+from fastlin.inspection.weights import advice, learner_of
 
 MATRIX = 12  # labels; of more of them, or with two before, only a list is shown
 SHOWN = 15
@@ -125,5 +125,6 @@ def transitions(model: Any) -> TransitionWeights:
     weights = getattr(learner, "transitions_", None)
     weights = getattr(learner, "transmat_", None) if weights is None else weights
     if weights is None:
-        raise TypeError(f"{type(learner).__name__} is not a fitted model of sequences: it has no transitions")
+        name = type(learner).__name__
+        raise TypeError(f"{name} is not a fitted model of sequences: it has no transitions{advice(learner)}")
     return TransitionWeights(tuple(learner.classes_.tolist()), np.asarray(weights, dtype=float))

@@ -32,6 +32,30 @@ def rows_of(model: Any, documents: Any) -> Any:
     return documents
 
 
+def is_about_language(model: Any) -> bool:
+    """Whether `language` describes it: a language model, a mixture, classes of words, a classifier by such models."""
+    return any(hasattr(type(model), name) for name in ("surprisal", "class_of", "word_probabilities", "models_"))
+
+
+def has_model_for_each_label(model: Any) -> bool:
+    """Whether it is a classifier by language models."""
+    return hasattr(type(model), "models_")
+
+
+def advice(model: Any) -> str:
+    """Which functions show such a model, to end the message of one that does not; empty: none does."""
+    learner = learner_of(model)
+    if has_model_for_each_label(learner):
+        return "; fastlin.inspection.language describes it, explain_text explains a text's label"
+    if hasattr(type(learner), "surprisal"):
+        return "; fastlin.inspection.language describes it, surprisal shows the words of a sentence"
+    if is_about_language(learner):
+        return "; fastlin.inspection.language describes it"
+    if _held(learner)[0] is not None:
+        return "; fastlin.inspection.summary describes it, explain explains a document's label"
+    return ""
+
+
 class Weights:
     """θ and b of a fitted model, with a column for each label, or for each cluster.
 
@@ -47,7 +71,8 @@ class Weights:
         coef, self.logarithms = _held(learner)
         self.clusters = coef is not None and not hasattr(learner, "classes_")
         if coef is None or (self.clusters and not hasattr(learner, "predict")):
-            raise TypeError(f"{type(learner).__name__} is not a fitted linear classifier: it has no weights of labels")
+            name = type(learner).__name__
+            raise TypeError(f"{name} is not a fitted linear classifier: it has no weights of labels{advice(learner)}")
         self.array: Any = _proved(coef)  # dense or a CSR; one row for two labels
         self.classes: list[Any] = _columns(learner, self.array.shape[0])
         n_rows, n_labels = self.array.shape[0], len(self.classes)

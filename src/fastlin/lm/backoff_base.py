@@ -1,6 +1,7 @@
 """The base of language models that are back-off models: they score by threads, and are written in ARPA's format."""
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -21,12 +22,13 @@ Scored = tuple[NDArray[np.int32], NDArray[np.float64]]
 PARTS_OF_A_THREAD = 2  # so that one that was kept waiting has less to do
 
 
-class BackoffLanguageModel(LanguageModel):
+class BackoffLanguageModel(LanguageModel, ABC):
     """A language model that is a back-off model."""
 
     @property
+    @abstractmethod
     def _backoff_model(self) -> BackoffModel:
-        raise NotImplementedError
+        """The model as it was learnt; NotFittedError: there is none."""
 
     @property
     def _word_model(self) -> WordModel:

@@ -1,6 +1,7 @@
 """The base of language models: log p of sentences, perplexity, the next word, samples, states for decoders."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -46,16 +47,17 @@ class _Events(NamedTuple):
     unknown: NDArray[np.bool_]
 
 
-class LanguageModel(ReadsSentences, Estimator):
+class LanguageModel(ReadsSentences, Estimator, ABC):
     """A language model: log p of sentences and all that follows from the probabilities of words."""
 
-    # subclasses: the model as it was learnt
     @property
+    @abstractmethod
     def _word_model(self) -> WordModel:
-        raise NotImplementedError
+        """The model as it was learnt; NotFittedError: there is none."""
 
+    @abstractmethod
     def _reader(self) -> SentenceReader:
-        raise NotImplementedError
+        """How it reads sentences."""
 
     # --- what there is -----------------------------------------------------------------------------------------------
 

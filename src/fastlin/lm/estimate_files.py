@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from fastlin.core._codec import report_from_state, report_to_state
 from fastlin.lm.backoff import BackoffModel
@@ -237,7 +238,11 @@ def _give_interpolation(model: Interpolation, state: State, _: Reading) -> None:
         model.weights_ = weights
     if "history_" in state:
         report_from_state(model, state)
-    model._word_model  # noqa: B018 - models that do not go together are refused here
+    try:
+        model._word_model  # noqa: B018 - models that do not go together are refused here
+    except NotFittedError:  # of a mixture that is to be fitted, as those within one that was
+        if state:
+            raise
 
 
 def _take_classifier(model: LanguageModelClassifier, packing: Packing) -> State:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fastlin.core.estimator import learns, reads
@@ -19,6 +19,8 @@ from fastlin.lm.word_model import WordModel, prove_state
 from fastlin.validation import real_number, whole_number
 
 Floats = NDArray[np.float64]
+DEEPEST = 10  # mixtures within mixtures
+MOST = 10_000  # models of a mixture, those of mixtures within it included
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,43 @@ def _replace_models(known: dict[str, Any], of: Callable[[Any], Any]) -> None:
         known[name] = type(known[name])(of(each) if isinstance(each, LanguageModel) else each for each in known[name])
 
 
+class _Within:
+    """A mixture within a mixture, as `repr` shows it: in full, the time would double with each one within another."""
+
+    def __init__(self, mixture: "Interpolation") -> None:
+        self.mixture = mixture
+
+    def __repr__(self) -> str:
+        models = self.mixture.models
+        names = [type(each).__name__ for each in models] if isinstance(models, list | tuple) else [repr(models)]
+        return f"Interpolation([{', '.join(names)}])"
+
+
+def _inside(mixture: "Interpolation") -> Sequence[Any]:
+    """What a mixture holds; nothing, if that is no list."""
+    models = mixture.__dict__.get("models_", mixture.models)
+    return models if isinstance(models, list | tuple) else ()
+
+
+def _prove_finite(mixture: "Interpolation") -> None:
+    """ValueError: a mixture holds itself, or what it holds is too much to ask."""
+    sizes: dict[int, int] = {}
+
+    def size(model: Any, around: tuple[Any, ...]) -> int:
+        if any(model is each for each in around):
+            raise ValueError("models must not hold the mixture itself, nor a mixture that does")
+        if len(around) > DEEPEST:
+            raise ValueError(f"models must hold mixtures within mixtures at most {DEEPEST} deep")
+        if not isinstance(model, Interpolation):
+            return 1
+        if id(model) not in sizes:
+            sizes[id(model)] = sum(size(each, (*around, model)) for each in _inside(model))
+        return sizes[id(model)]
+
+    if any(isinstance(each, Interpolation) for each in _inside(mixture)) and (n := size(mixture, ())) > MOST:
+        raise ValueError(f"models must be at most {MOST}, those of mixtures within the mixture included, got {n}")
+
+
 class Interpolation(LanguageModel):
     """A mixture of language models: p(w | h) = Σ_m λ_m p_m(w | h).
 
@@ -208,6 +247,7 @@ class Interpolation(LanguageModel):
         y : ignored
         """
         del y
+        _prove_finite(self)
         model = self._working_copy()
         model.models_ = [part if isinstance(part, Cache) else clone(part).fit(X) for part in self.models]
         model._mixture(None)
@@ -258,6 +298,7 @@ class Interpolation(LanguageModel):
         """A view of what is known now: of the models, too, which may learn."""
         view = super()._snapshot()
         if view is not self:
+            _prove_finite(self)
             _replace_models(view.__dict__, LanguageModel._snapshot)
         return view
 
@@ -304,15 +345,29 @@ class Interpolation(LanguageModel):
 
     @property
     def _word_model(self) -> Mixture:
-        weights = self.__dict__.get("weights_")
-        of = [model if isinstance(model, Cache) else model._word_model for model in self._models()]
-        of += [self.weights if weights is None else weights]
+        view = self._snapshot()
+        weights = view.__dict__.get("weights_")
+        of = [model if isinstance(model, Cache) else model._word_model for model in view._models()]
+        of += [view.weights if weights is None else weights]
         last = self._last.made
         if last is None or len(of) != len(last[0]) or any(a is not b for a, b in zip(of, last[0], strict=True)):
-            last = self._last.made = of, self._mixture(weights)
+            last = self._last.made = of, view._mixture(weights)
         return last[1]
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        models = self.models
+        if isinstance(models, list | tuple):
+            models = [_Within(each) if isinstance(each, Interpolation) else each for each in models]
+        shown = self._working_copy()
+        shown.models = models
+        return BaseEstimator.__repr__(shown, N_CHAR_MAX)
+
+    def __sklearn_clone__(self) -> Self:
+        _prove_finite(self)
+        return super().__sklearn_clone__()
+
     def __getstate__(self) -> dict[str, Any]:
+        _prove_finite(self)
         state = {**super().__getstate__(), "_last": _LastMixture()}
         _replace_models(state, LanguageModel._working_copy)
         return state
