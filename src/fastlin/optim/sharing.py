@@ -6,6 +6,7 @@ keeps it, borrows it: the next learner leaves it to him, and goes on with a copy
 """
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,7 +34,7 @@ SETTLED = 1 << 22  # weights whose debts are paid at once: a few milliseconds
 LOOKUP = 20_000  # weights settled in the time that it takes to look some features up
 
 
-class SharedArrays:
+class SharedArrays(ABC):
     """The arrays of an online run, which learners change and readers borrow."""
 
     rule: NDArray[Any]
@@ -118,9 +119,9 @@ class SharedArrays:
             self.clock["averaged"], self.bias[2], self.total[:] = 0, 0, 0
             self.start_from(coef, intercept)
 
+    @abstractmethod
     def start_from(self, coef: NDArray[Any] | None, intercept: NDArray[Any] | None) -> None:
         """Begin at given weights (columns first, as coef_)."""
-        raise NotImplementedError
 
     def settle(self) -> None:
         """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
