@@ -17,7 +17,6 @@ import fastlin
 from fastlin import engine
 
 PACKAGE = Path(fastlin.__file__).parent
-ROOT = Path(__file__).parent.parent
 BUILDS = engine._usable()
 KERNELS = sorted(str(path.relative_to(PACKAGE / "engine"))[:-4] for path in (PACKAGE / "engine").glob("*/*.pyi"))
 ESTIMATORS = [name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "predict")]
@@ -215,24 +214,6 @@ def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_examp
         expected -= {"classes_"}
     assert set(re.findall(r"^(\w+_) : ", sections.get("Attributes", ""), flags=re.MULTILINE)) == expected
     assert f">>> from fastlin import {estimator.__name__}" in sections["Examples"]
-
-
-def test_the_readmes_python_runs(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
-        exec(compile(block, "README.md", "exec"), names)
-    assert names["sparse_model"].score(names["corpus"]) > 0.7
-    assert (tmp_path / "reviews.fastlin").exists()
-    printed = capsys.readouterr().out
-    assert float(re.search(r"accuracy ([0-9.]+)", printed)[1]) > 0.6
-    assert "emu" in printed
-
-
-def test_the_python_of_the_learners_page_runs(capsys):
-    for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "learners.md").read_text(), flags=re.DOTALL):
-        exec(compile(block, "learners.md", "exec"), {})
-    assert int(re.search(r"first in (\d+)%", capsys.readouterr().out)[1]) > 60
 
 
 def imported(path):

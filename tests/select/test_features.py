@@ -1,12 +1,10 @@
 """SelectFeatures as an estimator: scikit-learn's contract, its rounds, its stops, what it refuses."""
 
-import doctest
 import inspect
 import os
 import re
 import signal
 import threading
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -304,10 +302,3 @@ def test_the_docstrings_describe_every_parameter_and_attribute(estimator):
     fitted = estimator().fit(pd.DataFrame(X.toarray()).add_prefix("x"), y)
     learnt = {name for name in vars(fitted) if name.endswith("_")}
     assert set(re.findall(r"^(\w+_) : ", attributes, flags=re.MULTILINE)) == learnt
-
-
-def test_the_page_of_documentation_runs():
-    page = Path(__file__).parent.parent.parent / "docs" / "selection.md"
-    tried = doctest.testfile(str(page), module_relative=False)
-    assert tried.attempted > 10
-    assert tried.failed == 0

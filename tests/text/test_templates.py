@@ -2,12 +2,10 @@
 
 import collections
 import copy
-import doctest
 import os
 import pickle
 import signal
 import threading
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -484,13 +482,6 @@ def test_one_template_and_two_hundred_have_rows_in_order():
     names = model.get_feature_names_out()
     for row, strings in zip(rows_of(model, X)[0], Naive(chosen).strings(X)[0], strict=True):
         assert {names[column] for column in row} == set(strings)
-
-
-def test_the_page_of_templates_runs():
-    page = Path(__file__).parent.parent.parent / "docs" / "templates.md"
-    tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert tried.attempted > 20
-    assert tried.failed == 0
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

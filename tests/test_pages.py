@@ -1,0 +1,164 @@
+"""Every page of documentation: its Python and its commands run in the order of the page, and print what it says.
+
+A block of Python with prompts is a doctest, one without is run as it stands, and one of `sh` is a script.
+The blocks of a page share their names and an empty folder.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fastlin.cli import main
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = {
+    page.stem: page for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+SIMPLE = re.compile(r"fastlin [^|<>;&$]*")  # a command that needs no shell
+EXACT, SPACES = 0, doctest.NORMALIZE_WHITESPACE
+LOOSE = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def nothing(printed: str) -> None:
+    """All that the page promises is in its doctests."""
+
+
+def of_readme(printed: str) -> None:
+    assert Path("reviews.fastlin").exists()
+    assert float(re.search(r"accuracy ([0-9.]+)", printed)[1]) > 0.6
+    assert "emu" in printed
+
+
+def of_corpora(printed: str) -> None:
+    assert float(re.search(r"right ([0-9.]+)", printed)[1]) > 0.7
+
+
+def of_guide(printed: str) -> None:
+    assert float(re.search(r"accuracy on dev.tsv: ([0-9.]+)", printed)[1]) > 0.75
+    assert "ahead by" in printed
+    assert "best: C = " in printed
+    assert "served.fastlin is whole" in printed
+    assert "sqlite3" in printed
+    labels = Path("labels.txt").read_text().splitlines()
+    assert len(labels) == 400
+    right = [line.split("\t")[0] for line in Path("test.tsv").read_text().splitlines()]
+    assert sum(a == b for a, b in zip(labels, right, strict=True)) > 300
+
+
+def of_learners(printed: str) -> None:
+    assert int(re.search(r"first in (\d+)%", printed)[1]) > 60
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page has at least, how literally its doctests are taken, and what must be true when all has run."""
+
+    examples: int
+    blocks: int = 0  # scripts, and Python without prompts
+    flags: int = EXACT
+    check: Callable[[str], None] = nothing
+
+
+PAGES = {
+    "README": Page(examples=0, blocks=3, check=of_readme),
+    "corpora": Page(examples=21, blocks=1, flags=LOOSE, check=of_corpora),
+    "features": Page(examples=21),
+    "files": Page(examples=21, flags=LOOSE),
+    "guide": Page(examples=0, blocks=16, check=of_guide),
+    "language-models": Page(examples=13, flags=LOOSE),
+    "learners": Page(examples=0, blocks=3, check=of_learners),
+    "model-files": Page(examples=21),
+    "selection": Page(examples=11),
+    "sequences": Page(examples=61, blocks=1, flags=LOOSE),
+    "templates": Page(examples=21, flags=SPACES),
+    "text": Page(examples=26),
+    "unsupervised": Page(examples=31, blocks=1, flags=SPACES),
+}
+
+
+def run_doctest(block: str, names: dict[str, object], page: Path, line: int, flags: int) -> int:
+    """The number of examples in a block that begins at this line; what they name is in `names` afterwards."""
+    test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), line)
+    tried = doctest.DocTestRunner(optionflags=flags).run(test, clear_globs=False)
+    assert tried.failed == 0
+    names.update(test.globs)
+    for name in names.keys() - test.globs.keys():
+        del names[name]
+    return tried.attempted
+
+
+def run_script(block: str, path: Path) -> None:
+    """A block of shell: in this process where it needs no shell, for every process imports scikit-learn anew."""
+    lines = block.strip().splitlines()
+    if all(SIMPLE.fullmatch(line) for line in lines):
+        for line in lines:
+            assert main(shlex.split(line)[1:]) == 0, line
+        return
+    environment = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
+    script = f"set -euo pipefail\n{block}"
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{block}\n{done.stderr}"
+    print(done.stdout)
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors that a page offers, as Markdown's readers make them."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty folder to work in, and `fastlin` on the path."""
+    bin_, work = tmp_path / "bin", tmp_path / "work"
+    bin_.mkdir()
+    work.mkdir()
+    (bin_ / "fastlin").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fastlin "$@"\n')
+    (bin_ / "fastlin").chmod(0o755)
+    monkeypatch.chdir(work)
+    return bin_
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_links_lead_somewhere(name):
+    """Links between pages: to files that there are, and to headings that they have."""
+    page = DOCUMENTS[name]
+    for path, heading in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text()):
+        if not path.startswith("https:"):
+            other = page.parent / path if path else page
+            assert other.is_file(), path
+            assert not heading or heading in headings(other), f"{path}#{heading}"
+
+
+def test_every_page_with_python_or_commands_is_run():
+    assert {name for name, page in DOCUMENTS.items() if BLOCK.search(page.read_text())} == set(PAGES)
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_the_page_runs(name, place, capsys):
+    page, expected, text = DOCUMENTS[name], PAGES[name], DOCUMENTS[name].read_text()
+    names, examples, blocks = {"__name__": "__main__"}, 0, 0
+    for found in BLOCK.finditer(text):
+        kind, block = found.groups()
+        if ">>> " in block:
+            examples += run_doctest(block, names, page, text.count("\n", 0, found.start(2)), expected.flags)
+            continue
+        blocks += 1
+        if kind == "sh":
+            run_script(block, place)
+        else:
+            exec(compile(block, page.name, "exec"), names)
+    assert examples == len(re.findall(r"^>>> ", text, flags=re.MULTILINE)) >= expected.examples
+    assert blocks >= expected.blocks
+    printed = capsys.readouterr()
+    assert not printed.err
+    expected.check(printed.out)
