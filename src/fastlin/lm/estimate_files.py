@@ -132,8 +132,10 @@ def _give_model_m(state: Any) -> ModelM:
     classes = _classes(state["classes"], V)
     K = int(classes.max()) + 1
     lists = [state[name] for name in ("gram_keys", "scores", "group_keys", "log_z")]
-    if type(order) is not int or order not in (2, 3) or any(type(x) is not list or len(x) != order for x in lists):
-        raise ValueError(f"order must be 2 or 3, and the length of {', '.join(MODEL_M_ARRAYS[:4])}")
+    if type(order) is not int or not 2 <= order <= HIGHEST or {type(x) for x in lists} != {list}:
+        raise ValueError(f"order must be from 2 to {HIGHEST}, and {', '.join(MODEL_M_ARRAYS[:4])} lists")
+    if any(len(each) != order for each in lists):
+        raise ValueError(f"order must be the length of {', '.join(MODEL_M_ARRAYS[:4])}, got {order}")
     grams, scores, groups, log_z = lists
     sizes = [V] + [0 if not isinstance(each, np.ndarray) else len(each) for each in grams[1:]]
     histories = [1, V, *sizes[1:]]
@@ -278,7 +280,8 @@ PARAMETERS: dict[str, Table] = {
     "fastlin.lm.LanguageModelClassifier": {"model": estimator("fit") | ABSENT, "class_prior": NUMBERS | ABSENT},
     "fastlin.lm.MaxentLM": _SENTENCES | _CLIMB | {
         "order": whole(1, HIGHEST), "prior_variance": real(0) | NUMBERS | ABSENT, "cutoff": whole(1) | NUMBERS,
-        "classes": whole(1) | estimator("fit") | ABSENT, "direction": WORD,
+        "classes": whole(1) | estimator("fit") | ABSENT, "direction": WORD, "solver": WORD, "tol": real(0) | ABSENT,
+        "random_state": SEED,
     },
     "fastlin.lm.WordClasses": _SENTENCES | _CLIMB | {"n_classes": whole(1)},
 }  # fmt: skip

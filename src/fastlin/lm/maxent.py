@@ -14,7 +14,7 @@ from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.backoff_base import BackoffLanguageModel
-from fastlin.lm.maxent_fit import LARGEST_VARIANCE, SMALLEST_VARIANCE, LogLinearFit, MaxentFit
+from fastlin.lm.maxent_fit import LARGEST_VARIANCE, SMALLEST_VARIANCE, SOLVERS, LogLinearFit, MaxentFit
 from fastlin.lm.model_m import ModelM
 from fastlin.lm.model_m_fit import ModelMFit
 from fastlin.lm.ngram import HIGHEST, counted_as
@@ -24,10 +24,11 @@ from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import Progress
 from fastlin.runtime.parallel import WorkerPool
-from fastlin.validation import as_callback, check_n_jobs, check_verbose, real_number, whole_number
+from fastlin.validation import as_callback, as_generator, check_n_jobs, check_verbose, one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
 VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
+TOLERANCES = 1e-2, 1e-1  # the latter with classes, where the bound is looser
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
     feature, so that without a prior the optimum is the relative frequency, and the prior is all the smoothing there is.
     The sums over the vocabulary cost what is active: a value and its gradient touch each n-gram once. As
     p(w | h) = p(w | h′) Z(h′)/Z(h) for words that were not seen after h, the model is a back-off model, written to ARPA
-    files as any other, and L-BFGS starts at modified Kneser and Ney's.
+    files as any other, and every solver starts at modified Kneser and Ney's.
 
     What no sentence of the training text holds (the unknown word, words of a given vocabulary) has no evidence: it
     counts as seen as often as Kneser and Ney expect it, without a history, and its μ is the weight that it has there.
@@ -61,16 +62,22 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
     cutoff : int or list of int
         N-grams seen less often have no weight, for each order from bigrams' on, the last for all that follow.
     classes : int, WordClasses or None
-        Model M (Chen 2009), of order 2 or 3: p(w | h) = p(c(w) | h) p(w | h, c(w)), both log-linear, where histories
-        are words and classes. A number: that many `WordClasses` of the same text, 100 being good for a million words.
-        It is no back-off model: there are no ARPA files of it.
+        Model M (Chen 2009), of order 2 or more: p(w | h) = p(c(w) | h) p(w | h, c(w)), both log-linear, where histories
+        are words and classes; of p(c(w) | h) the last two words. A number: that many `WordClasses` of the same text,
+        100 being good for a million words. It is no back-off model: there are no ARPA files of it.
+    solver : str
+        "auto" (L-BFGS), "lbfgs", "newton" (truncated Newton), "cg" (nonlinear conjugate gradients) or "gd" (steepest
+        descent), all to the one optimum; "sgd" (averaged) or "adagrad", over mini-batches of histories, which come
+        near it.
     max_iter : int
-        Iterations of L-BFGS at most.
-    tol : float
+        Iterations of the solver at most, or epochs of a stochastic one; its best epoch is kept.
+    tol : float or None
         The fit has converged when ½ Σ σ²g² ≤ tol · f, where g is the gradient of the objective f: f is then at most so
-        much above the optimum. (The bound is some hundred times larger than the truth.)
+        much above the optimum. (The bound is some hundred times larger than the truth.) None: 0.01, with classes 0.1.
     min_count, vocabulary, unk, unit, direction, markup, n_jobs
         As `NgramModel` has them. Threads share an evaluation, too; the bits are the same.
+    random_state : int, RandomState, Generator or None
+        What the order of a stochastic solver's mini-batches is drawn from.
     verbose : int
         1 prints a line an iteration.
     callback : callable or None
@@ -115,14 +122,16 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         *,
         cutoff: int | Sequence[int] = 1,
         classes: Any = None,
+        solver: str = "auto",
         max_iter: int = 100,
-        tol: float = 1e-2,
+        tol: float | None = None,
         min_count: int = 1,
         vocabulary: Sequence[str] | None = None,
         unk: str | None = "<unk>",
         unit: str = "word",
         direction: str = "forward",
         markup: str = "raise",
+        random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Any = None,
@@ -131,6 +140,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         self.prior_variance = prior_variance
         self.cutoff = cutoff
         self.classes = classes
+        self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
         self.min_count = min_count
@@ -139,6 +149,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         self.unit = unit
         self.direction = direction
         self.markup = markup
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -181,7 +192,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         check_verbose(self.verbose)
         check_n_jobs(self.n_jobs)
         as_callback(self.callback)
-        real_number("tol", self.tol, at_least=0)
+        solver, generator = one_of("solver", self.solver, SOLVERS), as_generator(self.random_state)
+        tol = TOLERANCES[self.classes is not None] if self.tol is None else real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
         model, variances = self._working_copy(), self._variances()
         with WorkerPool(self.n_jobs) as workers:
@@ -190,15 +202,15 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             identity = storage.identity(self, fit.fingerprint(), variances=fit.variances)
             file = storage.Checkpoint(checkpoint, every, resume, identity)
             report = reporter(model, lambda: model._install(fit))
-            progress = Progress(self.tol, int(self.max_iter), 1.0, report, file)
-            fit.minimise(progress)
+            progress = Progress(tol, int(self.max_iter), 1.0, report, file)
+            fit.minimise(progress, solver, generator)
             model._install(fit)._record(fit, progress)
         self._become(model)
         if not (progress.converged or progress.stopped):
             gap = self.certificate_["duality_gap"]
             warnings.warn(
                 f"MaxentLM ended after {progress.iterations} iterations; its objective is at most {gap:.2g} of itself "
-                f"above the optimum (tol={self.tol}): raise max_iter or tol, or give a smaller prior_variance.",
+                f"above the optimum (tol={tol}): raise max_iter or tol, or give a smaller prior_variance.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -219,8 +231,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
 
     def _begin(self, X: Any, variances: Floats, workers: WorkerPool) -> LogLinearFit:
         """The objective of a text, and where the search for its optimum begins."""
-        if self.classes is not None and (self.order not in (2, 3) or self.cutoff != 1):
-            raise ValueError(f"classes need order=2 or 3 and cutoff=1, got {self.order!r} and {self.cutoff!r}")
+        if self.classes is not None and self.order == 1:
+            raise ValueError("classes need an order of at least 2, got 1")
         state = counted_as(self, X, self.order, self.cutoff)
         if self.classes is None:
             return MaxentFit(state, variances, workers)

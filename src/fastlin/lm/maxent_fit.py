@@ -13,7 +13,7 @@ from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.solvers import lbfgs
+from fastlin.optim.solvers import conjugate_gradient, lbfgs, minibatch, newton
 from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
@@ -22,6 +22,15 @@ TUNING_FACTOR = 1.6  # by which a variance is first raised or lowered
 TUNING_ROUNDS = 2  # over all orders; the factor's root is taken after each
 TUNING_ITERATIONS = 6  # from the weights of the last trial
 WORTH_IT = 1e-3  # of the perplexity: less is no better
+SOLVERS: dict[str, Any] = {
+    "auto": lbfgs.minimise,
+    "lbfgs": lbfgs.minimise,
+    "gd": conjugate_gradient.steepest,
+    "cg": conjugate_gradient.conjugate,
+    "newton": newton.minimise,
+    "sgd": minibatch.averaged,
+    "adagrad": minibatch.adaptive,
+}
 
 
 class LogLinearFit(ABC):
@@ -41,8 +50,10 @@ class LogLinearFit(ABC):
             warnings.simplefilter("ignore")
             self.start: BackoffModel = counts.estimate.model
         raw = counts.known[1].counts
-        kept = [each >= counts.smoothing.cutoff(n) if n else slice(None) for n, each in enumerate(raw)]
-        self.raw = [each[some] for each, some in zip(raw, kept, strict=True)]
+        self.kept = [
+            each >= counts.smoothing.cutoff(n) if n else np.ones(len(each), bool) for n, each in enumerate(raw)
+        ]
+        self.raw = [each[some] for each, some in zip(raw, self.kept, strict=True)]
 
     @abstractmethod
     def set_variances(self, variances: Floats) -> None:
@@ -57,8 +68,8 @@ class LogLinearFit(ABC):
         """σ² of each order."""
         return self._variances
 
-    def minimise(self, progress: Progress) -> None:
-        lbfgs.minimise(self.objective, self.theta, progress, np.random.default_rng(0))
+    def minimise(self, progress: Progress, solver: str = "auto", generator: Any = None) -> None:
+        SOLVERS[solver](self.objective, self.theta, progress, generator)
 
     def certificate(self) -> dict[str, float]:
         gradient = np.empty(len(self.theta))

@@ -9,6 +9,7 @@ events are sums over histories and n-grams, Σ_h C(h) log Z(h) − Σ θ · obse
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,7 @@ from fastlin.optim.problem import Prior
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Links = NDArray[np.int32]
 NO_LINKS = np.empty(0, np.int32)
 NO_MEAN = np.empty(0)
@@ -131,10 +133,16 @@ def _log_sum(scores: Floats) -> Floats:
 
 
 class PenalisedObjective(ABC):
-    """f of a log-linear model with a Gaussian prior, for `optim.lbfgs`; θ is one vector of several parts."""
+    """f of a log-linear model with a Gaussian prior, for the solvers of `optim`; θ is one vector of several parts.
+
+    All features are indicators. Stochastic solvers take the events in units: the `masses` say how many each has.
+    """
 
     pairs = 8
     has_curvature = True
+    largest_value = 1.0
+    n_active: int  # features of an event's word, at most
+    masses: Floats
 
     def __init__(self, sizes: Sequence[int], prior: Prior, workers: parallel.WorkerPool) -> None:
         self.bounds: list[int] = np.cumsum([0, *sizes]).tolist()
@@ -164,6 +172,31 @@ class PenalisedObjective(ABC):
     def diagonal(self) -> Floats:
         """The metric of L-BFGS: 1/σ² and the larger of observed and expected counts, at the θ of the last value."""
 
+    def largest_values(self) -> Floats:
+        """max |x| of each feature."""
+        return np.ones(self.size)
+
+    def product(self, p: NDArray[Any], Hp: NDArray[Any]) -> float:
+        """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
+        self.passes += 1
+        direction = p.astype(np.float64, copy=False)
+        changed = self.prior.precision * direction
+        self.bend(direction, changed)
+        Hp[:] = changed
+        return vector_ops.dot(direction, changed)
+
+    @abstractmethod
+    def bend(self, direction: Floats, changed: Floats) -> None:
+        """Add the derivative of the expected counts along a direction, where the value was last taken."""
+
+    @abstractmethod
+    def sample(self, theta: Floats, units: Integers, shares: Floats, gradient: Floats) -> None:
+        """The gradient of −Σ log p over shares of the events of some units, written over zeros."""
+
+    @abstractmethod
+    def largest_counts(self, parts: Integers) -> Floats:
+        """How often each feature is seen in one of the parts of a unit, at most, each being cut into so many."""
+
 
 class NgramObjective(PenalisedObjective):
     """f of a maximum-entropy n-gram model.
@@ -181,6 +214,32 @@ class NgramObjective(PenalisedObjective):
         self._sums = [np.ones((order.n_histories, 2)) for order in orders]
         self._a = [np.empty(order.n_histories) for order in orders]
         self._expected = [np.zeros((size, 2)) for size in sizes]
+        self.n_active = len(orders)
+
+    @cached_property
+    def _own(self) -> list[Floats]:
+        """How many events have each n-gram for the longest that is a feature."""
+        own = [order.observed.copy() for order in self.orders]
+        for n in range(1, len(own)):
+            own[n - 1] -= np.bincount(self.orders[n].suffix, self.orders[n].observed, minlength=len(own[n - 1]))
+        return own
+
+    @cached_property
+    def masses(self) -> Floats:  # type: ignore[override]
+        """The events of each history, those of one order behind those of another."""
+        masses = []
+        for order, own in zip(self.orders, self._own, strict=True):
+            found = np.add.reduceat(np.append(own, 0.0), order.starts[:-1])
+            found[np.diff(order.starts) == 0] = 0
+            masses.append(np.maximum(order.seen, found))
+        return np.concatenate(masses)
+
+    @cached_property
+    def _sampling(self) -> tuple[list[Floats], list[Floats]]:
+        """Sums that `sample` keeps at 0: A of histories, and what n-grams get from longer ones."""
+        return [np.zeros(order.n_histories) for order in self.orders], [
+            np.zeros((len(order.observed), 2)) for order in self.orders
+        ]
 
     def distance(self, theta: Floats, steepest: Floats) -> float:  # noqa: ARG002 - other objectives scale by it
         """½ Σ σ² g², which bounds f(θ) − min f, in parts of f(θ)."""
@@ -197,7 +256,7 @@ class NgramObjective(PenalisedObjective):
         if not sum(vector_ops.largest(part) for part in weights) <= LARGEST_SCORE:
             return np.inf
         loss = self._normalise(weights)
-        self._share_upwards()
+        self._share_upwards(self._a)
         for n in reversed(range(len(self.orders))):
             loss += self._gather(n, weights[n], slopes[n])
         self._value = loss if np.isfinite(loss) else np.inf
@@ -211,37 +270,125 @@ class NgramObjective(PenalisedObjective):
         ]
         return self.prior.precision + np.concatenate(parts)
 
+    def bend(self, direction: Floats, changed: Floats) -> None:
+        """Add the derivative of the expected counts along a direction: those of all the sums of `value`."""
+        along, orders = self.split(direction), self.orders
+        slopes, changes = [np.append(0.0, along[0])], [np.zeros((orders[0].n_histories, 2))]
+        changes[0][:, 0] = np.add.reduceat(self._scores[0] * slopes[0], orders[0].starts[:-1])
+        changed_a = [np.empty(order.n_histories) for order in orders]
+        kernels.share_along(orders[0].seen, self._sums[0], changes[0], changed_a[0], 0, orders[0].n_histories)
+        for n in range(1, len(orders)):
+            slopes.append(np.empty(len(orders[n].observed)))
+            changes.append(np.empty((orders[n].n_histories, 2)))
+            self.workers.map(partial(self._bend_forward, n, along[n], slopes, changes, changed_a), orders[n].jobs)
+        self._share_upwards(changed_a)
+        longer = np.empty((0, 2))
+        for n in reversed(range(len(orders))):
+            found = np.empty((len(orders[n].observed), 2))
+            self.workers.map(partial(self._bend_back, n, slopes[n], changed_a[n], longer, found), orders[n].jobs)
+            self.split(changed)[n][:] += found[n == 0 :, 0]
+            longer = found
+
+    def _bend_forward(
+        self, n: int, direction: Floats, slopes: list[Floats], changes: list[Floats], a: list[Floats], *job: int
+    ) -> None:
+        order = self.orders[n]
+        kernels.normalise_along(
+            order.starts, order.suffix, self._scores[n - 1], slopes[n - 1], self.orders[n - 1].starts,
+            order.history_suffix, self._sums[n - 1], changes[n - 1], direction, self._scores[n], slopes[n], changes[n],
+            *job,
+        )  # fmt: skip
+        kernels.share_along(order.seen, self._sums[n], changes[n], a[n], *job)
+
+    def _bend_back(self, n: int, slopes: Floats, changed: Floats, longer: Floats, found: Floats, *job: int) -> None:
+        order = self.orders[n]
+        kernels.expect_along(
+            order.starts, self._scores[n], slopes, self._a[n], changed, order.longer.starts, order.longer.members,
+            self._expected[n + 1] if len(order.longer.members) else longer, longer, found, *job,
+        )  # fmt: skip
+
+    def sample(self, theta: Floats, units: Integers, shares: Floats, gradient: Floats) -> None:
+        """The gradient of −Σ log p over shares of the events of some histories, written over zeros.
+
+        Only they, the histories that end them, and their children are looked at.
+        """
+        weights, slopes, own, (a, gathered) = self.split(theta), self.split(gradient), self._own, self._sampling
+        ends = np.cumsum([order.n_histories for order in self.orders])
+        chosen = np.split(units, np.searchsorted(units, ends[:-1]))
+        parts = np.split(shares, np.searchsorted(units, ends[:-1]))
+        histories: list[Links] = []
+        of_histories: list[Floats] = []
+        for n in reversed(range(len(self.orders))):
+            own_events = some = chosen[n] - (ends[n] - self.orders[n].n_histories)
+            if histories:
+                some = np.union1d(some, self.orders[n + 1].history_suffix[histories[0]])
+            share = np.zeros(len(some))
+            share[np.searchsorted(some, own_events)] = parts[n]
+            histories.insert(0, some.astype(np.int32))
+            of_histories.insert(0, share)
+        self._normalise_unigrams(weights[0])
+        for n in range(1, len(self.orders)):
+            order = self.orders[n]
+            kernels.normalise_some(
+                histories[n], weights[n], order.starts, order.suffix, self._scores[n - 1], self.orders[n - 1].starts,
+                order.history_suffix, self._sums[n - 1], self._scores[n], self._sums[n],
+            )  # fmt: skip
+        for n in reversed(range(len(self.orders))):
+            order, first = self.orders[n], n == 0
+            kernels.share_some(
+                histories[n], of_histories[n], order.seen, self._sums[n], NO_LINKS if first else order.history_suffix,
+                a[n], NO_MEAN if first else a[n - 1],
+            )  # fmt: skip
+            found = np.zeros(len(order.observed)) if first else slopes[n]
+            kernels.differ_some(
+                histories[n], of_histories[n], order.starts, NO_LINKS if first else order.suffix, self._scores[n],
+                own[n], a[n], gathered[n], gathered[n] if first else gathered[n - 1], found,
+            )  # fmt: skip
+        slopes[0][:] = found[1:]
+
+    def largest_counts(self, parts: Integers) -> Floats:
+        """How often each n-gram is seen in one of the parts of a history's events, at most."""
+        ends = np.cumsum([order.n_histories for order in self.orders])
+        found: list[Floats] = []
+        for n in reversed(range(len(self.orders))):
+            order = self.orders[n]
+            of_histories = parts[ends[n] - order.n_histories : ends[n]]
+            counts = self._own[n] / np.repeat(of_histories, np.diff(order.starts))
+            if found:
+                np.maximum.at(counts, self.orders[n + 1].suffix, found[0])
+            found.insert(0, counts)
+        return np.concatenate([found[0][BEGIN + 1 :], *found[1:]])
+
     def expected(self) -> Floats:
         """The expected counts at the θ of the last value."""
         return np.concatenate([expected[n == 0 :, 0] for n, expected in enumerate(self._expected)])
 
     def model(self, theta: Floats, like: BackoffModel) -> BackoffModel:
         """The back-off model of the same n-grams with these weights: p = e^s/Z(h), and backoff(h) = Z(h′)/Z(h)."""
-        self._normalise(self.split(theta))
+        all_scores, all_sums = self.normalised(theta)
         log_prob, backoff = [], []
         for n, order in enumerate(self.orders):
-            z = np.repeat(self._sums[n][:, 0], np.diff(order.starts))
+            z = np.repeat(all_sums[n], np.diff(order.starts))
             with np.errstate(divide="ignore"):
-                found = np.log(self._scores[n] / z)
+                found = np.log(all_scores[n] / z)
             if n == 0:
                 found[~np.isfinite(like.log_prob[0])] = -np.inf
             else:
-                shorter = self._sums[n - 1][order.history_suffix, 0]
-                backoff.append(np.log(shorter / self._sums[n][:, 0]).astype(np.float32))
+                shorter = all_sums[n - 1][order.history_suffix]
+                backoff.append(np.log(shorter / all_sums[n]).astype(np.float32))
             log_prob.append(np.minimum(found, 0).astype(np.float32))
         return replace(like, log_prob=log_prob, backoff=backoff)
 
     def normalised(self, theta: Floats) -> tuple[list[Floats], list[Floats]]:
         """e^s of the n-grams, and Z of the histories, by order."""
         self._normalise(self.split(theta))
+        self._share_upwards(self._a)  # which products with the Hessian read
         return self._scores, [sums[:, 0] for sums in self._sums]
 
     def _normalise(self, weights: list[Floats]) -> float:
         """e^s, Z and C/Z; returns Σ C log Z."""
-        kernels.exponentials(weights[0], self._scores[0][1:], 0, len(weights[0]))
+        self._normalise_unigrams(weights[0])
         shortest = self.orders[0]
-        self._sums[0][:, 0] = np.add.reduceat(self._scores[0], shortest.starts[:-1])
-        self._sums[0][:, 1] = 0.0  # every word is a child
         loss = kernels.share(shortest.seen, self._sums[0], self._a[0], 0, shortest.n_histories)
         for n in range(1, len(self.orders)):
             order, shorter = self.orders[n], self.orders[n - 1]
@@ -258,11 +405,16 @@ class NgramObjective(PenalisedObjective):
             loss += sum(self.workers.map(work, order.jobs))
         return loss
 
-    def _share_upwards(self) -> None:
+    def _normalise_unigrams(self, weights: Floats) -> None:
+        kernels.exponentials(weights, self._scores[0][1:], 0, len(weights))
+        self._sums[0][:, 0] = np.add.reduceat(self._scores[0], self.orders[0].starts[:-1])
+        self._sums[0][:, 1] = 0.0  # every word is a child
+
+    def _share_upwards(self, a: list[Floats]) -> None:
         """A of every history: its own C/Z, and those of the histories whose suffix it is."""
         for n in reversed(range(len(self.orders) - 1)):
             links = self.orders[n].longer_histories
-            kernels.add_longer(links.starts, links.members, self._a[n + 1], self._a[n], 0, len(self._a[n]))
+            kernels.add_longer(links.starts, links.members, a[n + 1], a[n], 0, len(a[n]))
 
     def _gather(self, n: int, theta: Floats, gradient: Floats) -> float:
         """The expected counts and the gradient of an order; returns what the order adds to f."""

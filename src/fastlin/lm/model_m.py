@@ -3,7 +3,8 @@
     p(w | h) = p(c(w) | h, classes of h) · p(w | h, c(w))
 
 Both are log-linear with Gaussian priors. The word half is the hierarchy of `MaxentLM` with a normaliser for each
-history and class; the class half has weights for class n-grams and for n-grams of words with a class at the end.
+history and class; the class half has weights for class n-grams and for n-grams of words with a class at the end, and
+knows the last two words at most.
 """
 
 from collections.abc import Sequence
@@ -58,72 +59,81 @@ class ModelM:
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""
         prove_state(state, 1, self.order - 1, len(self.vocabulary))
-        previous = np.array([state[-2] if len(state) > 1 else -1])
-        found = self._log_proba(previous, np.array([state[-1]]), np.array([word]))
+        found = self._log_proba(self._context(state), np.array([word]))
         return float(found[0]), (*state, word)[-(self.order - 1) :]
 
     def score(self, tokens: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int32]]:
         """ln p of every token, 0 where a sentence begins; lengths of n-grams are not known of it: 0."""
         log_prob = np.zeros(len(tokens))
         place = np.flatnonzero(tokens != BEGIN)
-        last, words = tokens[place - 1].astype(np.int64), tokens[place].astype(np.int64)
-        before = np.where(last == BEGIN, -1, tokens[np.maximum(place - 2, 0)])
         for start in range(0, len(place), BLOCK):
-            some = slice(start, start + BLOCK)
-            log_prob[place[some]] = self._log_proba(before[some], last[some], words[some])
+            some = place[start : start + BLOCK]
+            contexts = np.full((len(some), self.order - 1), -1, np.int64)
+            known = np.ones(len(some), bool)
+            for back in range(1, self.order):
+                contexts[known, -back] = tokens[some[known] - back]
+                known &= contexts[:, -back] != BEGIN
+            log_prob[some] = self._log_proba(contexts, tokens[some].astype(np.int64))
         return log_prob, np.zeros(len(tokens), np.int32)
 
     def next_word(self, state: StateNodes) -> NDArray[np.float32]:
         """ln p of every word but begin, in the order of their numbers."""
         prove_state(state, 1, self.order - 1, len(self.vocabulary))
-        n = len(self.classes)
-        before = np.array([state[-2] if len(state) > 1 else -1])
-        every = np.arange(BEGIN + 1, n)
-        within = self._word_log_proba(np.repeat(before, n - 1), np.full(n - 1, state[-1]), every)
-        return (within + self._class_log_proba(before, np.array([state[-1]]))[0, self.classes[1:]]).astype(np.float32)
+        context, every = self._context(state), np.arange(BEGIN + 1, len(self.classes))
+        of_classes = self._class_log_proba(context[:, -2:])[0, self.classes[1:]]
+        return (self._word_log_proba(self._histories(context), every) + of_classes).astype(np.float32)
 
-    def _log_proba(self, before: Integers, last: Integers, words: Integers) -> Floats:
-        """ln p of words after the last, and the one before it (−1: none)."""
-        pairs, context = np.unique(np.stack([before, last], axis=1), axis=0, return_inverse=True)
-        of_classes = self._class_log_proba(pairs[:, 0], pairs[:, 1])
-        found = of_classes[context.reshape(-1), self.classes[words]]
-        return found + self._word_log_proba(before, last, words)
+    def _context(self, state: StateNodes) -> Integers:
+        """The last words as a row; −1: none."""
+        return np.array([[-1] * (self.order - 1 - len(state)) + list(state)])
 
-    def _bigram(self, before: Integers, last: Integers) -> Integers:
-        """The number of a bigram; −1: it was not seen."""
-        return _find(self.gram_keys[1], np.where(before >= 0, before * len(self.classes) + last, -1))
+    def _log_proba(self, contexts: Integers, words: Integers) -> Floats:
+        """ln p of words after the rows of words before them (−1: none)."""
+        keys = contexts[:, -1] * (len(self.classes) + 1) + (contexts[:, -2] + 1 if self.order > 2 else 0)
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        found = self._class_log_proba(contexts[first, -2:])[place, self.classes[words]]
+        return found + self._word_log_proba(self._histories(contexts), words)
 
-    def _word_log_proba(self, before: Integers, last: Integers, words: Integers) -> Floats:
-        """ln p(w | h, c(w))."""
+    def _histories(self, contexts: Integers) -> list[Integers]:
+        """Of every context the numbers of its last word, last two words, …; −1: they were not seen together."""
+        found = []
+        for n in range(1, self.order):
+            history = contexts[:, -n]
+            for k in range(1, n):
+                keys = np.where(history >= 0, history * len(self.classes) + contexts[:, k - n], -1)
+                history = find(self.gram_keys[k], keys)
+            found.append(history)
+        return found
+
+    def _word_log_proba(self, histories: Sequence[Integers], words: Integers) -> Floats:
+        """ln p(w | h, c(w)); the histories of all words may be the same."""
         V, K, classes = len(self.classes), self.n_classes, self.classes[words].astype(np.int64)
         score, log_z = self.scores[0][words], self.log_z[0][classes]
-        history = last
-        for n in range(1, self.order):
-            if n == 2:
-                history = self._bigram(before, last)
-            group = _find(self.group_keys[n], np.where(history >= 0, history * K + classes, -1))
-            gram = _find(self.gram_keys[n], np.where(history >= 0, history * V + words, -1))
+        for n, history in enumerate(histories, 1):
+            group = find(self.group_keys[n], np.where(history >= 0, history * K + classes, -1))
+            gram = find(self.gram_keys[n], np.where(history >= 0, history * V + words, -1))
             _replace(log_z, self.log_z[n], group)
             _replace(score, self.scores[n], gram)
         return score - log_z
 
-    def _class_log_proba(self, before: Integers, last: Integers) -> Floats:
-        """ln p(c | h) of every class, [contexts, K]."""
-        K = self.n_classes
+    def _class_log_proba(self, contexts: Integers) -> Floats:
+        """ln p(c | h) of every class, [contexts, K], of the last word or the last two."""
+        K, last = self.n_classes, contexts[:, -1]
+        before = contexts[:, 0] if self.order > 2 else np.full(len(last), -1)
         of_last = self.classes[last].astype(np.int64)
-        of_before = np.where((before >= 0) & (self.order > 2), self.classes[before], -1)
-        row = _find(self.row_keys, of_last * (K + 1) + of_before + 1)
+        of_before = np.where(before >= 0, self.classes[before], -1)
+        row = find(self.row_keys, of_last * (K + 1) + of_before + 1)
         scores = self.last_rows[of_last]
         _replace(scores, self.rows, row)
         _add(scores, last, self.word_weights)
         if self.order > 2:
-            begins = len(self.gram_keys[1])
-            _add(scores, np.where(last == BEGIN, begins, self._bigram(before, last)), self.pair_weights)
+            pairs = find(self.gram_keys[1], np.where(before >= 0, before * len(self.classes) + last, -1))
+            _add(scores, np.where(last == BEGIN, len(self.gram_keys[1]), pairs), self.pair_weights)
         scores -= scores.max(axis=1, keepdims=True)
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
-def _find(keys: Integers, wanted: Integers) -> Integers:
+def find(keys: Integers, wanted: Integers) -> Integers:
     """The places of numbers among sorted keys; −1: there is none."""
     if not len(keys):
         return np.full(len(wanted), -1)

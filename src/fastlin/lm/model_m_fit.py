@@ -10,14 +10,15 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.class_objective import (
     BEGIN_CLASS,
     IMPOSSIBLE,
+    ClassEvents,
     ClassFeatures,
     ClassObjective,
-    class_features,
     contexts_of,
 )
+from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_fit import LogLinearFit
 from fastlin.lm.maxent_objective import Links, NgramObjective, Order, PenalisedObjective, orders_of, weights_of
-from fastlin.lm.model_m import ModelM
+from fastlin.lm.model_m import ModelM, find
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.optim.problem import Prior
@@ -25,6 +26,8 @@ from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+SHRUNK_CLASSES, SHRUNK_WORDS = 0.4, 0.6  # what a fit begins with of back-off models' weights, which know no prior
+MOST_CLASSES = 2  # that the class half looks back
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,14 @@ class WordHalf:
     keys: list[Integers]
 
 
-def by_class(model: BackoffModel, raw: Sequence[Integers], classes: NDArray[np.int32]) -> WordHalf:
-    """The layout of the word half."""
+def by_class(
+    model: BackoffModel,
+    raw: Sequence[Integers],
+    table: NgramCounts,
+    kept: Sequence[Integers],
+    classes: NDArray[np.int32],
+) -> WordHalf:
+    """The layout of the word half; `kept` are the numbers in the model of all n-grams that were counted."""
     K = int(classes.max()) + 1
     starts: list[Links] = []
     suffixes: list[Links] = []
@@ -60,12 +69,9 @@ def by_class(model: BackoffModel, raw: Sequence[Integers], classes: NDArray[np.i
         if n == 0:  # classes without a word, too, so that the number of a group is that of its class
             sizes = np.bincount(classes, minlength=K)
             known, first = np.arange(K), np.cumsum(sizes) - sizes
-        counts = raw[n][place]
-        sums = np.add.reduceat(np.append(counts, 0), np.minimum(first, len(counts)))
-        sums[sizes == 0] = 0
-        starts.append(np.append(first, len(counts)).astype(np.int32))
-        observed.append(counts)
-        followed.append(sums)
+        starts.append(np.append(first, len(place)).astype(np.int32))
+        observed.append(raw[n][place])
+        followed.append(_followed(table, n, kept, classes, known, K))
         inverse = np.empty(len(place), np.int32)
         inverse[place] = np.arange(len(place), dtype=np.int32)
         if n:
@@ -78,20 +84,35 @@ def by_class(model: BackoffModel, raw: Sequence[Integers], classes: NDArray[np.i
         position.append(inverse)
         places.append(place)
         keys.append(known)
-    followed[0][classes[BEGIN]] = 0
     return WordHalf(orders_of(starts, suffixes, history_suffixes, observed, followed), places, keys)
+
+
+def _followed(
+    table: NgramCounts, n: int, kept: Sequence[Integers], classes: NDArray[np.int32], known: Integers, K: int
+) -> Integers:
+    """How often a word of each group's class came after its history, with n-grams that have no weight."""
+    if n == 0:
+        keys, counts = classes[BEGIN + 1 :].astype(np.int64), table.counts[0][BEGIN + 1 :]
+    else:
+        histories = kept[n - 1][table.histories(n)]
+        keys = np.where(histories >= 0, histories * K + classes[table.words[n]], -1)
+        counts = table.counts[n]
+    place = find(known, keys)
+    found: Integers = np.bincount(place[place >= 0], counts[place >= 0], minlength=len(known)).astype(np.int64)
+    return found
 
 
 class JointObjective(PenalisedObjective):
     """f of both halves: a sum, each with weights of its own."""
-
-    has_curvature = False  # of two halves that are not alike
 
     def __init__(self, halves: Sequence[ClassObjective | NgramObjective], workers: WorkerPool) -> None:
         priors = [half.prior for half in halves]
         precision, mean = (np.concatenate([getattr(each, name) for each in priors]) for name in ("precision", "mean"))
         super().__init__([half.size for half in halves], Prior(precision, mean), workers)
         self.halves = halves
+        self.n_active = max(half.n_active for half in halves)
+        self.cuts = np.cumsum([len(half.masses) for half in halves])[:-1]
+        self.masses = np.concatenate([half.masses for half in halves])
 
     def value(self, theta: Floats, gradient: Floats) -> float:
         """f(θ), and its gradient."""
@@ -104,6 +125,26 @@ class JointObjective(PenalisedObjective):
         """The metric of L-BFGS."""
         return np.concatenate([half.diagonal() for half in self.halves])
 
+    def bend(self, direction: Floats, changed: Floats) -> None:
+        """Add the derivative of the expected counts along a direction."""
+        for half, along, own in zip(self.halves, self.split(direction), self.split(changed), strict=True):
+            half.bend(along, own)
+
+    def sample(self, theta: Floats, units: Integers, shares: Floats, gradient: Floats) -> None:
+        """The gradient of −Σ log p over shares of the events of some units of both halves, written over zeros."""
+        at = np.searchsorted(units, self.cuts)
+        first = [0, *self.cuts]
+        parts = zip(self.halves, first, np.split(units, at), np.split(shares, at), strict=True)
+        for (half, start, own, times), weights, slopes in zip(
+            parts, self.split(theta), self.split(gradient), strict=True
+        ):
+            half.sample(weights, own - start, times, slopes)
+
+    def largest_counts(self, parts: Integers) -> Floats:
+        """How often each feature is seen in one of the parts of a unit, at most."""
+        halves = zip(self.halves, np.split(parts, self.cuts), strict=True)
+        return np.concatenate([half.largest_counts(own) for half, own in halves])
+
 
 class ModelMFit(LogLinearFit):
     """The fit of Model M: the words from Kneser and Ney's weights, the classes from those of class bigrams."""
@@ -111,21 +152,27 @@ class ModelMFit(LogLinearFit):
     def __init__(self, counts: NgramState, classes: NDArray[np.int32], variances: Floats, workers: WorkerPool) -> None:
         super().__init__(counts, workers)
         self._classes, self._K = classes, int(classes.max()) + 1
-        self._words = by_class(self.start, self.raw, classes)
-        self._contexts = contexts_of(self.start, self.raw, classes, self.start.order)
-        self._features = class_features(self.start, self.raw, classes, self._contexts, self.start.order)
+        table, order = counts.known[1], min(self.start.order, MOST_CLASSES + 1)
+        self._numbers = [np.where(some, np.cumsum(some) - 1, -1) for some in self.kept]
+        self._words = by_class(self.start, self.raw, table, self._numbers, classes)
+        self._contexts = contexts_of(table, classes, order)
+        self._events = ClassEvents.of(table, classes, self._contexts, order)
+        least = counts.smoothing.cutoff
+        self._features = self._events.features(self._contexts, order, [1, least(1), least(2), least(1), least(2)])
         weights = [theta[place] for theta, place in zip(weights_of(self.start), self._words.places, strict=True)]
         of_words = np.concatenate([weights[0][BEGIN + 1 :], *weights[1:]])
         self._no_mean = np.zeros(len(of_words))
         self.set_variances(variances)
-        self.theta = np.concatenate([self.objective.halves[0].start(), of_words])
+        of_classes = self.objective.halves[0].start()
+        self.theta = np.concatenate([SHRUNK_CLASSES * of_classes, SHRUNK_WORDS * of_words])
         self.mean = np.zeros(len(self.theta))
 
     def set_variances(self, variances: Floats) -> None:
         """Go on with other σ²."""
         self._variances = variances
-        of_classes = [variances[0], variances[1], variances[-1], variances[1], variances[-1]]
-        classes = ClassObjective(self._contexts, self._features, of_classes, self._K, self.workers)
+        longest = variances[: MOST_CLASSES + 1][-1]
+        of_classes = [variances[0], variances[1], 0.5 * longest, 0.5 * variances[1], longest]
+        classes = ClassObjective(self._contexts, self._events, self._features, of_classes, self._K, self.workers)
         words = NgramObjective(self._words.orders, variances, self._no_mean, self.workers)
         self.objective = JointObjective([classes, words], self.workers)
 
@@ -153,22 +200,27 @@ class ModelMFit(LogLinearFit):
             start.vocabulary, start.order, self._classes, gram_keys, scores, self._words.keys, log_z, row_keys,
             of_classes.table(theta_of_classes)[:, :K], last_rows,
             _spread(contexts.words, start.n_words, self._features[3], parts[3]),
-            _spread(_inverse(contexts.places), len(contexts.places), self._features[4], parts[4]),
+            self._pair_weights(parts[4]),
         )  # fmt: skip
 
-
-def _inverse(places: Integers) -> Integers:
-    """Invert places, of which −1 is none."""
-    inverse = np.empty(int(places.max()) + 1, np.int64)
-    inverse[places[places >= 0]] = np.flatnonzero(places >= 0)
-    return inverse
+    def _pair_weights(self, theta: Floats) -> tuple[Integers, NDArray[np.int32], Floats]:
+        """The weights of bigrams of the model, and of the mark that begins a sentence; of words in order 2."""
+        places = self._contexts.places
+        bigrams = np.flatnonzero(places >= 0)
+        numbers, size = np.arange(len(places)), len(places)
+        if self.start.order > 2:
+            size = len(self.raw[1]) + 1
+            numbers = np.append(self._numbers[1], size - 1)
+        of = np.empty(len(bigrams), np.int64)
+        of[places[bigrams]] = numbers[bigrams]  # −1: it has no weights
+        return _spread(of, size, self._features[4], theta)
 
 
 def _spread(
     of: Integers, size: int, features: ClassFeatures, theta: Floats
 ) -> tuple[Integers, NDArray[np.int32], Floats]:
-    """The weights of histories, which are `of`, as a CSR over so many."""
+    """The weights of histories, which are `of` (−1: without any), as a CSR over so many."""
     sizes = np.zeros(size, np.int64)
-    sizes[of] = np.diff(features.starts)
+    sizes[of[of >= 0]] = np.diff(features.starts)[of >= 0]
     order = np.argsort(of[features.rows], kind="stable")
     return np.concatenate([[0], np.cumsum(sizes)]), features.classes[order], theta[order]

@@ -57,6 +57,20 @@ class Objective(Protocol):
         """The metric, at the θ of the last value."""
 
 
+class CurvedObjective(Objective, Protocol):
+    """What Newton's method asks of a problem."""
+
+    @property
+    def largest_value(self) -> float:
+        """max |x| of all columns."""
+
+    def largest_values(self) -> Vector:
+        """max |x| of the column that each weight belongs to."""
+
+    def product(self, p: Vector, Hp: Vector) -> float:
+        """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
+
+
 class Problem:
     """f, and the work of its passes."""
 
@@ -182,6 +196,11 @@ class Problem:
             self._add_diagonal(part, diagonal)
         self.passes += 1
         return diagonal
+
+    @property
+    def largest_value(self) -> float:
+        """max |x| of all columns."""
+        return self.parts.largest
 
     def largest_values(self) -> NDArray[np.float64]:
         """max |x| of the column that each weight belongs to, 1 of an intercept."""

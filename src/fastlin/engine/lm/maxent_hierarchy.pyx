@@ -39,6 +39,31 @@ def exponentials(const double[::1] theta, double[::1] scores, Py_ssize_t first, 
             scores[i] = exponential(theta[i])
 
 
+cdef inline void normalise_history(
+        Py_ssize_t h, const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] shorter,
+        const int32_t[::1] shorter_starts, const int32_t[::1] history_suffix, const double[:, ::1] shorter_sums,
+        double[::1] scores, double[:, ::1] sums) noexcept nogil:
+    """`normalise`, of one history."""
+    cdef Py_ssize_t i, j, below = history_suffix[h], n = suffix.shape[0]
+    cdef double whole = shorter_sums[below, 0], rest = whole, own = 0
+    for i in range(starts[h], starts[h + 1]):
+        if i + AHEAD < n:
+            fetch(&shorter[suffix[i + AHEAD]])
+        rest -= shorter[suffix[i]]
+        scores[i] *= shorter[suffix[i]]
+        own += scores[i]
+    if rest < LOST * whole:
+        rest = shorter_sums[below, 1]
+        i = starts[h]
+        for j in range(shorter_starts[below], shorter_starts[below + 1]):
+            if i < starts[h + 1] and suffix[i] == j:
+                i += 1
+            else:
+                rest += shorter[j]
+    sums[h, 0] = own + rest if own + rest > NOTHING * whole else 0.0
+    sums[h, 1] = rest
+
+
 def normalise(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] shorter,
               const int32_t[::1] shorter_starts, const int32_t[::1] history_suffix, const double[:, ::1] shorter_sums,
               double[::1] scores, double[:, ::1] sums, Py_ssize_t first, Py_ssize_t last):
@@ -48,29 +73,53 @@ def normalise(const int32_t[::1] starts, const int32_t[::1] suffix, const double
     digits left, the words that are no children are added up: they are children of h′, or other words there, too. A Z
     that is next to nothing beside that of h′ becomes 0, since expected counts would have no digits.
     """
-    cdef Py_ssize_t h, i, j, below, n = suffix.shape[0]
-    cdef double rest, own, whole
+    cdef Py_ssize_t h
+    with nogil:
+        for h in range(first, last):
+            normalise_history(h, starts, suffix, shorter, shorter_starts, history_suffix, shorter_sums, scores, sums)
+
+
+def normalise_some(const int32_t[::1] histories, const double[::1] theta, const int32_t[::1] starts,
+                   const int32_t[::1] suffix, const double[::1] shorter, const int32_t[::1] shorter_starts,
+                   const int32_t[::1] history_suffix, const double[:, ::1] shorter_sums, double[::1] scores,
+                   double[:, ::1] sums):
+    """Compute e^s of the children of some histories, and their sums as `normalise` has them."""
+    cdef Py_ssize_t place, h, i
+    with nogil:
+        for place in range(histories.shape[0]):
+            h = histories[place]
+            for i in range(starts[h], starts[h + 1]):
+                scores[i] = exponential(theta[i])
+            normalise_history(h, starts, suffix, shorter, shorter_starts, history_suffix, shorter_sums, scores, sums)
+
+
+def normalise_along(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] shorter,
+                    const double[::1] shorter_slopes, const int32_t[::1] shorter_starts,
+                    const int32_t[::1] history_suffix, const double[:, ::1] shorter_sums,
+                    const double[:, ::1] shorter_changes, const double[::1] direction, const double[::1] scores,
+                    double[::1] slopes, double[:, ::1] changes, Py_ssize_t first, Py_ssize_t last):
+    """The derivatives of `normalise` along a direction of θ: slopes = ds of the children, changes = d(sums)."""
+    cdef Py_ssize_t h, i, j, below
+    cdef double rest, left, own
     with nogil:
         for h in range(first, last):
             below = history_suffix[h]
-            whole = rest = shorter_sums[below, 0]
-            own = 0
+            rest, left, own = shorter_sums[below, 0], shorter_changes[below, 0], 0
             for i in range(starts[h], starts[h + 1]):
-                if i + AHEAD < n:
-                    fetch(&shorter[suffix[i + AHEAD]])
-                rest -= shorter[suffix[i]]
-                scores[i] *= shorter[suffix[i]]
-                own += scores[i]
-            if rest < LOST * whole:
-                rest = shorter_sums[below, 1]
+                j = suffix[i]
+                slopes[i] = direction[i] + shorter_slopes[j]
+                own += scores[i] * slopes[i]
+                rest -= shorter[j]
+                left -= shorter[j] * shorter_slopes[j]
+            if rest < LOST * shorter_sums[below, 0]:
+                left = shorter_changes[below, 1]
                 i = starts[h]
                 for j in range(shorter_starts[below], shorter_starts[below + 1]):
                     if i < starts[h + 1] and suffix[i] == j:
                         i += 1
                     else:
-                        rest += shorter[j]
-            sums[h, 0] = own + rest if own + rest > NOTHING * whole else 0.0
-            sums[h, 1] = rest
+                        left += shorter[j] * shorter_slopes[j]
+            changes[h, 0], changes[h, 1] = own + left, left
 
 
 def share(const double[::1] seen, const double[:, ::1] sums, double[::1] a, Py_ssize_t first, Py_ssize_t last):
@@ -89,6 +138,15 @@ def share(const double[::1] seen, const double[:, ::1] sums, double[::1] a, Py_s
                 a[h] = seen[h] / sums[h, 0]
                 total += seen[h] * logarithm(sums[h, 0])
     return INFINITY if impossible else total
+
+
+def share_along(const double[::1] seen, const double[:, ::1] sums, const double[:, ::1] changes, double[::1] a,
+                Py_ssize_t first, Py_ssize_t last):
+    """The derivative of `share`, a = −C dZ/Z², of the histories [first, last)."""
+    cdef Py_ssize_t h
+    with nogil:
+        for h in range(first, last):
+            a[h] = -seen[h] / sums[h, 0] * (changes[h, 0] / sums[h, 0]) if seen[h] > 0 else 0.0
 
 
 def add_longer(const int32_t[::1] inverse_starts, const int32_t[::1] inverse, const double[::1] longer, double[::1] a,
@@ -124,6 +182,63 @@ def expect(const int32_t[::1] starts, const double[::1] scores, const double[::1
                         taken += longer[inverse[j], 1]
                 expected[i, 0] = scores[i] * (own - taken) + others
                 expected[i, 1] = own
+
+
+def expect_along(const int32_t[::1] starts, const double[::1] scores, const double[::1] slopes, const double[::1] a,
+                 const double[::1] changed, const int32_t[::1] inverse_starts, const int32_t[::1] inverse,
+                 const double[:, ::1] longer, const double[:, ::1] longer_changed, double[:, ::1] expected_changed,
+                 Py_ssize_t first, Py_ssize_t last):
+    """The derivative of `expect`: (dX, dA) of the children of the histories [first, last); `changed` is dA."""
+    cdef Py_ssize_t h, i, j
+    cdef double others, taken, gone
+    cdef bint longest = inverse.shape[0] == 0
+    with nogil:
+        for h in range(first, last):
+            for i in range(starts[h], starts[h + 1]):
+                others = taken = gone = 0
+                if not longest:
+                    for j in range(inverse_starts[i], inverse_starts[i + 1]):
+                        others += longer_changed[inverse[j], 0]
+                        taken += longer[inverse[j], 1]
+                        gone += longer_changed[inverse[j], 1]
+                expected_changed[i, 0] = scores[i] * (slopes[i] * (a[h] - taken) + changed[h] - gone) + others
+                expected_changed[i, 1] = changed[h]
+
+
+def differ_some(const int32_t[::1] histories, const double[::1] shares, const int32_t[::1] starts,
+                const int32_t[::1] suffix, const double[::1] scores, const double[::1] own, double[::1] a,
+                double[:, ::1] longer, double[:, ::1] shorter, double[::1] gradient):
+    """gradient = expected − observed counts of the children of some histories, and of nothing else.
+
+    Of each history's events, of which `own` have a child for their longest n-gram, a share takes part. `longer` holds
+    what one order up has added, (difference, A), and `shorter` takes the same; all sums that are read become 0 again.
+    """
+    cdef Py_ssize_t place, h, i
+    cdef double difference
+    with nogil:
+        for place in range(histories.shape[0]):
+            h = histories[place]
+            for i in range(starts[h], starts[h + 1]):
+                difference = scores[i] * (a[h] - longer[i, 1]) + longer[i, 0] - shares[place] * own[i]
+                longer[i, 0] = longer[i, 1] = 0
+                gradient[i] = difference
+                if suffix.shape[0]:
+                    shorter[suffix[i], 0] += difference
+                    shorter[suffix[i], 1] += a[h]
+            a[h] = 0
+
+
+def share_some(const int32_t[::1] histories, const double[::1] shares, const double[::1] seen,
+               const double[:, ::1] sums, const int32_t[::1] history_suffix, double[::1] a, double[::1] shorter):
+    """a += C/Z of a share of the events of some histories, and what each has then to that of its suffix, `shorter`."""
+    cdef Py_ssize_t place, h
+    with nogil:
+        for place in range(histories.shape[0]):
+            h = histories[place]
+            if shares[place] > 0 and seen[h] > 0:
+                a[h] += shares[place] * seen[h] / sums[h, 0]
+            if history_suffix.shape[0]:
+                shorter[history_suffix[h]] += a[h]
 
 
 def penalised_slopes(const double[:, ::1] expected, const double[::1] observed, const double[::1] theta,

@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 from fastlin.engine.core import vector_ops
 from fastlin.optim.checkpoint_reader import State
 from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.problem import Problem
-from fastlin.optim.solvers.line_search import Point
+from fastlin.optim.problem import Objective
+from fastlin.optim.solvers.line_search import start
 
 ACCURACY = 0.1  # of the line search: its trials are cheap, and conjugacy needs a good minimum
 
 
 def steepest(
-    problem: Problem,
+    problem: Objective,
     theta: NDArray[np.float64],
     progress: Progress,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
@@ -23,7 +23,7 @@ def steepest(
 
 
 def conjugate(
-    problem: Problem,
+    problem: Objective,
     theta: NDArray[np.float64],
     progress: Progress,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
@@ -32,10 +32,10 @@ def conjugate(
     _descend(problem, theta, progress, conjugate=True)
 
 
-def _descend(problem: Problem, theta: NDArray[np.float64], progress: Progress, conjugate: bool) -> None:
+def _descend(problem: Objective, theta: NDArray[np.float64], progress: Progress, conjugate: bool) -> None:
     solver = "cg" if conjugate else "gd"
     saved = progress.resume(solver)
-    point = Point(problem, theta, saved)
+    point = start(problem, theta, saved)
     metric = problem.diagonal()
     metric[~(metric > 0)] = 1.0
     direction, before, size = np.zeros(problem.size), np.zeros(problem.size), np.inf

@@ -160,12 +160,15 @@ class Searched:
         return self.gradient
 
     def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:
-        """θ += αd with |φ′(α)| ≤ accuracy·|φ′(0)| and less f; False where rounding leaves no such α."""
+        """θ += αd with |φ′(α)| ≤ accuracy·|φ′(0)| and less f; False where rounding leaves no such α.
+
+        `first` is the step to try first; 0 asks for that of a direction in the metric of the curvature, 1.
+        """
         pieces, base, value = self.problem.pieces, self.theta.copy(), self.value
         slope = pieces.dot(self.gradient, direction)
         if not slope < 0:
             return False
-        low, of_low, high, of_high, step = 0.0, slope, np.inf, 0.0, first
+        low, of_low, high, of_high, step = 0.0, slope, np.inf, 0.0, first or 1.0
         for _ in range(MOST):
             at = step
             pieces.each(lambda part: np.add(base[part], at * direction[part], out=self.theta[part]))  # noqa: B023

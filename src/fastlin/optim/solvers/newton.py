@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import aligned, vector_ops
 from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.problem import Problem
+from fastlin.optim.problem import CurvedObjective
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import start
 
@@ -25,7 +25,7 @@ LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say 
 
 
 def minimise(
-    problem: Problem,
+    problem: CurvedObjective,
     theta: NDArray[np.float64],
     progress: Progress,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
@@ -65,10 +65,10 @@ class Damping:
     such a weight moves scores by R at most; where the gradient vanishes, so does D, and steps are Newton's.
     """
 
-    def __init__(self, problem: Problem, gradient: NDArray[np.float64]) -> None:
+    def __init__(self, problem: CurvedObjective, gradient: NDArray[np.float64]) -> None:
         self.problem, self.diagonal = problem, problem.diagonal()
         least = np.abs(gradient) / LARGEST_STEP
-        self.flat = np.flatnonzero(self.diagonal < least * max(1.0, problem.parts.largest))
+        self.flat = np.flatnonzero(self.diagonal < least * max(1.0, problem.largest_value))
         self.added = np.empty(0)
         if len(self.flat):
             least = least[self.flat] * problem.largest_values()[self.flat]
@@ -106,7 +106,7 @@ def descend(point: Any, damping: Damping, dtype: Any) -> bool:
 
 
 def solve(
-    problem: Problem,
+    problem: CurvedObjective,
     damping: Damping,
     gradient: NDArray[np.float64],
     inverse: NDArray[Any],

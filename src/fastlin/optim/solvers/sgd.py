@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core import vector_ops
 from fastlin.losses import CODES
 from fastlin.optim.candidates import instances
-from fastlin.optim.checkpoint_reader import Saved, write
+from fastlin.optim.checkpoint_reader import Saved, State, write
 from fastlin.optim.convergence_monitor import Progress
 from fastlin.optim.epochs import Data, Source, Stopping, Visit, train
 from fastlin.optim.likelihoods import Groups
@@ -102,6 +102,26 @@ def _data(part: Part, generator: np.random.Generator) -> Data:
     return Data(rows, inference.codes, inference.weights, np.arange(len(rows)), "shuffle", generator)
 
 
+class Lowest:
+    """The weights of the lowest objective that epochs came to."""
+
+    def __init__(self, theta: NDArray[np.float64], value: float) -> None:
+        self.theta, self.value = theta.copy(), value
+
+    def state(self) -> State:
+        return {"lowest": float(self.value), "best": self.theta}
+
+    def restore(self, saved: Saved) -> None:
+        """Become what `state` said."""
+        self.value = saved.number("lowest")
+        saved.copy("best", self.theta)
+
+    def offer(self, theta: NDArray[np.float64], value: float) -> None:
+        if value < self.value:
+            self.value = value
+            self.theta[:] = theta
+
+
 class Beside:
     """The checkpoint of a solver's epochs: what they keep, in the file of what the solver keeps."""
 
@@ -137,15 +157,14 @@ def _run(
     if n == 0:  # only intercepts
         newton.minimise(problem, theta, progress, generator)
         return
-    saved, best = progress.resume(solver), theta.copy()
+    saved, lowest = progress.resume(solver), Lowest(theta, np.inf)
     if saved is None:
-        least = problem.value(theta, gradient)
-        if progress.record(least, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
+        lowest.value = problem.value(theta, gradient)
+        if progress.record(lowest.value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
             return
     else:
-        least = saved.number("lowest")
-        saved.copy("best", best)
-    progress.keep(solver, problem, lambda: {"lowest": float(least), "best": best}, noted=False)
+        lowest.restore(saved)
+    progress.keep(solver, problem, lowest.state, noted=False)
     progress.wanders = True
     strength, dtype = float(precision[0]) / parts.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
@@ -162,13 +181,10 @@ def _run(
         theta[n:] = state.intercept()[: problem.size - n]
         progress.iterations += 1
         problem.passes += 2
-        nonlocal least
         value = problem.value(theta, gradient)
-        if value < least:
-            least = value
-            best[:] = theta
+        lowest.offer(theta, value)
         return progress.record(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes)
 
     data, stopping = _source(parts, generator), Stopping(progress.max_iter, None, 1)
     train(state, data, stopping, report=report, n_jobs=1, keeper=keeper)  # in one thread: the rows are not sorted
-    theta[:] = best
+    theta[:] = lowest.theta
