@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from support import make, random_sparse
+from support.estimators import make, random_sparse
 
 pytestmark = pytest.mark.timing
 V = 10**7

@@ -8,8 +8,8 @@ from fastlin import LogisticRegression
 from fastlin.optim import epochs
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
-from logistic_problems import frozen
-from support import assert_same_bits, interrupted_after, make, random_sparse, refused, snapshot, text_like
+from support.estimators import assert_same_bits, interrupted_after, make, random_sparse, refused, snapshot, text_like
+from support.logistic_problems import frozen
 
 LIMIT = 0.5
 LONG = {"max_iter": 10**6, "tol": None, "shuffle": True, "random_state": 0}

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fastlin import losses
-from reference import best_rival, column_loss, exact_log_loss, label_loss
-from strategies import seeds
+from oracles.online import best_rival, column_loss, exact_log_loss, label_loss
+from support.strategies import seeds
 
 NAMES = ("zero_one", "perceptron", "hinge", "squared_hinge", "log_loss")
 EXTREMES = [0.0, 1e-300, 1e-12, 1.0, 30.0, 40.0, 700.0, 745.0, 746.0, 1e3, 1e15]

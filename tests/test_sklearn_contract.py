@@ -25,7 +25,7 @@ from fastlin import (
     SemiSupervisedNBCV,
     SGDClassifier,
 )
-from support import EVERY, make, text_like
+from support.estimators import EVERY, make, text_like
 
 ORDERED = "an online learner sees rows one after the other: a row that weighs two is one step, two rows are two"
 EXPECTED_FAILURES = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cli_support import Shell, documents, write
 from fastlin.cli import main
+from support.command_line import Shell, documents, write
 
 
 @pytest.fixture

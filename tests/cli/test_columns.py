@@ -12,9 +12,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import fastlin
-from cli_support import documents, write
 from fastlin.cli.training_data import Prepared, checked
-from support import assert_same_bits
+from support.command_line import documents, write
+from support.estimators import assert_same_bits
 
 PAIRS = documents(120)
 QUOTED = [f'"{text}",{label}\n' for label, text in PAIRS]

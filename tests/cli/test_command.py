@@ -14,11 +14,11 @@ from types import SimpleNamespace
 import pytest
 
 import fastlin
-from cli_support import documents
 from fastlin import cli
 from fastlin.cli import COMMANDS, progress
 from fastlin.cli import commands as cli_commands
 from fastlin.cli.arguments import choice, number, share, size, span
+from support.command_line import documents
 
 FASTLIN = [sys.executable, "-m", "fastlin"]
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn import metrics
 
 import fastlin
-from cli_support import documents, write
 from fastlin.inspection import explain, summary, top_features
+from support.command_line import documents, write
 
 
 @pytest.fixture(scope="module")

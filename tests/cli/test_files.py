@@ -12,10 +12,10 @@ import pytest
 from scipy import sparse
 
 import fastlin
-from cli_support import documents, write
 from fastlin import Corpus
 from fastlin.cli import available_memory
-from support import assert_same_bits
+from support.command_line import documents, write
+from support.estimators import assert_same_bits
 
 LEARNERS = ["logistic", "svm", "nb", "sgd", "mira"]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import fastlin
-from cli_support import documents, write
 from fastlin.cli.trials import split
-from support import assert_same_bits
+from support.command_line import documents, write
+from support.estimators import assert_same_bits
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])

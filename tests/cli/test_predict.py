@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastlin
-from cli_support import documents, write
+from support.command_line import documents, write
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import fastlin
-from cli_support import documents, write
 from fastlin import (
     CountVectorizer,
     HashingVectorizer,
@@ -25,7 +24,8 @@ from fastlin import (
     TfidfTransformer,
     TfidfVectorizer,
 )
-from support import assert_same_bits
+from support.command_line import documents, write
+from support.estimators import assert_same_bits
 
 F32 = {"dtype": "float32"}
 T32 = {"dtype": np.float32}  # what vectorisers call it

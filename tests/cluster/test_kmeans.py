@@ -18,9 +18,9 @@ from fastlin.data import corpus as corpora
 from fastlin.data.scratch import Scratch
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
-from reference_kmeans import Means, distances, unit
-from strategies import seeds, sparse_matrices, weighted
-from support import text_like
+from oracles.kmeans import Means, distances, unit
+from support.estimators import text_like
+from support.strategies import seeds, sparse_matrices, weighted
 
 FORMS = {
     "hard": {},

@@ -10,8 +10,8 @@ from fastlin.cluster import seeding
 from fastlin.cluster.seeding import plus_plus, spread, squared_norms, take
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
-from reference_kmeans import distances, unit
-from strategies import seeds, sparse_matrices, weighted
+from oracles.kmeans import distances, unit
+from support.strategies import seeds, sparse_matrices, weighted
 
 
 def greedy(X, n, generator, mass):

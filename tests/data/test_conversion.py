@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from corpus_support import assert_same_corpus, small_corpus
 from fastlin import Corpus, CountVectorizer, DictVectorizer, FeatureHasher, HashingVectorizer, TfidfVectorizer
 from fastlin.data import ReadError, convert, dump_svmlight, load_svmlight
 from fastlin.data import corpus as module
+from support.corpora import assert_same_corpus, small_corpus
 
 VECTORIZERS = {
     "hashed": HashingVectorizer(n_features=2**10),

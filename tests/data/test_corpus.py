@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from corpus_support import assert_same_corpus, corpora, small_corpus
 from fastlin import Corpus
 from fastlin.data import corpus as module
+from support.corpora import assert_same_corpus, corpora, small_corpus
 
 
 @pytest.fixture(autouse=True)

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus_support import assert_same_corpus, small_corpus
 from fastlin import Corpus
 from fastlin.data import CorpusError, manifest
 from fastlin.data import corpus as module
 from fastlin.data.atomic_folder import Target
+from support.corpora import assert_same_corpus, small_corpus
 
 FORMATS = ["npy", "arrow"]
 EDGES = (0, 1, 2, 127, 128, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.linear_model import Perceptron
 from sklearn.preprocessing import PolynomialFeatures
 
-import reference_features as reference
 from fastlin import LogisticRegression
 from fastlin.runtime import parallel
 from fastlin.text import Conjunctions
-from strategies import seeds, sparse_matrices
-from support import random_sparse, text_like
+from oracles import features as reference
+from support.estimators import random_sparse, text_like
+from support.strategies import seeds, sparse_matrices
 
 degrees = pytest.mark.parametrize("degree", [2, 3])
 powers = pytest.mark.parametrize("powers", [False, True])

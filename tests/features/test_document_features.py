@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import reference_features as reference
 from fastlin.features import document_features as module
 from fastlin.text import DocumentFeatures
+from oracles import features as reference
 
 LETTERS = "aaAbBéßÀǅŉ中あक्ष०7½Ⅷⓐ\u200d\u00ad\u0301\u0308"
 SIGNS = "'’ˮ!?！؟¿.。…,，:;\"“”«»„(（]{-–—_&@#*/%$+©€😀👨 \n\t\u2028\x00\ud800\udfff"

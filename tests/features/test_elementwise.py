@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import reference_features as reference
 from fastlin.text import Elementwise
-from strategies import sparse_matrices
+from oracles import features as reference
+from support.strategies import sparse_matrices
 
 FUNCTIONS = tuple(reference.ELEMENTWISE)
 

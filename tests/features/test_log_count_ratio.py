@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression as Theirs
 
-import reference_features as reference
 from fastlin import MultinomialNB
 from fastlin.text import LogCountRatio
-from strategies import labelled, named, weighted
-from support import text_like
+from oracles import features as reference
+from support.estimators import text_like
+from support.strategies import labelled, named, weighted
 
 
 @given(

@@ -25,7 +25,7 @@ from fastlin import (
     TfidfVectorizer,
 )
 from fastlin.inspection import explain, summary, top_features
-from support import text_like
+from support.estimators import text_like
 
 TEXTS = [
     "a good film with a fine cast", "a bad film, boring and long", "the ball was in the goal", "a fine goal, good ball",

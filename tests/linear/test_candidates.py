@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from fastlin import CandidateClassifier, LogisticRegression, PassiveAggressiveClassifier, Perceptron
-from reference_candidates import Online, blocks, loss_of, made, probabilities, split
-from strategies import sparse_matrices
+from oracles.candidates import Online, blocks, loss_of, made, probabilities, split
+from support.strategies import sparse_matrices
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
 EXACT = {"tol": 1e-15, "max_iter": 10_000}

@@ -11,8 +11,8 @@ from fastlin import CandidateClassifier, Corpus, LinearSVC, LogisticRegression
 from fastlin.data import corpus as corpora
 from fastlin.storage import ModelFileError, read_archive, write_archive
 from fastlin.storage.json_values import decode, encode
-from kills import check_kills
-from support import refused, text_like
+from support.estimators import refused, text_like
+from support.kills import check_kills
 
 LEARNT = ("coef_", "intercept_", "n_iter_", "converged_", "certificate_", "objective_")
 SOLVERS = {
@@ -311,7 +311,7 @@ from fastlin import Corpus, LinearSVC, LogisticRegression
 from fastlin.data import corpus
 from fastlin.storage import ModelFileError, read_archive, write_archive
 from fastlin.storage.json_values import decode, encode
-from support import refused, text_like
+from support.estimators import refused, text_like
 corpus.SEGMENT = 20000
 X, y = text_like(n_rows=4000, n_features=300, n_labels=5, density=0.1)
 model = LinearSVC(random_state=0, tol=1e-9, max_iter=60)

@@ -15,7 +15,7 @@ from fastlin import (
     SGDClassifier,
 )
 from fastlin.data import corpus as corpora
-from support import assert_same_bits, text_like
+from support.estimators import assert_same_bits, text_like
 
 MODELS = {
     "naive bayes": MultinomialNB(),

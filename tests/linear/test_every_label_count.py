@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from support import assert_same_bits, assert_same_model, make, random_sparse, text_like, twin_of
+from support.estimators import assert_same_bits, assert_same_model, make, random_sparse, text_like, twin_of
 
 LABEL_COUNTS = [*range(2, 41), 48, 63, 64, 65, 100, 130]
 every_count = pytest.mark.parametrize("n_labels", LABEL_COUNTS)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin import SGDClassifier
-from strategies import labelled
-from support import assert_same_bits, assert_same_model, plain, refused, text_like, twin_of
+from support.estimators import assert_same_bits, assert_same_model, plain, refused, text_like, twin_of
+from support.strategies import labelled
 
 SILENT = sparse.csr_array((1, 30))  # a row without features
 OPTIONS = {"loss": "log_loss", "learning_rate": "ftrl", "eta0": 0.5, "penalty": "l1", "alpha": 0.5}

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from fastlin import Corpus
 from fastlin.optim import online_state as states
-from strategies import seeds
-from support import (
+from support.estimators import (
     ONLINE,
     ONLINE_OPTIONS,
     assert_same_bits,
@@ -24,6 +23,7 @@ from support import (
     text_like,
     twin_of,
 )
+from support.strategies import seeds
 
 every_option = pytest.mark.parametrize("name", ONLINE_OPTIONS)
 online = pytest.mark.parametrize("name", ONLINE)

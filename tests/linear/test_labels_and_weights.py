@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin import SGDClassifier
-from reference import Online
-from strategies import LABEL_KINDS, labelled, named, weighted
-from support import (
+from oracles.online import Online
+from support.estimators import (
     EVERY,
     ONLINE,
     ONLINE_OPTIONS,
@@ -21,6 +20,7 @@ from support import (
     text_like,
     twin_of,
 )
+from support.strategies import LABEL_KINDS, labelled, named, weighted
 
 UNSHRUNK = {
     "perceptron": {},

@@ -18,10 +18,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 import fastlin.text
-import reference_features as reference
 from fastlin import LexiconClassifier
 from fastlin.linear import lexicon as module
-from strategies import sparse_matrices
+from oracles import features as reference
+from support.strategies import sparse_matrices
 
 LEXICON = {"up": ["good", "fine"], "down": {"bad": 1, "awful": 2}}
 TEXTS = ["good film", "bad film", "awful but good and fine", "fine, good, bad", "a film"]

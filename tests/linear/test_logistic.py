@@ -12,7 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
 
 from fastlin import LogisticRegression, MaxEnt
-from logistic_problems import (
+from oracles.log_linear import same_moments
+from support.estimators import assert_same_bits
+from support.logistic_problems import (
     PROBLEMS,
     SPARSE,
     assert_optimal,
@@ -26,9 +28,7 @@ from logistic_problems import (
     twin_of,
     two_sided,
 )
-from reference_logistic import same_moments
-from strategies import LABEL_KINDS, labelled, named, weighted
-from support import assert_same_bits
+from support.strategies import LABEL_KINDS, labelled, named, weighted
 
 # --- the optimum -----------------------------------------------------------------------------------------------------
 

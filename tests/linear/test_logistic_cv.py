@@ -7,8 +7,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import LogisticRegression, LogisticRegressionCV
-from logistic_problems import two_sided
-from support import text_like
+from support.estimators import text_like
+from support.logistic_problems import two_sided
 
 CS = [0.01, 0.1, 1.0, 10.0]
 BY_ROWS = "folds are cut by rows: one row of weight two lies in one fold, two rows may lie in two"

@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fastlin import LogisticRegression
-from logistic_problems import counts, frozen, tight, two_sided
-from support import assert_same_bits
-from test_unusual_input import UNUSUAL, read_only, strided, swapped, unaligned
+from support.estimators import assert_same_bits
+from support.logistic_problems import counts, frozen, tight, two_sided
+from support.unusual_matrices import UNUSUAL, read_only, strided, swapped, unaligned
 
 VARIANCE = np.ones(8)
 PARAMETERS = [

@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import LogisticRegression
-from logistic_problems import (
+from support.estimators import random_sparse
+from support.logistic_problems import (
     BATCH,
     MONOTONE,
     PROBLEMS,
@@ -26,7 +27,6 @@ from logistic_problems import (
     twin_of,
     two_sided,
 )
-from support import random_sparse
 
 ALIASES = {
     "newton-cg": "newton",

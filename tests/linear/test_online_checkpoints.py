@@ -7,8 +7,8 @@ from fastlin import Corpus, SGDClassifier
 from fastlin.data import corpus as corpora
 from fastlin.optim import epochs
 from fastlin.storage import ModelFileError
-from kills import check_kills
-from support import ONLINE_OPTIONS, assert_same_bits, make_option, refused, text_like
+from support.estimators import ONLINE_OPTIONS, assert_same_bits, make_option, refused, text_like
+from support.kills import check_kills
 
 every_option = pytest.mark.parametrize("name", ONLINE_OPTIONS)
 
@@ -174,7 +174,7 @@ import sys
 import numpy as np
 from fastlin import Corpus, SGDClassifier
 from fastlin.data import corpus
-from support import text_like
+from support.estimators import text_like
 corpus.SEGMENT = 3000
 X, y = text_like(n_rows=3000, n_features=200)
 model = SGDClassifier(loss="log_loss", average=True, max_iter=12, tol=None, random_state=0, batch_size=3)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from fastlin import Corpus
 from fastlin.data import corpus as corpora
 from fastlin.optim import epochs
-from strategies import weighted
-from support import (
+from support.estimators import (
     ONLINE,
     ONLINE_OPTIONS,
     assert_same_bits,
@@ -20,6 +19,7 @@ from support import (
     text_like,
     twin_of,
 )
+from support.strategies import weighted
 
 every_option = pytest.mark.parametrize("name", ONLINE_OPTIONS)
 online = pytest.mark.parametrize("name", ONLINE)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fastlin import SGDClassifier
-from support import (
+from support.estimators import (
     EVERY,
     ONLINE,
     ONLINE_OPTIONS,

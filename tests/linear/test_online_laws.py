@@ -6,8 +6,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fastlin import MIRAClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier
-from strategies import cuts, labelled, seeds, weighted
-from support import ONLINE_OPTIONS, assert_same_bits, assert_same_model, make_option, plain, text_like, twin_of
+from support.estimators import (
+    ONLINE_OPTIONS,
+    assert_same_bits,
+    assert_same_model,
+    make_option,
+    plain,
+    text_like,
+    twin_of,
+)
+from support.strategies import cuts, labelled, seeds, weighted
 
 LOSSES = ("perceptron", "hinge", "squared_hinge", "log_loss")
 SCHEDULES = {  # no round penalties: on counts, whole steps would end at a threshold and rounding decide what is 0

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 
 from fastlin import CandidateClassifier, LogisticRegression
 from fastlin.sequence import MEMM
-from logistic_problems import BATCH
+from support.logistic_problems import BATCH
 
 KNOW_L1 = ("auto", "newton", "lbfgs")
 PENALTIES = {

@@ -15,11 +15,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import LinearSVC as Theirs
 
-import reference_svm as naive
 from fastlin import LinearSVC
 from fastlin.optim.solvers import svm_dual as driver
-from strategies import seeds, sparse_matrices
-from support import random_sparse, text_like
+from oracles import svm as naive
+from support.estimators import random_sparse, text_like
+from support.strategies import seeds, sparse_matrices
 
 KINDS = [(loss, way) for loss in ("hinge", "squared_hinge") for way in ("ovr", "crammer_singer")]
 every_kind = pytest.mark.parametrize("loss, way", KINDS)

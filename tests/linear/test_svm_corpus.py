@@ -5,7 +5,7 @@ import pytest
 
 from fastlin import Corpus, LinearSVC
 from fastlin.data import corpus as corpora
-from support import text_like
+from support.estimators import text_like
 
 WAYS = [(loss, way) for loss in ("hinge", "squared_hinge") for way in ("ovr", "crammer_singer")]
 

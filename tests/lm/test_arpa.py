@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastlin.lm import ArpaError, NgramModel
-from lm_support import ALL, CORPUS, SENTENCES, quiet, random_corpus
+from support.language_models import ALL, CORPUS, SENTENCES, quiet, random_corpus
 
 TEXTS = [*CORPUS, ["zebra", "the", "cat"], ["mat", "mat", "mat"]]
 SMALL = r"""

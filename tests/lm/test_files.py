@@ -6,8 +6,8 @@ import pytest
 import fastlin
 from fastlin.lm import MaxentLM, NgramModel
 from fastlin.storage import ModelFileError, read_archive
-from lm_support import CORPUS, arrays, quiet, random_corpus
-from tampering import forge_model
+from support.language_models import CORPUS, arrays, quiet, random_corpus
+from support.tampering import forge_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:too few counts")
 SENTENCES = random_corpus(2, 400)

@@ -19,8 +19,8 @@ from fastlin.engine.lm import backoff as engine
 from fastlin.lm import NgramModel
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.sentences import SentenceReader
-from lm_support import ALL, CORPUS, SENTENCES, TWINS, arrays, quiet, random_corpus
-from reference_lm import Twin, log_prob
+from oracles.language_models import Twin, log_prob
+from support.language_models import ALL, CORPUS, SENTENCES, TWINS, arrays, quiet, random_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore:too few counts")
 

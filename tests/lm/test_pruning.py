@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastlin.lm import NgramModel
-from lm_support import ALL, CORPUS, SENTENCES, quiet, random_corpus
+from support.language_models import ALL, CORPUS, SENTENCES, quiet, random_corpus
 
 
 @given(SENTENCES, st.sampled_from(ALL), st.integers(2, 5), st.booleans(), st.floats(1e-6, 0.3),

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from fastlin import MultinomialNB, validation
 from fastlin.mixture import em_init
-from mixtures import WAYS, close, fitted, mixture, partition, planted, same_bits
+from support.mixtures import WAYS, close, fitted, mixture, partition, planted, same_bits
 
 
 def test_given_starts():

@@ -8,9 +8,20 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fastlin import MultinomialNB
-from mixtures import WAYS, close, extremes, fitted, matrices, mixture, never_falls, partition, planted, same_bits
-from reference_cluster import EM, online
-from strategies import seeds, weighted
+from oracles.multinomial_em import EM, online
+from support.mixtures import (
+    WAYS,
+    close,
+    extremes,
+    fitted,
+    matrices,
+    mixture,
+    never_falls,
+    partition,
+    planted,
+    same_bits,
+)
+from support.strategies import seeds, weighted
 
 # --- the twin ---------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from fastlin import Corpus
 from fastlin.data import corpus as corpora
 from fastlin.mixture import em_init
-from mixtures import WAYS, close, fitted, mixture, planted, same_bits
+from support.mixtures import WAYS, close, fitted, mixture, planted, same_bits
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -14,8 +14,8 @@ from fastlin.mixture.merged_columns import lay_out
 from fastlin.mixture.multinomial_em import Expectation
 from fastlin.optim.likelihoods import Labels
 from fastlin.runtime import parallel
-from reference_cluster import EM
-from strategies import seeds, sparse_matrices, weighted
+from oracles.multinomial_em import EM
+from support.strategies import seeds, sparse_matrices, weighted
 
 
 class Case:

@@ -14,8 +14,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from fastlin import CategoricalNB, Corpus
 from fastlin.naive_bayes import category_encoder
-from reference import CategoricalNaiveBayes
-from strategies import cuts, seeds, weighted
+from oracles.naive_bayes import CategoricalNaiveBayes
+from support.strategies import cuts, seeds, weighted
 
 N = 60
 WORDS = np.array(["ate", "saw", "", "Straße", "\U0001f600", "with", "a b", "ATE", "x\0y"], object)

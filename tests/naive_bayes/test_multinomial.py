@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn import naive_bayes
 
 from fastlin import MultinomialNB
-from reference import NaiveBayes
-from strategies import cuts, labelled, seeds, weighted
-from support import assert_same_bits, random_sparse, text_like
+from oracles.naive_bayes import NaiveBayes
+from support.estimators import assert_same_bits, random_sparse, text_like
+from support.strategies import cuts, labelled, seeds, weighted
 
 counts = labelled(values=("counts",))
 

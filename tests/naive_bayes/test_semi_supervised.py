@@ -14,10 +14,10 @@ from fastlin.data.scratch import Scratch
 from fastlin.mixture import per_class_init
 from fastlin.mixture.per_class_init import Beginnings
 from fastlin.runtime import parallel
-from reference_cluster import EM
-from semi_supervised_support import LEARNT, assert_close, assert_same, iterated, partly
-from strategies import cuts, labelled, seeds, weighted
-from support import assert_same_bits, random_sparse, text_like
+from oracles.multinomial_em import EM
+from support.estimators import assert_same_bits, random_sparse, text_like
+from support.semi_supervised import LEARNT, assert_close, assert_same, iterated, partly
+from support.strategies import cuts, labelled, seeds, weighted
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
 counts = labelled(values=("counts",))

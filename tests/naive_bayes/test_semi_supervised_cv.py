@@ -12,7 +12,7 @@ from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 from fastlin import Corpus, SemiSupervisedNB, SemiSupervisedNBCV
 from fastlin.data import corpus as corpora
 from fastlin.naive_bayes import semi_supervised
-from support import assert_same_bits, text_like
+from support.estimators import assert_same_bits, text_like
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
 WEIGHTS, ALPHAS = (0.0, 0.1, 1.0), (1.0, 0.05)

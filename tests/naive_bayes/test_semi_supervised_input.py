@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import Corpus, SemiSupervisedNB
-from semi_supervised_support import assert_same, iterated, partly
-from support import text_like
+from support.estimators import text_like
+from support.semi_supervised import assert_same, iterated, partly
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge", "ignore:.*(components|under)")
 

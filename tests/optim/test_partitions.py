@@ -17,7 +17,7 @@ from fastlin.optim.solvers import logistic_dual
 from fastlin.optim.weight_layouts import Dense, Pairs
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
-from strategies import labelled, seeds, weighted
+from support.strategies import labelled, seeds, weighted
 
 KINDS = ("dense", "observed", "candidates")
 

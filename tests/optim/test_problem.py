@@ -12,8 +12,8 @@ from fastlin.optim.problem import Prior, Problem
 from fastlin.optim.weight_layouts import Dense, Pairs
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
-from reference_logistic import Logistic, candidates, observed_pairs
-from strategies import labelled, seeds, weighted
+from oracles.log_linear import Logistic, candidates, observed_pairs
+from support.strategies import labelled, seeds, weighted
 
 KINDS = ("dense", "observed", "candidates")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
-from strategies import sparse_matrices
+from support.strategies import sparse_matrices
 
 
 @given(X=sparse_matrices(), width=st.sampled_from([1, 2, 30]), work=st.integers(1, 200))

@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 
 from fastlin import MultinomialNB
 from fastlin.select import CountCutoff
-from strategies import sparse_matrices
-from support import text_like
+from support.estimators import text_like
+from support.strategies import sparse_matrices
 
 
 @given(sparse_matrices(values=("counts",)), st.integers(0, 8), st.floats(0, 10))

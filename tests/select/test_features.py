@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import LogisticRegression
 from fastlin.select import CountCutoff, SelectFeatures, chi2, information_gain
-from support import random_sparse, text_like
+from support.estimators import random_sparse, text_like
 
 METHODS = ("greedy", "information_gain", "chi2", "count")
 every = pytest.mark.parametrize("method", METHODS)

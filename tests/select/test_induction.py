@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import reference_select as reference
 from fastlin.engine.solvers import feature_gain as kernels
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import Labels
@@ -16,8 +15,9 @@ from fastlin.select import SelectFeatures
 from fastlin.select import induction as induction_module
 from fastlin.select.induction import Induction
 from fastlin.validation import as_rows
-from strategies import labelled, seeds, weighted
-from support import random_sparse, text_like
+from oracles import feature_selection as reference
+from support.estimators import random_sparse, text_like
+from support.strategies import labelled, seeds, weighted
 
 CONDITIONS = pytest.mark.parametrize("C", [0.1, 1.0, 20.0])
 

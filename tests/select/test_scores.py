@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_selection import SelectKBest
 
-import reference_select as reference
 from fastlin.select import chi2, information_gain
-from strategies import labelled, weighted
-from support import random_sparse, text_like
+from oracles import feature_selection as reference
+from support.estimators import random_sparse, text_like
+from support.strategies import labelled, weighted
 
 
 @given(labelled(values=("counts",)))

@@ -19,9 +19,9 @@ from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.text.templates import Column, Templates
-from reference_chain import Paths
-from sequence_support import fit, items, problem, stacked
-from strategies import seeds
+from oracles.chain import Paths
+from support.sequences import fit, items, problem, stacked
+from support.strategies import seeds
 
 
 class Given(SequenceModel):

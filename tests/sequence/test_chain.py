@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from fastlin import engine
 from fastlin.engine.chain import chain as kernels
 from fastlin.sequence.chain import NOTHING, Chain
-from reference_chain import Paths, forward_backward, log_sum, viterbi
-from strategies import seeds
+from oracles.chain import Paths, forward_backward, log_sum, viterbi
+from support.strategies import seeds
 
 BUILDS = engine._usable()
 KINDS = ("normal", "ties", "700", "steep", "one label of +700, then all but one of -700")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from crfsuite_support import train
 from fastlin.sequence import CRF
-from sequence_support import fit, problem, stacked
+from support.crfsuite import train
+from support.sequences import fit, problem, stacked
 
 CASES = {
     "default": ({}, {}),

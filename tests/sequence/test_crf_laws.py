@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-import reference_chain
 from fastlin import LogisticRegression
 from fastlin.runtime import parallel
 from fastlin.sequence import CRF
-from reference_chain import log_sum
-from sequence_support import fit, items, problem, stacked
+from oracles import chain as naive
+from oracles.chain import log_sum
+from support.sequences import fit, items, problem, stacked
 
 LAYOUTS = {
     "observed": {},
@@ -54,7 +54,7 @@ def theta_of(model):
 def solved(request):
     """(model, twin, the twin's optimum) of a layout of weights."""
     X, y = problem()
-    twin = reference_chain.CRF(X, y, 3, **LAYOUTS[request.param])
+    twin = naive.CRF(X, y, 3, **LAYOUTS[request.param])
     return fit(CRF(**EXACT, **LAYOUTS[request.param]), X, y), twin, twin.optimum()
 
 
@@ -67,7 +67,7 @@ def test_the_objective_and_its_gradient_are_sums_over_all_paths(name, scale):
     """Of weights so large that any path may be out of reach, too; the twin's gradient is a numerical derivative."""
     X, y = problem()
     X[5] = X[5] - 1.0  # numbers of both signs
-    twin, model, (rows, lengths) = reference_chain.CRF(X, y, 3, **LAYOUTS[name]), CRF(**LAYOUTS[name]), stacked(X)
+    twin, model, (rows, lengths) = naive.CRF(X, y, 3, **LAYOUTS[name]), CRF(**LAYOUTS[name]), stacked(X)
     tokens, codes = model._learn(rows, np.concatenate(y), lengths)
     with parallel.WorkerPool(2) as workers:
         posed = model._problem(tokens, codes, workers)
@@ -193,7 +193,7 @@ def test_lazy_steps_are_eager_steps(solver, c1, options, batch_size):
     model = fit(CRF(solver=solver, **steps, **options), X, y)
     rng = np.random.default_rng(0)
     orders = [rng.permutation(len(X)) for _ in range(3)]
-    expected = reference_chain.descend(reference_chain.CRF(X, y, 3, **options), orders, batch_size, solver, 0.4)
+    expected = naive.descend(naive.CRF(X, y, 3, **options), orders, batch_size, solver, 0.4)
     np.testing.assert_allclose(theta_of(model), expected, rtol=1e-9, atol=1e-11)
     np.testing.assert_array_equal(theta_of(model) == 0, expected == 0)
 

@@ -6,7 +6,7 @@ import pytest
 import fastlin
 from fastlin import storage
 from fastlin.sequence import CRF, MEMM, StructuredPerceptron
-from sequence_support import items, problem, stacked
+from support.sequences import items, problem, stacked
 
 X, Y = problem(30, longest=6)
 SENTENCES = [items(x) for x in X]

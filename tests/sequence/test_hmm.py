@@ -14,8 +14,8 @@ from sklearn.base import clone
 from fastlin.sequence import HMM
 from fastlin.sequence.hmm.distribution import walks
 from fastlin.sequence.hmm.transitions import Transitions
-from reference_hmm import STOP, Counted, Suffixes, log_sum
-from strategies import seeds
+from oracles.hmm import STOP, Counted, Suffixes, log_sum
+from support.strategies import seeds
 
 WORDS = ["a", "The", "dog", "Dog", "dogs", "ing", "going", "Going", "well-known", "1999", "."]
 

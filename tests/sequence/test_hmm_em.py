@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.sequence import HMM
-from reference_hmm import BaumWelch
-from strategies import seeds
+from oracles.hmm import BaumWelch
+from support.strategies import seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM did not converge")
 

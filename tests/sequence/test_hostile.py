@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
-from sequence_support import items, problem, stacked
+from support.sequences import items, problem, stacked
 
 MODELS = {
     "CRF": lambda **o: CRF(**o),

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score
 
-import reference_conlleval as reference
 from fastlin.sequence.metrics import SpanTally, errors, span_f1_score, span_report, spans, tag_report
+from oracles import conlleval as reference
 
 PREFIXES = {"IOB": "BI", "IOE": "EI", "IOBES": "BIES", "BILOU": "BILU", "brackets": "[]", "mixed": "BIESLU"}
 

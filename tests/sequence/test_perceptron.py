@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fastlin
 from fastlin.sequence import StructuredPerceptron
-from reference_perceptron import Perceptron, observed
-from sequence_support import fit, items, problem, stacked
-from strategies import seeds
+from oracles.structured_perceptron import Perceptron, observed
+from support.sequences import fit, items, problem, stacked
+from support.strategies import seeds
 
 LOSSES = ("perceptron", "pa", "mira")
 ALL = 300  # paths: MIRA then does not depend on which of those that are equally good come first

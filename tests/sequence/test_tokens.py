@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens
-from strategies import sparse_matrices
-from support import interrupted_after
+from support.estimators import interrupted_after
+from support.strategies import sparse_matrices
 
 # --- the twin ---------------------------------------------------------------------------------------------------------
 

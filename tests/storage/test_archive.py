@@ -9,7 +9,7 @@ import pytest
 
 from fastlin import storage
 from fastlin.storage.load_context import Reading
-from store_models import beside
+from support.model_files import beside
 
 RECORD = np.dtype([("n", np.int64), ("x", np.float64)])
 ARRAYS = {

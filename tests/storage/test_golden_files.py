@@ -8,7 +8,7 @@ import pytest
 
 import fastlin
 from fastlin.storage import model_codec, read_archive
-from golden_files import FOLDER, answers, cases, place
+from support.golden_files import FOLDER, answers, cases, place
 
 DATA = {name: data for name, _, data in cases()}
 TOLD = json.loads((FOLDER / "answers.json").read_text())
@@ -37,7 +37,7 @@ def assert_same(found, told):
 
 
 def test_every_class_has_a_file():
-    """`python tests/golden_files.py` writes those that are missing, once they are among its cases."""
+    """`python tests/support/golden_files.py` writes those that are missing, once they are among its cases."""
     assert set(model_codec._MODULES) == {
         kind for name in TOLD for kind in classes_in(read_archive(place(name), "model")[0])
     }

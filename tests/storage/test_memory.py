@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 from fastlin import storage
-from store_models import CODES, FEW, TEXTS, X, fitted, forge, of_texts
+from support.model_files import CODES, FEW, TEXTS, X, fitted, forge, of_texts
 
 MB = 1 << 20
 

@@ -19,7 +19,7 @@ import fastlin
 from fastlin import select, storage
 from fastlin.storage import model_codec
 from fastlin.text.templates import Templates
-from store_models import (
+from support.model_files import (
     ANSWERS,
     BATCH,
     CLUSTERS,

@@ -14,7 +14,7 @@ import fastlin
 from fastlin import storage
 from fastlin.storage import zip_layout
 from fastlin.text import templates
-from store_models import CODES, DICTS, SENTENCES, SOME, TAGGERS, TAGS, TEXTS, X, fitted, forge, of_texts
+from support.model_files import CODES, DICTS, SENTENCES, SOME, TAGGERS, TAGS, TEXTS, X, fitted, forge, of_texts
 
 USES = (
     lambda model, rows: model.predict(rows),

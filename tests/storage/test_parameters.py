@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 import fastlin
 from fastlin import storage
 from fastlin.storage import model_codec
-from store_models import CODES, FEW, TEXTS, VECTORISERS, X, fitted, forge
+from support.model_files import CODES, FEW, TEXTS, VECTORISERS, X, fitted, forge
 
 CLASSES = sorted(model_codec._MODULES)
 CALLED = {"score_func", "dtype"}  # parameters that may be a function or a class: one of the table, a type of numbers

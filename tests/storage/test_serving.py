@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import fastlin
 from fastlin.storage.load_context import Reading
 from fastlin.storage.weight_packing import DTYPES, Packing, unpack
-from store_models import ANSWERS, BATCH, CODES, LEARNERS, ONLINE, TEXTS, X, fitted, of_texts
+from support.model_files import ANSWERS, BATCH, CODES, LEARNERS, ONLINE, TEXTS, X, fitted, of_texts
 
 ERRORS = {"float64": 0, "float32": 2.0**-24, "float16": 2.0**-11, "int8": 1 / 253}  # of the largest weight
 rng = np.random.default_rng(1)

@@ -7,7 +7,7 @@ import fastlin
 from fastlin.storage.load_context import Reading
 from fastlin.storage.model_codec import class_of, name_of
 from fastlin.storage.weight_packing import Packing
-from store_models import CODES, SOME, X, fitted
+from support.model_files import CODES, SOME, X, fitted
 
 TUPLES = [(word, int(row[0]), None) for word, row in zip("abcdefghi" * 10, X, strict=True)]
 MODELS = {

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fastlin
-import tampering
 from fastlin import storage
-from store_models import fitted
+from support import tampering
+from support.model_files import fitted
 
 QUICK = 0.005  # of all cases; with --slow, all of them
 PARTS = 20

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastlin
-from store_models import X
+from support.model_files import X
 
 FILES = Path(__file__).parent / "files"
 

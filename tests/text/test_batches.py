@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from fastlin import text
 from fastlin.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
-from reference_text import Counts, bucket, tfidf
-from strategies import cuts
-from text_strategies import LIMITS, NGRAMS, UTF8, corpora, options_of
-from text_support import COUNTING, VECTORIZERS, assert_same_bits, result_of, rows_of
+from oracles.vectorizers import Counts, bucket, tfidf
+from support.strategies import cuts
+from support.text_strategies import LIMITS, NGRAMS, UTF8, corpora, options_of
+from support.vectorizers import COUNTING, VECTORIZERS, assert_same_bits, result_of, rows_of
 
 GROWING = tuple(limits for limits in LIMITS if "max_features" not in limits)
 

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from fastlin import text
-from text_support import COUNTING, VECTORIZERS, assert_same_bits, assert_same_matrix, fitted_state, pair, result_of
+from support.vectorizers import (
+    COUNTING,
+    VECTORIZERS,
+    assert_same_bits,
+    assert_same_matrix,
+    fitted_state,
+    pair,
+    result_of,
+)
 
 every = pytest.mark.parametrize("name", VECTORIZERS)
 counting = pytest.mark.parametrize("name", COUNTING)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastlin import text
-from text_support import COUNTING, VECTORIZERS, assert_same, fitted_state, pair, result_of
+from support.vectorizers import COUNTING, VECTORIZERS, assert_same, fitted_state, pair, result_of
 
 every = pytest.mark.parametrize("name", VECTORIZERS)
 counting = pytest.mark.parametrize("name", COUNTING)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastlin import text
-from text_strategies import UTF8, corpora, options_of
-from text_support import (
+from support.text_strategies import UTF8, corpora, options_of
+from support.vectorizers import (
     COUNTING,
     VECTORIZERS,
     assert_same,

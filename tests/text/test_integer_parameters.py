@@ -7,7 +7,7 @@ import pytest
 
 import fastlin
 import fastlin.select
-from support import text_like
+from support.estimators import text_like
 
 VALUES = [2**31 - 1, 2**31, 2**32, 2**61, 2**62 - 1, 2**62, 2**64]
 TEXTS = ["a good dog", "not a good cat", "good dog, good cat"]

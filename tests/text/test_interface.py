@@ -20,8 +20,8 @@ from sklearn.utils import estimator_checks, get_tags
 
 import fastlin
 from fastlin import MultinomialNB, text
-from text_strategies import NGRAMS, corpora
-from text_support import (
+from support.text_strategies import NGRAMS, corpora
+from support.vectorizers import (
     COUNTING,
     VECTORIZERS,
     assert_same_bits,

@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from fastlin import text
-from support import interrupted_after
-from text_support import VECTORIZERS, assert_same_bits, fitted_state
+from support.estimators import interrupted_after
+from support.vectorizers import VECTORIZERS, assert_same_bits, fitted_state
 
 pytestmark = pytest.mark.timing
 LIMIT = 0.5

@@ -11,7 +11,7 @@ import pytest
 from sklearn.utils import murmurhash3_32
 
 from fastlin.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from text_support import VECTORIZERS, assert_same, assert_same_bits
+from support.vectorizers import VECTORIZERS, assert_same, assert_same_bits
 
 MB = 2**20
 

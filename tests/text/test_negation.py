@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-import reference_features as reference
 from fastlin.text import NEGATORS, mark_negation
 from fastlin.text import CountVectorizer as Fast
+from oracles import features as reference
 
 WORDS = [
     "not",

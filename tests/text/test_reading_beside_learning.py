@@ -15,7 +15,7 @@ from scipy import sparse
 
 import fastlin
 import fastlin.select
-from support import text_like
+from support.estimators import text_like
 
 LONG, SHORT = list("abcdefghijklmnopqrstuvwxyz"), list("abc")
 TEXTS = {

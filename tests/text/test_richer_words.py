@@ -6,10 +6,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fastlin import text
-from reference_text import Counts, hashed, tfidf
-from strategies import seeds
-from text_strategies import ALPHABETS, LIMITS, NGRAMS, UTF8, corpora
-from text_support import COUNTING, VECTORIZERS, assert_same_bits, result_of, rows_of
+from oracles.vectorizers import Counts, hashed, tfidf
+from support.strategies import seeds
+from support.text_strategies import ALPHABETS, LIMITS, NGRAMS, UTF8, corpora
+from support.vectorizers import COUNTING, VECTORIZERS, assert_same_bits, result_of, rows_of
 
 SAME_PATTERN = r"(?u)\b(?:\w\w+)\b"  # the default, in a form that goes the way of Python
 WORDS = (

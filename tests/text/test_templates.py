@@ -33,7 +33,7 @@ from fastlin.text.templates import (
     ratnaparkhi96,
 )
 from fastlin.text.templates.dsl import FLAGS
-from reference_templates import Naive, word_of
+from oracles.templates import Naive, word_of
 
 W, P = Column(0, "w"), Column(1, "pos")
 UNUSUAL = ["", "İI", "Σας", "ǅ", "日本", "\ud800x", "\U00010400\U00010428", "x²½", "_B-1", "a\0", "-", "A-1", "…", " "]

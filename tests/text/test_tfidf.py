@@ -22,8 +22,8 @@ from fastlin import validation
 from fastlin.engine.text import tfidf as weighting
 from fastlin.runtime import parallel
 from fastlin.text import TfidfTransformer, tfidf_transformer
-from strategies import cuts, sparse_matrices
-from support import text_like
+from support.estimators import text_like
+from support.strategies import cuts, sparse_matrices
 
 OPTIONS = [
     {},

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fastlin.text import CountVectorizer, HashingVectorizer
-from reference_text import analyse, bucket
-from text_support import assert_same
+from oracles.vectorizers import analyse, bucket
+from support.vectorizers import assert_same
 
 PLANE = 0x10000
 PLANES = range(0, sys.maxunicode + 1, PLANE)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from text_strategies import ALPHABETS, NGRAMS, PATTERNS, UTF8, corpora, document, options_of
-from text_support import COUNTING, VECTORIZERS, assert_same, assert_same_matrix, pair, result_of
+from support.text_strategies import ALPHABETS, NGRAMS, PATTERNS, UTF8, corpora, document, options_of
+from support.vectorizers import COUNTING, VECTORIZERS, assert_same, assert_same_matrix, pair, result_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Your stop_words:UserWarning")
 

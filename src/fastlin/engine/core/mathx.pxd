@@ -2,7 +2,7 @@
 
 `exponential` and `logarithm` have no branch and no call, so that gcc vectorises the loops over labels around
 them; libm's cost 20 cycles a label, which at K = 20 is as much as the sparse work of a short row. Both
-stay within 2 ulp of the true value (tests/test_mathx.py, against mpmath).
+stay within 2 ulp of the true value (tests/engine/test_mathx.py, against mpmath).
 """
 
 from libc.float cimport DBL_MIN

@@ -1,0 +1,1 @@
+"""The naive twins: what everything means, in loops one can read. They are the specification."""
