@@ -336,7 +336,7 @@ def test_buckets_that_are_listed_and_sorted_are_those_of_a_table(
     model = Conjunctions(degree, n_features=97, interaction_only=interaction_only, groups=groups).fit(X)
     expected = model.transform(X)
     monkeypatch.setattr("fastlin.runtime.parallel.BLOCK_WORK", work)
-    monkeypatch.setattr("fastlin.features.conjunction_tree.TABLED", 0)
+    monkeypatch.setattr("fastlin.features.conjunction_tree.MAX_SUMMED_BUCKETS", 0)
     found = model.transform(X)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     np.testing.assert_array_equal(found.indptr, expected.indptr)

@@ -52,7 +52,7 @@ def test_laying_out_takes_less_than_an_index_for_each_non_zero_beside_what_is_ke
 def narrow(monkeypatch):
     """As if int32 counted no more than a hundred non-zeros."""
     monkeypatch.setattr(of_rows, "SCIPYS", 100)
-    monkeypatch.setattr(of_rows, "STRETCH", 70)
+    monkeypatch.setattr(of_rows, "NNZ_PER_STRETCH", 70)
 
 
 def test_rows_are_copied_some_at_a_time(narrow):
@@ -79,7 +79,7 @@ def test_kmeans_makes_no_matrix_of_scipys_but_for_a_function_that_begins(monkeyp
     options = {"n_clusters": 3, "random_state": 0, "max_iter": 3}
     alone = [KMeans(**options, metric=metric).fit(X) for metric in ("euclidean", "spherical")]
     monkeypatch.setattr(of_rows, "SCIPYS", 100)
-    monkeypatch.setattr(of_rows, "STRETCH", 70)
+    monkeypatch.setattr(of_rows, "NNZ_PER_STRETCH", 70)
     made = []
     before = of_rows.CSRRows.matrix
     monkeypatch.setattr(of_rows.CSRRows, "matrix", lambda rows: made.append(rows.nnz) or before(rows))

@@ -397,11 +397,11 @@ def test_a_full_disk_leaves_the_old_model(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_every_class_of_the_table_is_there_and_has_a_keeper():
+def test_every_class_of_the_table_is_there_and_has_a_codec():
     for name in model_codec._MODULES:
-        kind, keeper = model_codec.class_of(name)
+        kind, codec = model_codec.class_of(name)
         assert model_codec.name_of(kind.__new__(kind)) == name
-        assert isinstance(keeper, model_codec.ModelCodec)
+        assert isinstance(codec, model_codec.ModelCodec)
     with pytest.raises(storage.ModelFileError, match=r"os\.system"):
         model_codec.class_of("os.system")
     public = {name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "get_params")} - {"MaxEnt"}

@@ -99,13 +99,13 @@ CASES = [
 @pytest.mark.parametrize("name, entry, number", CASES)
 def test_an_entry_that_no_model_has_is_refused(name, entry, number):
     model = MODELS[name]
-    keeper = class_of(name_of(model))[1]
-    state = keeper.take(model, Packing())
+    codec = class_of(name_of(model))[1]
+    state = codec.to_state(model, Packing())
     other = type(model)(**model.get_params())
-    keeper.give(other, dict(state), Reading())
+    codec.from_state(other, dict(state), Reading())
     assert other.predict(X[:3] if name != "categories" else TUPLES[:3]).shape == (3,)
     wrong = WRONG[name][entry][number](state[entry])
     with pytest.raises((ValueError, TypeError)):
-        keeper.give(type(model)(**model.get_params()), state | {entry: wrong}, Reading())
+        codec.from_state(type(model)(**model.get_params()), state | {entry: wrong}, Reading())
     with pytest.raises(ValueError, match="'more'"):
-        keeper.give(type(model)(**model.get_params()), state | {"more": 1}, Reading())
+        codec.from_state(type(model)(**model.get_params()), state | {"more": 1}, Reading())

@@ -21,7 +21,7 @@ GROWING = tuple(limits for limits in LIMITS if "max_features" not in limits)
 def blocks_of(characters):
     """Documents are cut into blocks of so many characters: the work of one thread at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text.document_blocks, "BLOCK", characters)
+        patch.setattr(text.document_blocks, "CHARACTERS_PER_BLOCK", characters)
         yield
 
 

@@ -179,7 +179,7 @@ def test_blocks_do_not_show(X):
     expected = Templates(**chosen.get_params()).fit(X)
     found = Templates(**chosen.get_params())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "BLOCK", 1)
+        patch.setattr(index, "PLACES_PER_BLOCK", 1)
         found.fit(X)
     assert rows_of(found, X) == rows_of(expected, X)
     assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
@@ -519,7 +519,7 @@ def test_files_hold_what_has_not_been_fitted_and_nothing_that_does_not_fit(tmp_p
 
 def state_of():
     model = Templates([W[0], W[-1] & W[0].suffix(1), W[0].unless(W[0].rare(2))], padding="_B")
-    return model, model.fit([["a", "b", "a", "cb"]])._known.state()
+    return model, model.fit([["a", "b", "a", "cb"]])._index.state()
 
 
 def without_markers(state):
@@ -553,10 +553,10 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_states_that_no_templates_have_are_refused(name):
     model, state = state_of()
-    index.Known.restored(model._program(), copy.deepcopy(state))
+    index.TemplateIndex.restored(model._program(), copy.deepcopy(state))
     WRONG[name](state)
     with pytest.raises((ValueError, TypeError)):
-        index.Known.restored(model._program(), state)
+        index.TemplateIndex.restored(model._program(), state)
 
 
 # --- as an estimator -------------------------------------------------------------------------------------------------
@@ -591,14 +591,14 @@ def test_an_interrupt_leaves_what_was_learnt(monkeypatch):
     X = [[("a", "X"), ("b", "Y")], [("c", "Z")]]
     model = chunking().fit(X)
     before, names = rows_of(model, X), model.get_feature_names_out().tolist()
-    run = index.Known._pair_up
+    run = index.TemplateIndex._number_pairs
 
     def interrupted(self, pair, *arguments):
         run(self, pair, *arguments)
         if pair == self.program.pairs[-1]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(index.Known, "_pair_up", interrupted)
+    monkeypatch.setattr(index.TemplateIndex, "_number_pairs", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit([[("d", "X"), ("e", "V"), ("b", "Y")]])
     monkeypatch.undo()

@@ -16,12 +16,12 @@ from fastlin.engine.text import conjunctions as kernels
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows
 
-NONE = np.empty(0, np.uint64)
-NOWHERE = np.empty(0, np.int64)
-TABLED = 1 << 24  # buckets that products are added up in; of more, a row's products are listed and sorted
+NO_GROUPS = np.empty(0, np.uint64)
+NO_PLACES = np.empty(0, np.int64)
+MAX_SUMMED_BUCKETS = 1 << 24  # buckets that products are added up in; of more, a row's products are listed and sorted
 
 
-def room(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where each of so many sizes begins, and where the last ends."""
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
@@ -39,7 +39,7 @@ def compact(rows: CSRRows, rank: NDArray[np.int32], width: int) -> CSRRows:
 
 
 @dataclass(frozen=True)
-class Hits:
+class Matches:
     """Conjunctions in rows: where the last column stands, where its row ends, which conjunction, its value."""
 
     level: int
@@ -67,16 +67,16 @@ class Hits:
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, which: Any) -> "Hits":
-        return Hits(self.level, self.places[which], self.ends[which], self.nodes[which], self.values[which])
+    def __getitem__(self, which: Any) -> "Matches":
+        return Matches(self.level, self.places[which], self.ends[which], self.nodes[which], self.values[which])
 
     def pieces(self, width: int = 1) -> Iterator[tuple[int, int]]:
-        """Hits whose tails × width come to a fixed amount of work."""
-        return parallel.split_by_work(room(self.ends - self.places), width)
+        """Matches whose tails × width come to a fixed amount of work."""
+        return parallel.split_by_work(offsets(self.ends - self.places), width)
 
 
 @dataclass(frozen=True)
-class Tree:
+class ConjunctionTree:
     """The conjunctions learnt: level by level, where the children of each start, and the column that each child adds.
 
     A child is its parent and one more column: level 2 are pairs, level 3 triples.
@@ -90,12 +90,12 @@ class Tree:
     def learn(cls, rows: CSRRows, depth: int, powers: bool, cutoff: int, groups: NDArray[np.uint64]) -> Self:
         """Those of at least `cutoff` rows, of compact ones; with `powers`, a column may be there more than once."""
         tree = cls([], [], 0 if powers else 1)
-        counter = Counter(rows, tree.skip, cutoff, groups)
-        bounds = room(np.bincount(rows.indices, minlength=rows.n_columns))
-        hits = Hits.by_column(rows, bounds)
-        tree._add([counter.children(hits, bounds, groups, NONE)])
+        counter = ChildCounter(rows, tree.skip, cutoff, groups)
+        bounds = offsets(np.bincount(rows.indices, minlength=rows.n_columns))
+        matches = Matches.by_column(rows, bounds)
+        tree._add([counter.children(matches, bounds, groups, NO_GROUPS)])
         if depth == 3:
-            tree._add(list(tree._grandchildren(rows, counter, hits, bounds, groups)))
+            tree._add(list(tree._grandchildren(rows, counter, matches, bounds, groups)))
         return tree
 
     @property
@@ -105,11 +105,11 @@ class Tree:
 
     def find(self, rows: CSRRows) -> list[sp.csr_array]:
         """What compact rows have: a matrix of the products of each level."""
-        hits, table, matrices = Hits.of(rows, self.index), np.zeros(rows.n_columns, np.int32), []
+        matches, table, matrices = Matches.of(rows, self.index), np.zeros(rows.n_columns, np.int32), []
         for level, columns in enumerate(self.columns, start=2):
-            indptr = room(self._walk(rows, hits, level, table, None))[rows.indptr]
+            indptr = offsets(self._walk(rows, matches, level, table, None))[rows.indptr]
             made = np.empty(indptr[-1], self.index), np.empty(indptr[-1], rows.values.dtype)
-            self._walk(rows, hits, level, table, made)
+            self._walk(rows, matches, level, table, made)
             matrices.append(assemble(made[1], made[0], indptr, len(columns)))
         return matrices
 
@@ -121,88 +121,93 @@ class Tree:
         return found
 
     def _add(self, parts: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> None:
-        sizes, columns = [NOWHERE], [np.empty(0, np.int32)]
+        sizes, columns = [NO_PLACES], [np.empty(0, np.int32)]
         for some_sizes, some_columns in parts:
             sizes.append(some_sizes)
             columns.append(some_columns)
-        self.starts.append(room(np.concatenate(sizes)))
+        self.starts.append(offsets(np.concatenate(sizes)))
         self.columns.append(np.concatenate(columns))
 
     def _grandchildren(
-        self, rows: CSRRows, counter: "Counter", hits: Hits, bounds: NDArray[np.int64], groups: NDArray[np.uint64]
+        self,
+        rows: CSRRows,
+        counter: "ChildCounter",
+        matches: Matches,
+        bounds: NDArray[np.int64],
+        groups: NDArray[np.uint64],
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The triples that extend pairs, for some first columns after the other."""
         table = np.zeros(rows.n_columns, np.int32)
-        hits = replace(hits, nodes=hits.nodes.astype(self.index, copy=False))
-        for first, last in parallel.split_by_work(room(hits.ends - hits.places)[bounds], 4):
-            mine = hits[bounds[first] : bounds[last]]
+        matches = replace(matches, nodes=matches.nodes.astype(self.index, copy=False))
+        for first, last in parallel.split_by_work(offsets(matches.ends - matches.places)[bounds], 4):
+            mine = matches[bounds[first] : bounds[last]]
             parts = [self._children(rows, mine[a:b], table)[0] for a, b in mine.pieces(4)]
             low, high = self.starts[0][first], self.starts[0][last]
-            nodes = np.concatenate([NOWHERE, *(part.nodes for part in parts)]) - low
+            nodes = np.concatenate([NO_PLACES, *(part.nodes for part in parts)]) - low
             order = np.argsort(nodes, kind="stable")
-            places = np.concatenate([NOWHERE, *(part.places for part in parts)])[order]
-            ends = np.concatenate([NOWHERE, *(part.ends for part in parts)])[order]
-            one = two = NONE
+            places = np.concatenate([NO_PLACES, *(part.places for part in parts)])[order]
+            ends = np.concatenate([NO_PLACES, *(part.ends for part in parts)])[order]
+            one = two = NO_GROUPS
             if len(groups):
                 one = np.repeat(groups[first:last], np.diff(self.starts[0][first : last + 1]))
                 two = groups[self.columns[0][low:high]]
-            tails = room(np.bincount(nodes, minlength=high - low))
-            yield counter.children(Hits(2, places, ends, nodes, nodes), tails, one, two)
+            tails = offsets(np.bincount(nodes, minlength=high - low))
+            yield counter.children(Matches(2, places, ends, nodes, nodes), tails, one, two)
 
     def _walk(
         self,
         rows: CSRRows,
-        hits: Hits,
+        matches: Matches,
         level: int,
         table: NDArray[np.int32],
         out: tuple[NDArray[Any], NDArray[Any]] | None,
     ) -> NDArray[np.int64]:
-        """How many conjunctions of a level each hit grows into; their nodes and values go to `out`, if it is given."""
-        grown, done = np.zeros(len(hits), np.int64), 0
-        for a, b in hits.pieces(1 if level == hits.level + 1 else 4):
-            part, rest = hits[a:b], None if out is None else (out[0][done:], out[1][done:])
-            if level > hits.level + 1:
+        """How many conjunctions of a level each match grows into; `out`, if given, gets their nodes and values."""
+        grown, done = np.zeros(len(matches), np.int64), 0
+        for a, b in matches.pieces(1 if level == matches.level + 1 else 4):
+            part, rest = matches[a:b], None if out is None else (out[0][done:], out[1][done:])
+            if level > matches.level + 1:
                 children, found = self._children(rows, part, table)
-                grown[a:b] = np.diff(room(self._walk(rows, children, level, table, rest))[room(found)])
+                grown[a:b] = np.diff(offsets(self._walk(rows, children, level, table, rest))[offsets(found)])
             else:
-                grown[a:b] = self._extend(rows, part, table, NOWHERE, NOWHERE, None)
+                grown[a:b] = self._extend(rows, part, table, NO_PLACES, NO_PLACES, None)
                 if rest is not None:
-                    self._extend(rows, part, table, room(grown[a:b]), NOWHERE, rest)
+                    self._extend(rows, part, table, offsets(grown[a:b]), NO_PLACES, rest)
             done += int(grown[a:b].sum())
         return grown
 
-    def _children(self, rows: CSRRows, hits: Hits, table: NDArray[np.int32]) -> tuple[Hits, NDArray[np.int64]]:
-        """The children of some hits, and how many each hit has."""
-        found = self._extend(rows, hits, table, NOWHERE, NOWHERE, None)
-        slots = room(found)
+    def _children(self, rows: CSRRows, matches: Matches, table: NDArray[np.int32]) -> tuple[Matches, NDArray[np.int64]]:
+        """The children of some matches, and how many each match has."""
+        found = self._extend(rows, matches, table, NO_PLACES, NO_PLACES, None)
+        slots = offsets(found)
         places, nodes = np.empty(slots[-1], np.int64), np.empty(slots[-1], self.index)
         values = np.empty(slots[-1], rows.values.dtype)
-        self._extend(rows, hits, table, slots, places, (nodes, values))
-        return Hits(hits.level + 1, places, np.repeat(hits.ends, found), nodes, values), found
+        self._extend(rows, matches, table, slots, places, (nodes, values))
+        return Matches(matches.level + 1, places, np.repeat(matches.ends, found), nodes, values), found
 
     def _extend(
         self,
         rows: CSRRows,
-        hits: Hits,
+        matches: Matches,
         table: NDArray[np.int32],
         slots: NDArray[np.int64],
         places: NDArray[np.int64],
         out: tuple[NDArray[Any], NDArray[Any]] | None,
     ) -> NDArray[np.int64]:
-        """Count the children of hits or, with `slots` to put them, write them."""
-        found = np.zeros(len(hits), np.int64)
-        order = np.argsort(hits.nodes) if hits.level == 1 else np.arange(len(hits))
+        """Count the children of matches or, with `slots` to put them, write them."""
+        found = np.zeros(len(matches), np.int64)
+        order = np.argsort(matches.nodes) if matches.level == 1 else np.arange(len(matches))
         nodes, values = out or (np.empty(0, self.index), np.empty(0, rows.values.dtype))
         kernels.extend(
-            rows.indices, rows.values, hits.places, hits.ends, hits.nodes, hits.values, order,
-            self.starts[hits.level - 1], self.columns[hits.level - 1], self.skip, table, found, slots, places, nodes,
-            values,
+            rows.indices, rows.values, matches.places, matches.ends, matches.nodes, matches.values, order,
+            self.starts[matches.level - 1], self.columns[matches.level - 1], self.skip, table, found, slots, places,
+            nodes, values,
         )  # fmt: skip
         return found
 
 
-class Counter:
-    """Counts the columns in the tails of hits, and keeps those seen often enough."""
+class ChildCounter:
+    """Counts the columns in the tails of matches, and keeps those seen often enough."""
 
     def __init__(self, rows: CSRRows, skip: int, cutoff: int, groups: NDArray[np.uint64]) -> None:
         self.rows, self.skip, self.cutoff, self.groups = rows, skip, cutoff, groups
@@ -210,24 +215,24 @@ class Counter:
         self.bits, self.summary = _bitset(rows.n_columns)
 
     def children(
-        self, hits: Hits, bounds: NDArray[np.int64], one: NDArray[np.uint64], two: NDArray[np.uint64]
+        self, matches: Matches, bounds: NDArray[np.int64], one: NDArray[np.uint64], two: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many children the nodes have whose hits lie between `bounds`, and the columns of all."""
         sizes, node = np.zeros(len(bounds) - 1, np.int64), 0
         columns = [np.empty(0, np.int32)]
-        for start, stop in hits.pieces():
-            work = int((hits.ends[start:stop] - hits.places[start:stop]).sum())
+        for start, stop in matches.pieces():
+            work = int((matches.ends[start:stop] - matches.places[start:stop]).sum())
             out = np.empty(work + self.rows.n_columns, np.int32)
             node, n = kernels.learn(
-                self.rows.indices, hits.places, hits.ends, bounds, node, start, stop, self.skip, self.cutoff,
-                hits.level, self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
+                self.rows.indices, matches.places, matches.ends, bounds, node, start, stop, self.skip, self.cutoff,
+                matches.level, self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
             )  # fmt: skip
             columns.append(out[:n].copy())
         return sizes, np.concatenate(columns)
 
 
 @dataclass(frozen=True)
-class Hashing:
+class ConjunctionHashing:
     """Conjunctions that are not learnt: each is added to the bucket that its columns hash to.
 
     Pairs and triples share the buckets. Columns of no group must not be in the rows.
@@ -242,10 +247,10 @@ class Hashing:
     def find(self, rows: CSRRows) -> sp.csr_array:
         """The buckets of rows."""
         tails = np.repeat(rows.indptr[1:], np.diff(rows.indptr)) - np.arange(rows.nnz)
-        work = room(tails ** (self.depth - 1))
+        work = offsets(tails ** (self.depth - 1))
         sizes, dtype = np.zeros(len(rows), np.int64), rows.values.dtype
         nothing = np.empty(0, np.int32), np.empty(0, dtype)
-        listed = self.n_buckets > TABLED
+        listed = self.n_buckets > MAX_SUMMED_BUCKETS
         bits, summary = _bitset(0 if listed else self.n_buckets)
         sums = np.zeros(0 if listed else self.n_buckets, dtype)
 
@@ -259,7 +264,7 @@ class Hashing:
                 done += n
 
         scatter(*nothing)
-        indptr = room(sizes)
+        indptr = offsets(sizes)
         indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], dtype)
         if indptr[-1]:
             scatter(indices, values)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin.core.estimator import learns, reads
 from fastlin.core.transformer import SparseTransformer, assemble, check_columns, names_of_columns
-from fastlin.features.conjunction_tree import NONE, Hashing, Tree, compact
+from fastlin.features.conjunction_tree import NO_GROUPS, ConjunctionHashing, ConjunctionTree, compact
 from fastlin.validation import MAX_COLUMNS, CSRRows, real_number, whole_number
 
 MOST_GROUPS = 64
@@ -89,7 +89,7 @@ class Conjunctions(SparseTransformer):
 
     n_output_features_: int
     _rank: NDArray[np.int32]
-    _finder: Tree | Hashing
+    _finder: ConjunctionTree | ConjunctionHashing
 
     @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
@@ -108,7 +108,7 @@ class Conjunctions(SparseTransformer):
             model._rank = np.arange(rows.n_columns, dtype=np.int32)
             if len(groups):
                 model._rank[groups == 0] = -1
-            model._finder = Hashing(
+            model._finder = ConjunctionHashing(
                 model.degree, not model.interaction_only, groups, int(model.n_features), bool(model.alternate_sign)
             )
             width = int(model.n_features)
@@ -137,7 +137,7 @@ class Conjunctions(SparseTransformer):
                 f"X holds values up to {rows.largest:g}: products of {self._depth} would overflow {rows.values.dtype}"
             )
         finder = self._finder
-        if isinstance(finder, Hashing):
+        if isinstance(finder, ConjunctionHashing):
             blocks = [finder.find(compact(rows, self._rank, rows.n_columns))]
         else:
             blocks = finder.find(compact(rows, self._rank, len(finder.starts[0]) - 1))
@@ -151,7 +151,7 @@ class Conjunctions(SparseTransformer):
         check_is_fitted(self)
         names = names_of_columns(self, input_features, len(self._rank)).tolist()
         made = list(names) if self.include_original else []
-        if isinstance(self._finder, Hashing):
+        if isinstance(self._finder, ConjunctionHashing):
             made += [f"bucket {bucket}" for bucket in range(self._finder.n_buckets)]
         else:
             made += [_name(columns, names) for columns in self.conjunctions_.tolist()]
@@ -162,7 +162,7 @@ class Conjunctions(SparseTransformer):
     def conjunctions_(self) -> NDArray[np.int64]:
         """The column numbers of each product, in the order of the output; −1: one factor less."""
         check_is_fitted(self)
-        if isinstance(self._finder, Hashing):
+        if isinstance(self._finder, ConjunctionHashing):
             raise AttributeError("with n_features, conjunctions are hashed, not learnt: there is no conjunctions_")
         learnt = np.flatnonzero(self._rank >= 0)
         pairs = learnt[self._finder.members(2)]
@@ -178,7 +178,7 @@ class Conjunctions(SparseTransformer):
 
     @property
     def _depth(self) -> int:
-        return self._finder.depth if isinstance(self._finder, Hashing) else len(self._finder.starts) + 1
+        return self._finder.depth if isinstance(self._finder, ConjunctionHashing) else len(self._finder.starts) + 1
 
     def _check_parameters(self) -> None:
         if whole_number("degree", self.degree, 2) > 3:
@@ -207,13 +207,13 @@ class Conjunctions(SparseTransformer):
             groups = groups[kept]
         self._rank = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         rows = compact(rows, self._rank, int(kept.sum()))
-        self._finder = Tree.learn(rows, self.degree, not self.interaction_only, cutoff, groups)
+        self._finder = ConjunctionTree.learn(rows, self.degree, not self.interaction_only, cutoff, groups)
         return sum(len(columns) for columns in self._finder.columns)
 
     def _group_bits(self) -> NDArray[np.uint64]:
         """For each column the groups that it is of, as bits; empty without groups."""
         if self.groups is None:
-            return NONE
+            return NO_GROUPS
         if isinstance(self.groups, str) or not hasattr(self.groups, "__len__"):
             raise TypeError(f"groups must be a sequence of groups of columns, got {self.groups!r}")
         if not self.degree <= len(self.groups) <= MOST_GROUPS:

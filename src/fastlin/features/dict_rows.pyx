@@ -47,7 +47,7 @@ cdef enum:
 
 
 @final
-cdef class Rows:
+cdef class GrowingRows:
     """A CSR that grows. With `sort`, rows are sorted; with `sums`, too, entries of one index become their sum."""
 
     cdef array.array kept_indices, kept_values, kept_ends  # own the memory of
@@ -123,7 +123,7 @@ cdef blame(error, Py_ssize_t i, feature, value):
 
 
 @final
-cdef class Text:
+cdef class NameBuffer:
     """The UTF-8 of a name, where its string has it, or in a buffer that the next name may reuse."""
 
     cdef const char* start
@@ -185,7 +185,7 @@ cdef class Text:
 
 
 @final
-cdef class Lookup:
+cdef class NameLookup:
     """Columns of names: of a vocabulary, or of one that is made and takes in every name.
 
     Both are Python's business only once for each name, which after that is found as bytes.
@@ -195,9 +195,9 @@ cdef class Lookup:
     cdef dict vocabulary  # as given; of one that is made, the names that are no strings
     cdef int64_t width  # how many columns a given vocabulary has, whatever becomes of it meanwhile
     cdef list names  # of the one that is made, else None
-    cdef Text text
+    cdef NameBuffer text
     cdef str separator
-    cdef Rows rows  # None: only the vocabulary is wanted
+    cdef GrowingRows rows  # None: only the vocabulary is wanted
     cdef object kind  # makes a value of what is no float
     cdef list others  # the values, should their type not be a float
 
@@ -314,16 +314,16 @@ def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kin
     of appearance.
     `kind` makes the values that are no floats; if its type is not `floating`, the values are returned as a list.
     """
-    cdef Lookup lookup = Lookup()
+    cdef NameLookup lookup = NameLookup()
     cdef Py_ssize_t i = 0, place, size
     cdef PyObject *key
     cdef PyObject *held
     cdef object feature = None, value = None
     lookup.vocabulary, lookup.names = ({}, []) if vocabulary is None else (vocabulary, None)
     lookup.width, lookup.separator, lookup.kind = width, separator, kind
-    lookup.text = Text()
+    lookup.text = NameBuffer()
     lookup.text.errors = "surrogatepass"
-    lookup.rows = Rows(sort and floating, False) if filling else None
+    lookup.rows = GrowingRows(sort and floating, False) if filling else None
     lookup.others = None if floating else []
     for sample in samples:
         feature = value = None
@@ -373,11 +373,11 @@ def renumber(const int64_t[::1] indptr, int32_t[::1] indices, double[::1] values
 
 
 @final
-cdef class Hashing:
+cdef class HashedRows:
     """Hashes of names, written into buckets."""
 
-    cdef Rows rows
-    cdef Text text
+    cdef GrowingRows rows
+    cdef NameBuffer text
     cdef int64_t n_features
     cdef bint signed
 
@@ -406,12 +406,12 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
 
     `sums`: entries of one bucket are added up in sorted rows.
     """
-    cdef Hashing hashing = Hashing()
+    cdef HashedRows hashing = HashedRows()
     cdef Py_ssize_t i = 0, place, size
     cdef PyObject *key
     cdef PyObject *held
     cdef object name = None, value = None
-    hashing.rows, hashing.n_features, hashing.signed, hashing.text = Rows(True, sums), n_features, signed, Text()
+    hashing.rows, hashing.n_features, hashing.signed, hashing.text = GrowingRows(True, sums), n_features, signed, NameBuffer()
     hashing.text.errors = "strict"
     for sample in samples:
         name = value = None

@@ -14,7 +14,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import columns, places
 from fastlin.core.sparse_estimator import Readable, Scorer, SparseClassifier, dense_scorer, width_of
 from fastlin.data import Corpus
-from fastlin.text.negation import PREFIX
+from fastlin.text.negation import NEGATION_PREFIX
 from fastlin.validation import real_number
 
 SHOWN = 5  # words in a warning
@@ -296,7 +296,7 @@ def _ready(vectorizer: Any, X: Any, words: list[str]) -> Any:
 
 def _texts(word: str) -> list[str]:
     """Texts of which a vectoriser should make the word: itself or, of a word that is marked, its negation."""
-    return [word, f"not {word.removeprefix(PREFIX)}"] if word.startswith(PREFIX) else [word]
+    return [word, f"not {word.removeprefix(NEGATION_PREFIX)}"] if word.startswith(NEGATION_PREFIX) else [word]
 
 
 def _transforms(vectorizer: Any) -> bool:

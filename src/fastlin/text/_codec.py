@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.features.conjunction_tree import Hashing, Tree
+from fastlin.features.conjunction_tree import ConjunctionHashing, ConjunctionTree
 from fastlin.storage.load_context import Reading
 from fastlin.storage.model_codec import ModelCodec, State, attributes, reject_unknown
 from fastlin.storage.parameters import (
@@ -26,11 +26,11 @@ from fastlin.storage.parameters import (
 from fastlin.storage.sklearn_codecs import COUNTING, DECODE_ERRORS, DICTS, HASHED_TEXTS, IDF, OF_SAMPLES, SHARE
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing
-from fastlin.text.fitted_vocabulary import Learned, checked_vocabulary
-from fastlin.text.hashing_vectorizer import Kept
-from fastlin.text.templates.index import Known
+from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary
+from fastlin.text.hashing_vectorizer import KeptNames
+from fastlin.text.templates.index import TemplateIndex
 from fastlin.text.tfidf_transformer import DocumentFrequencies, TfidfTransformer
-from fastlin.text.vocabulary import EngineTerms, PythonTerms
+from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary
 from fastlin.validation import MAX_ABS_VALUE, MAX_COLUMNS
 
 FIELDS = {"hashing": ("depth", "powers", "groups", "n_buckets", "signs"), "tree": ("starts", "columns", "skip")}
@@ -42,34 +42,34 @@ NODES = ("prefix", "last", "arena", "offsets")
 
 
 def _terms_to_state(terms: Any) -> State:
-    if isinstance(terms, EngineTerms):
+    if isinstance(terms, NativeVocabulary):
         arrays = dict(zip(NODES, terms.vocabulary.arrays(), strict=True))
         return arrays | {"stop_words": np.array(sorted(terms.stop_words), object)}
     return {"terms": np.array(list(terms.numbers), object)}
 
 
-def _terms(model: Any, state: State, reading: Reading) -> EngineTerms | PythonTerms:
+def _terms(model: Any, state: State, reading: Reading) -> NativeVocabulary | DictVocabulary:
     """The terms as they were, for the model's parameters."""
     model._checked_stop_words = model.stop_words  # when it was fitted
-    plan = model._plan()
-    if (plan is None) != ("terms" in state):
+    spec = model._tokenizer_spec()
+    if (spec is None) != ("terms" in state):
         raise ValueError(
             "terms must be strings of the engine if the parameters need no Python to find them, otherwise a list"
         )
-    if plan is None:
-        python = PythonTerms()
+    if spec is None:
+        python = DictVocabulary()
         if len(np.unique(python.add(state["terms"].tolist()))) < len(state["terms"]):
             raise ValueError("terms must all differ, one is there twice")
         return python
     prefix, last, arena, offsets = (state[name] for name in NODES)
     reading.take(TABLE * sum(state[name].nbytes for name in NODES), "its table of terms")
     _prove_text(arena, offsets)
-    _prove_lengths(prefix, plan.ngrams[1])
+    _prove_lengths(prefix, spec.ngrams[1])
     stop_words = state["stop_words"].tolist()
-    terms = EngineTerms(plan, frozenset(stop_words))
+    terms = NativeVocabulary(spec, frozenset(stop_words))
     ignored = terms.ignored
     terms.__setstate__(
-        {"plan": plan, "stop_words": terms.stop_words, "ignored": ignored, "arrays": (prefix, last, arena, offsets)}
+        {"spec": spec, "stop_words": terms.stop_words, "ignored": ignored, "arrays": (prefix, last, arena, offsets)}
     )
     if terms.names(np.arange(ignored, dtype=np.int32)).tolist() != stop_words:
         raise ValueError("stop_words must be the first of the terms")
@@ -121,7 +121,7 @@ def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
         )
     if "given" in state:
         model._checked_stop_words = model.stop_words
-        learned = Learned.of(model._new_terms(), checked_vocabulary(state.pop("given") or model.vocabulary))
+        learned = FittedVocabulary.of(model._new_terms(), checked_vocabulary(state.pop("given") or model.vocabulary))
         frequencies = state.pop("frequencies")
         if frequencies is not None:
             _prove_frequencies(frequencies, learned.n_columns, n_documents)
@@ -129,7 +129,7 @@ def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
     else:
         terms, columns, rows = _terms(model, state.pop("terms"), reading), state.pop("columns"), state.pop("rows")
         _prove_frequencies(rows, len(terms), n_documents)
-        learned = Learned(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
+        learned = FittedVocabulary(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
     reject_unknown(state)
     model._terms = learned
     if fixed is not None:  # it was fitted, and no vocabulary set
@@ -227,7 +227,7 @@ def _hashing_from_state(model: Any, state: State, reading: Reading) -> None:
         terms, rows = _terms(model, state.pop("terms"), reading), state.pop("rows")
         reject_unknown(state)
         _prove_frequencies(rows, len(terms), 2**62)
-        model._kept = Kept(terms, rows)
+        model._kept = KeptNames(terms, rows)
 
 
 # Dicts
@@ -250,17 +250,17 @@ def _dicts_from_state(model: Any, state: State, reading: Reading) -> None:  # no
 
 
 def _templates_to_state(model: Any, _: Packing) -> State:
-    if not hasattr(model, "_known"):
+    if not hasattr(model, "_index"):
         return {}
-    if model._known.program != model._program():
+    if model._index.program != model._program():
         raise ValueError("the parameters of Templates have changed since it was fitted: fit it again")
-    return model._known.state()
+    return model._index.state()
 
 
 def _templates_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001 - everything is numbered again
     if state:
         reject_unknown(state, "words", "strings", "pairs", "columns", "counts")
-        model._known = Known.restored(model._program(), state)
+        model._index = TemplateIndex.restored(model._program(), state)
 
 
 # Conjunctions
@@ -270,7 +270,7 @@ def _conjunctions_to_state(model: Any, _: Packing) -> State:
     if not hasattr(model, "_finder"):
         return {}
     finder = model._finder
-    kind = "hashing" if isinstance(finder, Hashing) else "tree"
+    kind = "hashing" if isinstance(finder, ConjunctionHashing) else "tree"
     return {"rank": model._rank, kind: {name: getattr(finder, name) for name in FIELDS[kind]}}
 
 
@@ -294,8 +294,8 @@ def _conjunctions_from_state(model: Any, state: State, reading: Reading) -> None
     model.n_output_features_ = width + (len(rank) if model.include_original else 0)
 
 
-def _hashing(fields: State, n_columns: int) -> tuple[Hashing, int]:
-    finder = Hashing(**fields)
+def _hashing(fields: State, n_columns: int) -> tuple[ConjunctionHashing, int]:
+    finder = ConjunctionHashing(**fields)
     if type(finder.depth) is not int or type(finder.n_buckets) is not int or finder.depth not in (2, 3):
         raise ValueError(f"depth must be 2 or 3 and n_buckets a whole number, got {finder.depth!r:.40}")
     if not 1 <= finder.n_buckets <= MAX_COLUMNS or finder.groups.dtype != np.uint64:
@@ -307,8 +307,8 @@ def _hashing(fields: State, n_columns: int) -> tuple[Hashing, int]:
     return finder, finder.n_buckets
 
 
-def _tree(fields: State, n_columns: int) -> tuple[Tree, int]:
-    finder, n = Tree(**fields), n_columns
+def _tree(fields: State, n_columns: int) -> tuple[ConjunctionTree, int]:
+    finder, n = ConjunctionTree(**fields), n_columns
     if finder.skip not in (0, 1) or len(finder.starts) not in (1, 2) or len(finder.columns) != len(finder.starts):
         raise ValueError("skip must be 0 or 1, starts and columns one or two arrays each")
     for starts, columns in zip(finder.starts, finder.columns, strict=True):

@@ -1,4 +1,4 @@
-"""From a vectoriser's parameters to features: as a plan for the engine, or as Python functions that do the same.
+"""Analysis of texts: from parameters to a specification for the engine, or to Python functions that do the same.
 
 The engine knows runs of word characters, runs of visible characters and n-grams; a user's tokenizer or
 analyzer, and patterns it does not know, go the way of `build_analyzer`, a Python object a token.
@@ -17,15 +17,14 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_as
 
 from fastlin.engine.text import vectorizer
 from fastlin.runtime.user_warnings import warn_user
-from fastlin.text.document_blocks import decoded
-from fastlin.text.negation import CLAUSE_ENDS, NEGATORS, PREFIX, mark_negation, marked_words
+from fastlin.text.document_blocks import decode_document
+from fastlin.text.negation import CLAUSE_ENDS, NEGATION_PREFIX, NEGATORS, TOKEN_PATTERN, mark_negation, marked_words
 from fastlin.validation import one_of, whole_number
 
-WORDS = r"(?u)\b\w\w+\b"
 ACCENTS = {None: None, "ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 UNITS = {"word": vectorizer.WORDS, "char": vectorizer.CHARACTERS, "char_wb": vectorizer.IN_WORDS}
-LONGEST = 1000  # words of an n-gram that the engine puts together
-FURTHEST = 2**30  # characters
+MAX_NGRAM_WORDS = 1000  # words of an n-gram that the engine puts together
+MAX_NGRAM_CHARACTERS = 2**30  # characters
 # a run of word characters, whole: of at least so many, perhaps not after a digit; or a run of what is no white space
 RUN = re.compile(
     r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?"
@@ -63,8 +62,8 @@ def alphabet(fold: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What the engine is to do with a text."""
+class TokenizerSpec:
+    """The specification of what the engine makes of a text: n-grams of which tokens, and their affixes."""
 
     unit: int
     ngrams: tuple[int, int]
@@ -135,7 +134,7 @@ def checked_dtype(value: Any) -> None:
         raise ValueError(f"dtype must be a type of numbers that sparse matrices can hold, got {value!r:.50}")
 
 
-class Analysis:
+class AnalyzerMixin:
     """The parameters that the text vectorisers share."""
 
     input: str
@@ -165,7 +164,7 @@ class Analysis:
         -------
         str
         """
-        return decoded(doc, self.input, self.encoding, self.decode_error)
+        return decode_document(doc, self.input, self.encoding, self.decode_error)
 
     def build_preprocessor(self) -> Callable[[Any], Any]:
         """The function from a decoded document to the text that is cut into tokens."""
@@ -243,7 +242,7 @@ class Analysis:
             return tokenize(text)
         if self.tokenizer is not None:
             return mark_negation(list(tokenize(text)))
-        return marked_words(text, self.token_pattern or WORDS)
+        return marked_words(text, self.token_pattern or TOKEN_PATTERN)
 
     def _one_of(self, name: str, options: Iterable[Any]) -> Any:
         return one_of(name, getattr(self, name), options)
@@ -290,7 +289,7 @@ class Analysis:
             "prefixes": (self.prefixes is not None and not words, "'analyzer' != 'word'"),
             "suffixes": (self.suffixes is not None and not words, "'analyzer' != 'word'"),
         }
-        if not words and self.token_pattern not in (None, WORDS):
+        if not words and self.token_pattern not in (None, TOKEN_PATTERN):
             unused["token_pattern"] = (True, "'analyzer' != 'word'")
         for name, (is_unused, reason) in unused.items():
             if is_unused:
@@ -317,7 +316,7 @@ class Analysis:
         if self.stop_words is not known and self.analyzer == "word":
             self._check_stop_words(self.get_stop_words(), self.build_preprocessor(), self.build_tokenizer())
 
-    def _plan(self) -> Plan | None:
+    def _tokenizer_spec(self) -> TokenizerSpec | None:
         """The parameters as the engine takes them; None: it cannot do what they ask for."""
         if callable(self.analyzer) or (self.analyzer == "word" and self.tokenizer is not None):
             return None
@@ -327,13 +326,13 @@ class Analysis:
         low, high = self._ngrams()
         if self.analyzer == "word":
             tokenize, known = self.build_tokenizer(), token_of(self.token_pattern or "")
-            if known is None or high > LONGEST:
+            if known is None or high > MAX_NGRAM_WORDS:
                 return None
             self._check_stop_words(self.get_stop_words(), self.build_preprocessor(), tokenize)
             token = known
-        return Plan(
+        return TokenizerSpec(
             UNITS[self.analyzer],
-            (min(low, FURTHEST), min(high, FURTHEST)),
+            (min(low, MAX_NGRAM_CHARACTERS), min(high, MAX_NGRAM_CHARACTERS)),
             bool(self.lowercase) and not self._own_preprocessor() and self.strip_accents is None,
             token,
             bool(self.negation) and self.analyzer == "word",
@@ -341,11 +340,11 @@ class Analysis:
             as_lengths("suffixes", self.suffixes) if self.analyzer == "word" else (),
         )
 
-    def _text_of(self, plan: Plan) -> Callable[[Any], str]:
+    def _text_of(self, spec: TokenizerSpec) -> Callable[[Any], str]:
         """The function from a document to the string that the engine reads."""
         given = self.input == "content" and not self._overrides("decode")
         plain = not (self.lowercase or self._own_preprocessor() or self.strip_accents is not None)
-        preprocess = None if plan.fold or plain else self.build_preprocessor()
+        preprocess = None if spec.fold or plain else self.build_preprocessor()
 
         def text_of(document: Any) -> str:
             if type(document) is not str or not given:
@@ -356,7 +355,7 @@ class Analysis:
             if not isinstance(document, str):
                 raise TypeError(f"expected a string or bytes, got {type(document).__name__}: {document!r:.50}")
             # the two whose lower case is not one character, the same everywhere
-            if plan.fold and not document.isascii() and ("\u0130" in document or "\u03a3" in document):
+            if spec.fold and not document.isascii() and ("\u0130" in document or "\u03a3" in document):
                 return document.lower()
             return document
 
@@ -364,7 +363,7 @@ class Analysis:
 
     def _overrides(self, method: str) -> bool:
         """Whether a subclass, or this object, has a method of its own."""
-        return method in vars(self) or getattr(type(self), method) is not getattr(Analysis, method)
+        return method in vars(self) or getattr(type(self), method) is not getattr(AnalyzerMixin, method)
 
     def _own_preprocessor(self) -> bool:
         return self.preprocessor is not None or self._overrides("build_preprocessor")
@@ -402,7 +401,7 @@ def _series(words: list[Any], low: int, high: int) -> list[Any]:
 
 def _bare(word: str) -> str:
     """The word without the mark of a negation."""
-    return word.removeprefix(PREFIX) or word
+    return word.removeprefix(NEGATION_PREFIX) or word
 
 
 def _affixes(words: Iterable[str], prefixes: tuple[int, ...], suffixes: tuple[int, ...]) -> list[str]:

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.text import vocabulary_order
-from fastlin.text.vocabulary import Chunk
+from fastlin.text.vocabulary import CountChunk
 
 WIDENED = (np.dtype(np.int64), np.dtype(np.float64))  # what counts become in their own memory
 
 
-def assemble(chunks: list[Chunk], columns: NDArray[np.int32] | None, dtype: Any) -> tuple[Any, Any, Any]:
+def assemble(chunks: list[CountChunk], columns: NDArray[np.int32] | None, dtype: Any) -> tuple[Any, Any, Any]:
     """data, indices and indptr of all rows, in the memory of the chunks, which are used up."""
     lengths, indices, room = chunks[0] if len(chunks) == 1 else _joined(chunks)
     chunks.clear()
@@ -31,10 +31,10 @@ def assemble(chunks: list[Chunk], columns: NDArray[np.int32] | None, dtype: Any)
     return data, indices, np.concatenate([[0], np.cumsum(lengths)])
 
 
-def _joined(chunks: list[Chunk]) -> Chunk:
+def _joined(chunks: list[CountChunk]) -> CountChunk:
     """All rows as one chunk; what is joined is freed."""
     size = sum(len(chunk.numbers) for chunk in chunks)
-    joined = Chunk(
+    joined = CountChunk(
         np.concatenate([np.empty(0, np.int64), *(chunk.lengths for chunk in chunks)]),
         np.empty(size, np.int32),
         np.empty(size, np.int64),

@@ -18,19 +18,19 @@ from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import SparseOutput
 from fastlin.core.transformer import proved
 from fastlin.runtime.user_warnings import warn_user
-from fastlin.text.analyzer import WORDS, checked_dtype, checked_flag
+from fastlin.text.analyzer import checked_dtype, checked_flag
 from fastlin.text.count_rows import assemble
 from fastlin.text.document_blocks import reject_string
-from fastlin.text.fitted_vocabulary import Learned, checked_vocabulary, has_capitals
-from fastlin.text.negation import PREFIX
-from fastlin.text.vectorizer_base import Reading
-from fastlin.text.vocabulary import Chunk, EngineTerms, PythonTerms, Terms, Totals, add_up
+from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary, has_capitals
+from fastlin.text.negation import NEGATION_PREFIX, TOKEN_PATTERN
+from fastlin.text.vectorizer_base import VectorizerBase
+from fastlin.text.vocabulary import CountChunk, DictVocabulary, GrowingCounts, NativeVocabulary, TermVocabulary, add_up
 from fastlin.validation import real_number, whole_number
 
-AHEAD = 64  # blocks that are read together where their rows are not kept
+BLOCKS_READ_TOGETHER = 64  # blocks that are read together where their rows are not kept
 
 
-class CountVectorizer(Reading, SparseOutput, Estimator):
+class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
     """Counts words or n-grams in documents: x_ij is how often term j is in document i.
 
     A document is decoded, made lower case and split into words; a term is a word, an n-gram of words, or one of
@@ -122,7 +122,7 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         preprocessor: Any = None,
         tokenizer: Any = None,
         stop_words: Any = None,
-        token_pattern: str | None = WORDS,
+        token_pattern: str | None = TOKEN_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
         analyzer: Any = "word",
         max_df: float = 1.0,
@@ -277,7 +277,7 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
 
     # Parts
 
-    _terms: Learned
+    _terms: FittedVocabulary
 
     def _check_parameters(self) -> None:
         self._check_analysis()
@@ -297,7 +297,9 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         if self.max_features is not None:
             raise ValueError("max_features cannot grow: which terms are the most frequent is known at the end only")
 
-    def _learn(self, raw_documents: Any, grow: bool, keep: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+    def _learn(
+        self, raw_documents: Any, grow: bool, keep: bool
+    ) -> tuple[list[CountChunk], NDArray[np.int32] | None, int]:
         """Read the documents: their rows, and the columns of the terms in them (None: they are columns already).
 
         Rows that nobody will `keep` are counted and forgotten: memory then depends on the vocabulary only.
@@ -313,10 +315,10 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         if before is not None and self._matching(before) is not before:
             raise ValueError("the analysis was changed: a vocabulary grows with the parameters it was begun with")
         terms = self._new_terms() if before is None else before.terms.copy()
-        known = before or Learned(terms)
-        learned, totals = Learned(terms, n_documents=known.n_documents), Totals()
+        known = before or FittedVocabulary(terms)
+        learned, totals = FittedVocabulary(terms, n_documents=known.n_documents), GrowingCounts()
 
-        def take(chunk: Chunk) -> None:
+        def take(chunk: CountChunk) -> None:
             learned.n_documents += len(chunk.lengths)
             if self.binary:
                 chunk.counts.fill(1)
@@ -340,14 +342,14 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         columns = np.where(wanted, terms.order(wanted, known.n_columns), columns)
         learned.columns, learned.rows = columns, rows
         if not grow and wanted.sum() < np.count_nonzero(rows):
-            learned.terms, sources = terms.only(wanted)
+            learned.terms, sources = terms.subset(wanted)
             learned.columns, learned.rows = columns[sources], np.where(wanted, rows, 0)[sources]
         self._terms, self.fixed_vocabulary_ = learned, False
         return chunks, columns, learned.n_columns
 
     def _learn_frequencies(
-        self, raw_documents: Any, known: Learned | None, keep: bool
-    ) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+        self, raw_documents: Any, known: FittedVocabulary | None, keep: bool
+    ) -> tuple[list[CountChunk], NDArray[np.int32] | None, int]:
         """The same for a vocabulary that was given: all there is to learn is how many documents have each term."""
         learned = self._given(self.vocabulary)
         learned.frequencies = frequencies = np.zeros(learned.n_columns, np.int64)
@@ -355,7 +357,7 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
             learned.n_documents += known.n_documents
             frequencies += known.frequencies
 
-        def learn(blocks: Iterable[list[Any]]) -> list[Chunk]:
+        def learn(blocks: Iterable[list[Any]]) -> list[CountChunk]:
             chunks = self._read(learned, blocks)
             for chunk in chunks:
                 learned.n_documents += len(chunk.lengths)
@@ -366,7 +368,7 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         if keep:
             chunks = learn(blocks)
         else:
-            while some := list(islice(blocks, AHEAD)):
+            while some := list(islice(blocks, BLOCKS_READ_TOGETHER)):
                 learn(some)
         self._terms, self.fixed_vocabulary_ = learned, True
         return chunks, None, learned.n_columns
@@ -383,7 +385,9 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
             )
         return (rows > 0) & (rows >= low) & (rows <= high)
 
-    def _most_frequent(self, terms: Terms, wanted: NDArray[np.bool_], totals: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _most_frequent(
+        self, terms: TermVocabulary, wanted: NDArray[np.bool_], totals: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
         """The max_features terms with the largest counts; numpy decides between equals, as in scikit-learn."""
         numbers = np.flatnonzero(wanted)
         by_name = numbers[np.argsort(terms.order(wanted, 0)[numbers])]
@@ -393,11 +397,11 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
         chosen[by_name[(-sums).argsort()[: self.max_features]]] = True
         return chosen
 
-    def _matrix(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+    def _matrix(self, chunks: list[CountChunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
         data, indices, indptr = assemble(chunks, columns, self.dtype)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
 
-    def _read(self, learned: Learned, blocks: Iterable[list[Any]]) -> list[Chunk]:
+    def _read(self, learned: FittedVocabulary, blocks: Iterable[list[Any]]) -> list[CountChunk]:
         """Count the known terms of the documents."""
         chunks = learned.terms.count(blocks, learned.columns, self.n_jobs)
         if self.binary:
@@ -431,22 +435,22 @@ class CountVectorizer(Reading, SparseOutput, Estimator):
             model._terms, model.fixed_vocabulary_ = model._given(model.vocabulary), True
             self._become(model)
 
-    def _matching(self, learned: Learned) -> Learned:
+    def _matching(self, learned: FittedVocabulary) -> FittedVocabulary:
         """The same vocabulary for the parameters as they are now, where these were changed."""
-        plan = self._plan()
+        spec = self._tokenizer_spec()
         terms = learned.terms
-        if plan is None and isinstance(terms, PythonTerms):
+        if spec is None and isinstance(terms, DictVocabulary):
             return learned
-        if isinstance(terms, EngineTerms) and (terms.plan, terms.stop_words) == (plan, self._stop_list()):
+        if isinstance(terms, NativeVocabulary) and (terms.spec, terms.stop_words) == (spec, self._stop_list()):
             return learned
         return self._given(learned.given or learned.vocabulary)
 
-    def _given(self, vocabulary: Any) -> Learned:
+    def _given(self, vocabulary: Any) -> FittedVocabulary:
         """A vocabulary of the user's, once it is found to be one."""
         given = checked_vocabulary(vocabulary)
-        if self.lowercase and has_capitals(given, PREFIX if self.negation else ""):
+        if self.lowercase and has_capitals(given, NEGATION_PREFIX if self.negation else ""):
             warn_user(
                 "Upper case characters found in vocabulary while 'lowercase' is True. "
                 "These entries will not be matched with any documents"
             )
-        return Learned.of(self._new_terms(), given)
+        return FittedVocabulary.of(self._new_terms(), given)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 20  # characters that a thread reads before it looks up: tens of milliseconds at most
+CHARACTERS_PER_BLOCK = 1 << 20  # characters that a thread reads before it looks up: tens of milliseconds at most
 
 
 def reject_string(raw_documents: Any, name: str = "raw_documents") -> None:
@@ -18,7 +18,7 @@ def reject_string(raw_documents: Any, name: str = "raw_documents") -> None:
         raise TypeError(f"{name} must be an iterable of documents, got {type(raw_documents).__name__}")
 
 
-def decoded(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
+def decode_document(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
     """What a document says: files are read and bytes decoded, everything else stays as it is."""
     if kind == "filename":
         with open(document, "rb") as file:
@@ -32,7 +32,7 @@ def decoded(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
     return document
 
 
-def blocks(
+def iter_blocks(
     documents: Iterable[Any], read: Callable[[Any], Any], limit: int, name: str = "raw_documents"
 ) -> Iterator[list[Any]]:
     """Lists of what is read of documents, of about `limit` items in all; an error says which document of `name` it is.

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.text.vocabulary import Terms
+from fastlin.text.vocabulary import TermVocabulary
 from fastlin.validation import whole_number
 
 
 @dataclass
-class Learned:
+class FittedVocabulary:
     """The terms, and the column of each; −1: it has none."""
 
-    terms: Terms
+    terms: TermVocabulary
     columns: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # how many documents had each term
     n_columns: int = 0
@@ -66,7 +66,7 @@ class Learned:
         return documents
 
     @classmethod
-    def of(cls, terms: Terms, given: dict[Any, int]) -> "Learned":
+    def of(cls, terms: TermVocabulary, given: dict[Any, int]) -> "FittedVocabulary":
         """A vocabulary that was given, in terms that are still empty."""
         numbers, places = terms.add(list(given)), np.fromiter(given.values(), np.int64, len(given))
         columns = np.full(len(terms), -1, np.int32)

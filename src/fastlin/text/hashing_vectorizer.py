@@ -15,25 +15,26 @@ from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import SparseOutput
 from fastlin.engine.text import vectorizer
 from fastlin.features.dict_vectorizer import FeatureHasher
-from fastlin.text.analyzer import WORDS, Plan, checked_dtype, checked_flag, encoded
+from fastlin.text.analyzer import TokenizerSpec, checked_dtype, checked_flag, encoded
 from fastlin.text.count_rows import assemble
 from fastlin.text.document_blocks import reject_string
+from fastlin.text.negation import TOKEN_PATTERN
 from fastlin.text.tfidf_transformer import weigh
-from fastlin.text.vectorizer_base import Reading
-from fastlin.text.vocabulary import EngineTerms, PythonTerms, new_seed, read_rows
+from fastlin.text.vectorizer_base import VectorizerBase
+from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary, new_seed, read_rows
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
-TALLIED = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
+MAX_COUNTED_BUCKETS = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
 
 
-class Kept(NamedTuple):
+class KeptNames(NamedTuple):
     """The names of features, and how many documents had each."""
 
-    terms: EngineTerms | PythonTerms
+    terms: NativeVocabulary | DictVocabulary
     rows: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts hashed words or n-grams: a feature's column is its hash, so nothing is learnt and nothing kept.
 
     x_ij = Σ ± 1 over the features of document i whose MurmurHash3 of 32 bits, h, has |h| mod n_features = j, with the
@@ -113,7 +114,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto
         preprocessor: Any = None,
         tokenizer: Any = None,
         stop_words: Any = None,
-        token_pattern: str | None = WORDS,
+        token_pattern: str | None = TOKEN_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
         analyzer: Any = "word",
         n_features: int = 2**20,
@@ -195,14 +196,14 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto
     @reads
     def _transform(self, X: Any) -> Any:
         self._check_parameters(X)
-        plan = self._plan()
-        if plan is None:
+        spec = self._tokenizer_spec()
+        if spec is None:
             hasher = FeatureHasher(
                 self.n_features, input_type="string", dtype=self.dtype, alternate_sign=self.alternate_sign
             )
             matrix = hasher.transform(chain.from_iterable(self._blocks(X, "X")))
         else:
-            matrix = self._hashed(plan, X)
+            matrix = self._hashed(spec, X)
         if self.binary:
             matrix.data.fill(1)
         if self.norm is not None:
@@ -250,7 +251,7 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto
 
     # Parts
 
-    _kept: Kept
+    _kept: KeptNames
 
     def _check_parameters(self, X: Any) -> None:
         reject_string(X, "X")
@@ -264,32 +265,32 @@ class HashingVectorizer(Reading, SparseOutput, TransformerMixin, Estimator, auto
             checked_flag(name, getattr(self, name))
         checked_dtype(self.dtype)
 
-    def _keep(self, X: Any, kept: Kept | None) -> None:
+    def _keep(self, X: Any, kept: KeptNames | None) -> None:
         """Add names to those that are kept, while there is room."""
         self._check_parameters(X)
         self._warn_of_unused()
         if not self.names:
             return
-        kept = Kept(kept.terms.copy(), kept.rows) if kept else Kept(self._new_terms())
+        kept = KeptNames(kept.terms.copy(), kept.rows) if kept else KeptNames(self._new_terms())
         for block in self._blocks(X, "X"):
             if np.count_nonzero(kept.rows) >= self.names:
                 break
             _, rows = kept.terms.learn([block], None, None)
             rows[: len(kept.rows)] += kept.rows
-            kept = Kept(kept.terms, rows)
+            kept = KeptNames(kept.terms, rows)
         self._kept = kept
 
-    def _hashed(self, plan: Plan, X: Any) -> Any:
+    def _hashed(self, spec: TokenizerSpec, X: Any) -> Any:
         stop_words = vocabulary_of(self._stop_list())
-        in_order = self.n_features > TALLIED
+        in_order = self.n_features > MAX_COUNTED_BUCKETS
 
         def read(mine: Any, block: list[str]) -> None:
             mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words)
 
         blocks = self._blocks(X, "X")
-        if plan.token.member != vectorizer.WORD:
+        if spec.token.member != vectorizer.WORD:
             blocks = map(without_surrogates, blocks)
-        chunks = read_rows([], plan, read, blocks, self.n_jobs)
+        chunks = read_rows([], spec, read, blocks, self.n_jobs)
         data, indices, indptr = assemble(chunks, None, self.dtype)
         matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
         if in_order:

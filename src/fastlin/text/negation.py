@@ -11,15 +11,15 @@ NEGATORS = frozenset(
      "shouldnt", "wasnt", "werent", "wont", "wouldnt")
 )  # fmt: skip
 CLAUSE_ENDS = frozenset(".,:;!?…—()[]{}")
-PREFIX = "NOT_"
-WORDS = r"(?u)\b\w\w+\b"
+NEGATION_PREFIX = "NOT_"
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 
 _APOSTROPHES = ("'", "’")
 _CONTRACTED = tuple(f"n{apostrophe}t" for apostrophe in _APOSTROPHES)
 _TAIL = re.compile(r"['’][tT](?!\w)")
 
 
-def mark_negation(text: Any, token_pattern: str = WORDS) -> Any:
+def mark_negation(text: Any, token_pattern: str = TOKEN_PATTERN) -> Any:
     """Put NOT_ before the words that follow a negator, up to the next clause punctuation.
 
     The rule, which the vectorisers' option `negation=True` follows as well (Das & Chen 2001; Pang, Lee & Vaithyanathan
@@ -84,20 +84,22 @@ def _marked(text: str, words: re.Pattern[str]) -> Iterator[tuple[str, str, str, 
 
 
 def _mark_text(text: str, words: re.Pattern[str]) -> str:
-    return "".join(gap + (PREFIX + word if marked and word else word) for gap, word, _, marked in _marked(text, words))
+    return "".join(
+        gap + (NEGATION_PREFIX + word if marked and word else word) for gap, word, _, marked in _marked(text, words)
+    )
 
 
 def marked_words(text: str, token_pattern: str) -> list[str]:
     """The words of a text, those under a negation with their mark."""
     found = list(_marked(text, _compiled(token_pattern)))[:-1]
-    return [PREFIX + word if marked else word for _, _, word, marked in found]
+    return [NEGATION_PREFIX + word if marked else word for _, _, word, marked in found]
 
 
 def _mark_tokens(tokens: Any) -> list[str]:
     marked, negated = [], False
     for token in tokens:
         wordless = all(character in CLAUSE_ENDS for character in token)
-        marked.append(PREFIX + token if negated and not wordless else token)
+        marked.append(NEGATION_PREFIX + token if negated and not wordless else token)
         negated = (negated or _negates(token)) and token[-1:] not in CLAUSE_ENDS
     return marked
 

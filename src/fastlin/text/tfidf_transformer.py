@@ -18,9 +18,9 @@ from fastlin.runtime import parallel
 from fastlin.validation import CSRRows, one_of
 
 NORMS = {None: tfidf.NONE, "l1": tfidf.L1, "l2": tfidf.L2}
-LEVELS = np.concatenate([[0.0], 1.0 + np.log(np.arange(1.0, 256.0))])  # the sublinear tf of 0, 1, 2, …
-NOTHING = np.empty(0)
-WORK_OF_A_WEIGHT = 4  # multiply–adds
+SUBLINEAR_LEVELS = np.concatenate([[0.0], 1.0 + np.log(np.arange(1.0, 256.0))])  # the sublinear tf of 0, 1, 2, …
+NO_IDF = np.empty(0)
+WORK_PER_WEIGHT = 4  # multiply–adds
 
 
 class DocumentFrequencies:
@@ -313,7 +313,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         if idf is not None:
             idf = idf.astype(np.float64, copy=False)
             _check_finite(idf, indptr, indices)
-        weigh(indptr, indices, counts, out, self.norm, NOTHING if idf is None else idf, self.sublinear_tf, self.n_jobs)
+        weigh(indptr, indices, counts, out, self.norm, NO_IDF if idf is None else idf, self.sublinear_tf, self.n_jobs)
 
 
 def weigh(
@@ -322,7 +322,7 @@ def weigh(
     counts: NDArray[Any],
     out: NDArray[Any],
     norm: str | None,
-    idf: NDArray[np.float64] = NOTHING,
+    idf: NDArray[np.float64] = NO_IDF,
     sublinear_tf: bool = False,
     n_jobs: int | None = None,
 ) -> None:
@@ -330,12 +330,12 @@ def weigh(
 
     Without `idf`, all are 1.
     """
-    levels = LEVELS if sublinear_tf else NOTHING
+    levels = SUBLINEAR_LEVELS if sublinear_tf else NO_IDF
 
     def work(start: int, stop: int) -> None:
         tfidf.weigh(indptr, indices, counts, start, stop, idf, levels, NORMS[norm], out)
 
-    parallel.run_jobs(work, parallel.split_by_work(indptr, WORK_OF_A_WEIGHT), n_jobs)
+    parallel.run_jobs(work, parallel.split_by_work(indptr, WORK_PER_WEIGHT), n_jobs)
 
 
 def _counted(rows: CSRRows, before: DocumentFrequencies | None, dtype: np.dtype[Any]) -> DocumentFrequencies:
@@ -345,7 +345,7 @@ def _counted(rows: CSRRows, before: DocumentFrequencies | None, dtype: np.dtype[
     if before is not None:
         documents[: len(before.documents)] = before.documents
         n_documents, dtype = n_documents + before.n_documents, before.dtype
-    for start, stop in parallel.split_by_work(rows.indptr, WORK_OF_A_WEIGHT):
+    for start, stop in parallel.split_by_work(rows.indptr, WORK_PER_WEIGHT):
         tfidf.count_rows(rows.indices[rows.indptr[start] : rows.indptr[stop]], documents)
     return DocumentFrequencies(documents, n_documents, dtype)
 

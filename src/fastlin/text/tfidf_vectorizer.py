@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from fastlin.core.containers import csr
 from fastlin.core.estimator import learns, reads
 from fastlin.runtime.user_warnings import warn_user
-from fastlin.text.analyzer import WORDS
 from fastlin.text.count_rows import assemble
 from fastlin.text.count_vectorizer import CountVectorizer
+from fastlin.text.negation import TOKEN_PATTERN
 from fastlin.text.tfidf_transformer import TfidfTransformer
-from fastlin.text.vocabulary import Chunk
+from fastlin.text.vocabulary import CountChunk
 
 FLOATS = (np.float64, np.float32, np.float16)
 
@@ -111,7 +111,7 @@ class TfidfVectorizer(CountVectorizer):
         tokenizer: Any = None,
         analyzer: Any = "word",
         stop_words: Any = None,
-        token_pattern: str | None = WORDS,
+        token_pattern: str | None = TOKEN_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
         max_df: float = 1.0,
         min_df: float = 1,
@@ -209,7 +209,9 @@ class TfidfVectorizer(CountVectorizer):
         if self.dtype not in FLOATS:
             warn_user(f"Only float 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.")
 
-    def _learn(self, raw_documents: Any, grow: bool, keep: bool) -> tuple[list[Chunk], NDArray[np.int32] | None, int]:
+    def _learn(
+        self, raw_documents: Any, grow: bool, keep: bool
+    ) -> tuple[list[CountChunk], NDArray[np.int32] | None, int]:
         chunks, columns, n_columns = super()._learn(raw_documents, grow, keep)
         tfidf = self._weighting()
         tfidf._take_frequencies(self._terms.documents(), self._terms.n_documents, self._float())
@@ -219,7 +221,7 @@ class TfidfVectorizer(CountVectorizer):
     def _float(self) -> np.dtype[Any]:
         return np.dtype(np.float32 if self.dtype == np.float32 else np.float64)
 
-    def _matrix(self, chunks: list[Chunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+    def _matrix(self, chunks: list[CountChunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
         data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
         data = data.astype(self._float(), copy=False)
         tfidf = self._weighting()

@@ -40,7 +40,7 @@ cdef inline Py_ssize_t encode(char* text, const unit* characters, Py_ssize_t n) 
 
 
 @final
-cdef class Texts:
+cdef class StringArena:
     """Strings as they come: bytes, and where each begins and ends; bytes behind the last may be read."""
 
     cdef char* arena
@@ -148,7 +148,7 @@ def read(X, columns):
     cdef array.array starts = array.array("q", [0])
     cdef array.array numbers = array.array("q", columns)
     cdef const int64_t* column = <int64_t*>numbers.data.as_longlongs
-    cdef list texts = [Texts() for _ in columns]
+    cdef list texts = [StringArena() for _ in columns]
     cdef PyObject* value
     if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise TypeError(f"X must be a list of sequences, each a list of tokens, got {shown(X)}")
@@ -163,11 +163,11 @@ def read(X, columns):
                 value = string_of(token, column[k])
                 if value == NULL:
                     refuse(token, sequence, place, column[k])
-                (<Texts>texts[k]).add(<object>value)
+                (<StringArena>texts[k]).add(<object>value)
             place += 1
         tokens += place
         sequence += 1
         starts.append(tokens)
         if sequence % PATIENCE == 0:
             PyErr_CheckSignals()
-    return np.array(starts, np.int64), [(<Texts>text).arrays() for text in texts]
+    return np.array(starts, np.int64), [(<StringArena>text).arrays() for text in texts]

@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from fastlin.text import document_blocks
-from fastlin.text.analyzer import Analysis
-from fastlin.text.vocabulary import EngineTerms, PythonTerms
+from fastlin.text.analyzer import AnalyzerMixin
+from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary
 
-FEATURES = 1 << 16  # that are counted together, where a user's functions find them
+FEATURES_PER_BLOCK = 1 << 16  # that are counted together, where a user's functions find them
 
 
-class Reading(Analysis):
-    """An analysis with what it reads and what it finds."""
+class VectorizerBase(AnalyzerMixin):
+    """The base of vectorisers of texts: an analyzer, the terms that it finds, and the documents in blocks."""
 
-    def _new_terms(self) -> EngineTerms | PythonTerms:
-        plan = self._plan()
-        return PythonTerms() if plan is None else EngineTerms(plan, self._stop_list())
+    def _new_terms(self) -> NativeVocabulary | DictVocabulary:
+        spec = self._tokenizer_spec()
+        return DictVocabulary() if spec is None else NativeVocabulary(spec, self._stop_list())
 
     def _stop_list(self) -> frozenset[str]:
         words = self.get_stop_words() if self.analyzer == "word" else None
@@ -23,11 +23,15 @@ class Reading(Analysis):
 
     def _blocks(self, raw_documents: Any, name: str = "raw_documents") -> Iterable[list[Any]]:
         """What the terms read: texts, or the features that a user's analysis gives; `name` is the argument's."""
-        plan = self._plan()
-        if plan is not None:
-            return document_blocks.blocks(raw_documents, self._text_of(plan), document_blocks.BLOCK, name)
+        spec = self._tokenizer_spec()
+        if spec is not None:
+            return document_blocks.iter_blocks(
+                raw_documents, self._text_of(spec), document_blocks.CHARACTERS_PER_BLOCK, name
+            )
         analyze = self.build_analyzer()
-        return document_blocks.blocks(raw_documents, lambda document: list(analyze(document)), FEATURES, name)
+        return document_blocks.iter_blocks(
+            raw_documents, lambda document: list(analyze(document)), FEATURES_PER_BLOCK, name
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -1,11 +1,12 @@
 """Terms numbered in the order of their first appearance, and rows of counts of them.
 
-`EngineTerms` are strings and n-grams that the engine finds by itself, `PythonTerms` whatever a user's analyzer
+`NativeVocabulary` are strings and n-grams that the engine finds by itself, `DictVocabulary` whatever a user's analyzer
 returns. Both learn from blocks of documents, or count the terms they know.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 from fastlin.engine.text import vectorizer
 from fastlin.engine.text import vocabulary_order as engine_columns
 from fastlin.runtime.parallel import WorkerPool
-from fastlin.text.analyzer import Plan, encoded
+from fastlin.text.analyzer import TokenizerSpec, encoded
 
-SPACE = 32
-ROUND = 16  # blocks for each thread between two looks at a stream of documents
+SPACE_CODE = 32
+BLOCKS_PER_THREAD = 16  # blocks for each thread between two looks at a stream of documents
 
 
-class Chunk(NamedTuple):
+class CountChunk(NamedTuple):
     """Rows of counts, one behind the other."""
 
     lengths: NDArray[np.int64]
@@ -32,24 +33,24 @@ class Chunk(NamedTuple):
     def counts(self) -> NDArray[np.int32]:
         return self.room.view(np.int32)[: len(self.numbers)]
 
-    def pieces(self, n: int) -> Iterator["Rows"]:
+    def pieces(self, n: int) -> Iterator["CountSlice"]:
         """The same rows in n pieces of about as many entries."""
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         borders = np.searchsorted(ends, [len(self.numbers) * i // n for i in range(n)]).tolist()
         for start, stop in pairwise([*borders, len(self.lengths)]):
             part = slice(ends[start], ends[stop])
-            yield Rows(self.lengths[start:stop], self.numbers[part], self.counts[part])
+            yield CountSlice(self.lengths[start:stop], self.numbers[part], self.counts[part])
 
 
-class Rows(NamedTuple):
-    """A part of a chunk."""
+class CountSlice(NamedTuple):
+    """Some rows of a chunk, as views."""
 
     lengths: NDArray[np.int64]
     numbers: NDArray[np.int32]
     counts: NDArray[np.int32]
 
 
-Take = Callable[[Chunk], None]
+Take = Callable[[CountChunk], None]
 Counts = NDArray[np.int64]
 
 
@@ -61,7 +62,7 @@ def add_up(totals: NDArray[Any], numbers: NDArray[np.int32], counts: NDArray[np.
         totals += np.bincount(numbers, counts, len(totals)).astype(totals.dtype, copy=False)
 
 
-class Totals:
+class GrowingCounts:
     """How often each number occurs in chunks; they may bring ever larger numbers."""
 
     def __init__(self) -> None:
@@ -82,52 +83,54 @@ class Totals:
             self._room = np.concatenate([self._room, np.zeros(more, np.int64)])
 
 
-class Terms(Protocol):
-    """What a vectoriser needs of its terms."""
+class TermVocabulary(Protocol):
+    """The terms of a vectoriser, by number: what it asks of them, wherever they lie."""
 
     def __len__(self) -> int: ...
-    def copy(self) -> "Terms": ...
+    def copy(self) -> "TermVocabulary": ...
     def add(self, terms: list[Any]) -> NDArray[np.int32]: ...
     def learn(
         self, blocks: Iterable[list[Any]], n_jobs: int | None, take: Take | None
-    ) -> tuple[list[Chunk], Counts]: ...
-    def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]: ...
+    ) -> tuple[list[CountChunk], Counts]: ...
+    def count(
+        self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None
+    ) -> list[CountChunk]: ...
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]: ...
     def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]: ...
-    def only(self, wanted: NDArray[np.bool_]) -> tuple["Terms", NDArray[np.int64]]: ...
+    def subset(self, wanted: NDArray[np.bool_]) -> tuple["TermVocabulary", NDArray[np.int64]]: ...
 
 
 def new_seed() -> int:
-    """So that nobody can choose texts whose words collide in a table."""
+    """A random seed, so that nobody can choose texts whose words collide in a table."""
     return int.from_bytes(os.urandom(8), "little")
 
 
 def rounds(blocks: Iterable[Any], workers: WorkerPool) -> Iterator[list[Any]]:
     """The blocks, so many at a time that all threads have work; documents are read ahead no further."""
     stream = iter(blocks)
-    while ahead := list(islice(stream, ROUND * workers.threads)):
+    while ahead := list(islice(stream, BLOCKS_PER_THREAD * workers.threads)):
         yield ahead
 
 
 def read_rows(
     idle: list[Any],
-    plan: Plan,
+    spec: TokenizerSpec,
     read: Callable[[Any, list[str]], None],
     blocks: Iterable[list[str]],
     n_jobs: int | None,
-) -> list[Chunk]:
+) -> list[CountChunk]:
     """The rows of all blocks: `read` appends those of a block to a reader."""
     with WorkerPool(n_jobs) as workers:
         if workers.threads == 1:
-            with Lent(idle, plan, workers) as mine:
+            with borrowed_reader(idle, spec, workers) as mine:
                 for block in blocks:
                     read(mine, block)
-                return [Chunk(*mine.take())]
+                return [CountChunk(*mine.take())]
 
-        def work(ahead: list[list[str]], place: int) -> Chunk:
-            with Lent(idle, plan, workers) as mine:
+        def work(ahead: list[list[str]], place: int) -> CountChunk:
+            with borrowed_reader(idle, spec, workers) as mine:
                 read(mine, ahead[place])
-                return Chunk(*mine.take())
+                return CountChunk(*mine.take())
 
         chunks = []
         for ahead in rounds(blocks, workers):
@@ -135,34 +138,34 @@ def read_rows(
         return chunks
 
 
-class Share:
-    """What one of several threads learns: a vocabulary of its own, and which nodes its nodes are in that of all."""
+class ThreadVocabulary:
+    """The vocabulary of one of several threads, and which nodes its nodes are in that of all."""
 
-    def __init__(self, terms: "EngineTerms", workers: WorkerPool, first: bool) -> None:
-        self.reader = terms.plan.reader()
+    def __init__(self, terms: "NativeVocabulary", workers: WorkerPool, first: bool) -> None:
+        self.reader = terms.spec.reader()
         self.reader.heed(workers.stop)
         self.vocabulary = terms.vocabulary if first else vectorizer.Vocabulary(new_seed())
         self.nodes = np.arange(terms.ignored, dtype=np.int32)
         if not first:
             self.vocabulary.absorb(terms.vocabulary, 0, terms.ignored, self.nodes, None)
 
-    def read(self, blocks: list[list[str]], ignored: int) -> Chunk:
+    def read(self, blocks: list[list[str]], ignored: int) -> CountChunk:
         for block in blocks:
             self.reader.count(block, self.vocabulary, True, ignored, None)
-        return Chunk(*self.reader.take())
+        return CountChunk(*self.reader.take())
 
-    def hand_over(self, vocabulary: Any) -> None:
-        """The nodes that are new since the last time go to the vocabulary of all, in their order."""
+    def merge_into(self, vocabulary: Any) -> None:
+        """Add the nodes that are new since the last time to the vocabulary of all, in their order."""
         known, n = len(self.nodes), len(self.vocabulary)
         self.nodes = np.concatenate([self.nodes, np.empty(n - known, np.int32)])
         vocabulary.absorb(self.vocabulary, known, n, self.nodes, None)
 
 
-class EngineTerms:
+class NativeVocabulary:
     """Words, n-grams of words or of characters, in a vocabulary of the engine."""
 
-    def __init__(self, plan: Plan, stop_words: frozenset[str]) -> None:
-        self.plan = plan
+    def __init__(self, spec: TokenizerSpec, stop_words: frozenset[str]) -> None:
+        self.spec = spec
         self.stop_words = stop_words
         self.vocabulary = vectorizer.Vocabulary(new_seed())
         self.ignored = len(self.vocabulary.add_strings(*encoded(sorted(stop_words))))
@@ -171,13 +174,13 @@ class EngineTerms:
     def __len__(self) -> int:
         return len(self.vocabulary)
 
-    def copy(self) -> "EngineTerms":
+    def copy(self) -> "NativeVocabulary":
         """The same terms, to learn more with: those that are read, maybe by other threads, do not change."""
         return self._with(self.vocabulary.copy())
 
-    def _with(self, vocabulary: Any) -> "EngineTerms":
-        other = EngineTerms.__new__(EngineTerms)
-        other.plan, other.stop_words, other.ignored = self.plan, self.stop_words, self.ignored
+    def _with(self, vocabulary: Any) -> "NativeVocabulary":
+        other = NativeVocabulary.__new__(NativeVocabulary)
+        other.spec, other.stop_words, other.ignored = self.spec, self.stop_words, self.ignored
         other.vocabulary, other._idle = vocabulary, []
         return other
 
@@ -186,15 +189,17 @@ class EngineTerms:
         if not set(map(type, terms)) <= {str}:
             terms = [term if isinstance(term, str) else "" for term in terms]
         bytes_and_offsets = encoded(terms)
-        if self.plan.unit != vectorizer.WORDS:
+        if self.spec.unit != vectorizer.WORDS:
             return self.vocabulary.add_strings(*bytes_and_offsets)
-        low, high = self.plan.ngrams
+        low, high = self.spec.ngrams
         numbers = self.vocabulary.add_terms(
-            *bytes_and_offsets, 1 if self.plan.prefixes or self.plan.suffixes else low, high
+            *bytes_and_offsets, 1 if self.spec.prefixes or self.spec.suffixes else low, high
         )
         return np.where(numbers < self.ignored, -1, numbers).astype(np.int32)
 
-    def learn(self, blocks: Iterable[list[str]], n_jobs: int | None, take: Take | None) -> tuple[list[Chunk], Counts]:
+    def learn(
+        self, blocks: Iterable[list[str]], n_jobs: int | None, take: Take | None
+    ) -> tuple[list[CountChunk], Counts]:
         """Count the features of documents, new ones added; in a row in the order of their numbers.
 
         Also how many of the documents had each. `take` gets the rows soon after they are read: none are kept then.
@@ -202,27 +207,27 @@ class EngineTerms:
         with WorkerPool(n_jobs) as workers:
             if workers.threads > 1:
                 return self._learn_in_threads(blocks, workers, take)
-            own = self.plan.reader()
+            own = self.spec.reader()
             for block in blocks:
                 own.count(block, self.vocabulary, True, self.ignored, None)
                 if take is not None:
-                    take(Chunk(*own.take()))
-            chunks = [Chunk(*own.take())] if take is None else []
+                    take(CountChunk(*own.take()))
+            chunks = [CountChunk(*own.take())] if take is None else []
             return chunks, own.rows(len(self)).astype(np.int64)
 
     def _learn_in_threads(
         self, blocks: Iterable[list[str]], workers: WorkerPool, take: Take | None
-    ) -> tuple[list[Chunk], Counts]:
+    ) -> tuple[list[CountChunk], Counts]:
         """In each round every thread reads its share of the documents, the first into the vocabulary itself.
 
         The others' nodes follow in the order of the documents, and their rows get the numbers they have there: those
         that one thread alone would have given.
         """
-        shares = [Share(self, workers, first) for first in (True, *[False] * (workers.threads - 1))]
-        chunks: list[Chunk] = []
+        shares = [ThreadVocabulary(self, workers, first) for first in (True, *[False] * (workers.threads - 1))]
+        chunks: list[CountChunk] = []
 
-        def renumber(nodes: NDArray[np.int32], piece: Rows) -> None:
-            with Lent(self._idle, self.plan, workers) as mine:
+        def renumber(nodes: NDArray[np.int32], piece: CountSlice) -> None:
+            with borrowed_reader(self._idle, self.spec, workers) as mine:
                 mine.renumber(piece.lengths, piece.numbers, piece.counts, nodes, len(self))
 
         for ahead in rounds(blocks, workers):
@@ -230,7 +235,7 @@ class EngineTerms:
             parts = [ahead[start:stop] for start, stop in pairwise(borders)]
             found = workers.map(lambda share, part: share.read(part, self.ignored), zip(shares, parts, strict=True))
             for share in shares[1:]:
-                share.hand_over(self.vocabulary)
+                share.merge_into(self.vocabulary)
             pieces = zip(shares[1:], found[1:], strict=True)
             workers.map(
                 renumber, [(share.nodes, piece) for share, chunk in pieces for piece in chunk.pieces(len(shares))]
@@ -242,18 +247,18 @@ class EngineTerms:
             rows[share.nodes] += share.reader.rows(len(share.nodes))
         return chunks, rows
 
-    def count(self, blocks: Iterable[list[str]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:
+    def count(self, blocks: Iterable[list[str]], columns: NDArray[np.int32], n_jobs: int | None) -> list[CountChunk]:
         """The columns of the documents' features, in order."""
 
         def read(mine: Any, block: list[str]) -> None:
             mine.count(block, self.vocabulary, False, self.ignored, columns)
 
-        return read_rows(self._idle, self.plan, read, blocks, n_jobs)
+        return read_rows(self._idle, self.spec, read, blocks, n_jobs)
 
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
         """The place of each wanted term in the order of the names, counted from `first`; −1 for the others."""
         prefix, last, arena, offsets = self.vocabulary.arrays()
-        if (prefix >= 0).any() and len(arena) and arena.min() <= SPACE:  # "a\1" comes before "a b"
+        if (prefix >= 0).any() and len(arena) and arena.min() <= SPACE_CODE:  # "a\1" comes before "a b"
             return _by_name(self, wanted, first)
         ranks, columns = np.empty(len(offsets) - 1, np.int32), np.empty(len(prefix), np.int32)
         engine_columns.rank_strings(arena, offsets, ranks)
@@ -263,7 +268,7 @@ class EngineTerms:
     def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]:
         return self.vocabulary.names(numbers)
 
-    def only(self, wanted: NDArray[np.bool_]) -> tuple["EngineTerms", NDArray[np.int64]]:
+    def subset(self, wanted: NDArray[np.bool_]) -> tuple["NativeVocabulary", NDArray[np.int64]]:
         """The wanted terms alone, in their order, with what they are made of; and where each comes from."""
         prefix, last, _, _ = self.vocabulary.arrays()
         needed = wanted.copy()
@@ -288,26 +293,19 @@ class EngineTerms:
         self.vocabulary.restore(prefix, last, np.append(arena, np.zeros(64, np.uint8)), offsets)
 
 
-class Lent:
-    """One of the idle readers, or a new one; it is put back afterwards. `list` methods are atomic."""
-
-    def __init__(self, idle: list[Any], plan: Plan, workers: WorkerPool) -> None:
-        self.idle, self.plan, self.stop = idle, plan, workers.stop
-
-    def __enter__(self) -> Any:
-        try:
-            self.reader = self.idle.pop()
-        except IndexError:
-            self.reader = self.plan.reader()
-        self.reader.heed(self.stop)
-        return self.reader
-
-    def __exit__(self, failure: object, *_: object) -> None:
-        if failure is None:  # else it may hold rows
-            self.idle.append(self.reader)
+@contextmanager
+def borrowed_reader(idle: list[Any], spec: TokenizerSpec, workers: WorkerPool) -> Iterator[Any]:
+    """Lend one of the idle readers, or a new one; it is put back afterwards. `list` methods are atomic."""
+    try:
+        reader = idle.pop()
+    except IndexError:
+        reader = spec.reader()
+    reader.heed(workers.stop)
+    yield reader
+    idle.append(reader)  # not after a failure: it may hold rows
 
 
-class PythonTerms:
+class DictVocabulary:
     """Any hashable values, in a dict. A document is what an analyzer made of it: its features, however often."""
 
     def __init__(self) -> None:
@@ -317,8 +315,8 @@ class PythonTerms:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def copy(self) -> "PythonTerms":
-        other = PythonTerms()
+    def copy(self) -> "DictVocabulary":
+        other = DictVocabulary()
         other.numbers = dict(self.numbers)
         return other
 
@@ -330,16 +328,16 @@ class PythonTerms:
         blocks: Iterable[list[Any]],
         n_jobs: int | None,  # noqa: ARG002 - Python holds the GIL
         take: Take | None,
-    ) -> tuple[list[Chunk], Counts]:
-        numbers, rows = self.numbers, Totals()
-        chunks: list[Chunk] = []
+    ) -> tuple[list[CountChunk], Counts]:
+        numbers, rows = self.numbers, GrowingCounts()
+        chunks: list[CountChunk] = []
         for block in blocks:
             chunk = self._counted(block, lambda term: numbers.setdefault(term, len(numbers)))
             rows.add(chunk.numbers)
             (take or chunks.append)(chunk)
         return chunks, rows.of(len(numbers))
 
-    def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[Chunk]:  # noqa: ARG002
+    def count(self, blocks: Iterable[list[Any]], columns: NDArray[np.int32], n_jobs: int | None) -> list[CountChunk]:  # noqa: ARG002
         known = self._known  # once: other threads may replace it
         if known is None or known[0] is not columns:
             listed = columns.tolist()
@@ -347,7 +345,7 @@ class PythonTerms:
             self._known = known
         return [self._counted(block, known[1].get) for block in blocks]
 
-    def _counted(self, block: list[Any], number_of: Callable[[Any], int | None]) -> Chunk:
+    def _counted(self, block: list[Any], number_of: Callable[[Any], int | None]) -> CountChunk:
         lengths, numbers, counts = np.empty(len(block), np.int64), [], []
         for i, document in enumerate(block):
             row: dict[int, int] = {}
@@ -360,7 +358,7 @@ class PythonTerms:
             counts += [row[number] for number in sorted(row)]
         room = np.empty(len(counts), np.int64)
         room.view(np.int32)[: len(counts)] = counts
-        return Chunk(lengths, np.array(numbers, np.int32), room)
+        return CountChunk(lengths, np.array(numbers, np.int32), room)
 
     def order(self, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
         return _by_name(self, wanted, first)
@@ -372,15 +370,15 @@ class PythonTerms:
             names[i] = terms[number]
         return names
 
-    def only(self, wanted: NDArray[np.bool_]) -> tuple["PythonTerms", NDArray[np.int64]]:
+    def subset(self, wanted: NDArray[np.bool_]) -> tuple["DictVocabulary", NDArray[np.int64]]:
         sources = np.flatnonzero(wanted)
-        kept = PythonTerms()
+        kept = DictVocabulary()
         kept.add(list(self.names(sources.astype(np.int32))))
         return kept, sources
 
 
-def _by_name(terms: Terms, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
-    """What `order` says, by writing the names and sorting them."""
+def _by_name(terms: TermVocabulary, wanted: NDArray[np.bool_], first: int) -> NDArray[np.int32]:
+    """Do what `order` does, by writing the names and sorting them."""
     numbers = np.flatnonzero(wanted).astype(np.int32)
     names = terms.names(numbers)
     columns = np.full(len(wanted), -1, np.int32)

@@ -7,8 +7,8 @@ import numpy as np
 from fastlin.text.templates.dsl import FLAGS, Part, Template
 
 
-class Source(NamedTuple):
-    """What a stream is made of, but for pairs."""
+class StreamSource(NamedTuple):
+    """The source of a stream that is not one of pairs: a function of a column."""
 
     column: int
     function: str
@@ -16,7 +16,7 @@ class Source(NamedTuple):
     folded: bool = False
 
     @classmethod
-    def of(cls, part: Part) -> "Source":
+    def of(cls, part: Part) -> "StreamSource":
         return cls(part.column, part.function, part.argument, part.folded)
 
     @property
@@ -24,11 +24,13 @@ class Source(NamedTuple):
         return self.function in FLAGS
 
 
-Chain = tuple[Source, tuple[tuple[Source, int], ...]]  # the first of a conjunction, and how far the others are from it
-CONSTANT = Source(-1, "constant")  # of templates that have no strings
+Conjunction = tuple[
+    StreamSource, tuple[tuple[StreamSource, int], ...]
+]  # the first of a conjunction, and how far the others are from it
+CONSTANT = StreamSource(-1, "constant")  # of templates that have no strings
 
 
-class Pair(NamedTuple):
+class PairStream(NamedTuple):
     """A stream of pairs: of a number of the left stream and one of the right, so many places further on."""
 
     left: int
@@ -37,7 +39,7 @@ class Pair(NamedTuple):
     space: int  # which pairs have numbers in common
 
 
-class Family(NamedTuple):
+class FeatureFamily(NamedTuple):
     """Features of one text but for their strings."""
 
     pieces: tuple[str, ...]
@@ -61,20 +63,20 @@ class Program:
         self.columns = sorted({part.column for part in parts if part.column >= 0})
         self.before = max([0, *(-part.offset for part in parts)])
         self.behind = max([0, *(part.offset for part in parts)])
-        self.sources = list(dict.fromkeys([*map(Source.of, parts), CONSTANT]))
-        self.pairs: list[Pair] = []
+        self.sources = list(dict.fromkeys([*map(StreamSource.of, parts), CONSTANT]))
+        self.pairs: list[PairStream] = []
         self._number_spaces()
-        self._streams: dict[Chain, int] = {(source, ()): place for place, source in enumerate(self.sources)}
+        self._streams: dict[Conjunction, int] = {(source, ()): place for place, source in enumerate(self.sources)}
         self._pair_spaces: dict[tuple[int, int], int] = {}
-        self.families: dict[Family, int] = {}
+        self.families: dict[FeatureFamily, int] = {}
         rows: list[tuple[int, ...]] = []
         conditions: list[tuple[int, ...]] = []
         for template in templates:
             stream, offset, space = self._stream(template.strings)
-            family = self.families.setdefault(Family(template.pieces, space), len(self.families))
+            family = self.families.setdefault(FeatureFamily(template.pieces, space), len(self.families))
             flags = [(part, True) for part in template.parts if part.is_flag]
             tests = [
-                (self._streams[Source.of(flag), ()], flag.offset, int(wanted))
+                (self._streams[StreamSource.of(flag), ()], flag.offset, int(wanted))
                 for flag, wanted in (*flags, *template.conditions)
             ]
             rows.append((stream, offset, family, len(conditions), len(conditions) + len(tests)))
@@ -105,21 +107,21 @@ class Program:
 
     def _number_spaces(self) -> None:
         """self.spaces: the sources of each space of strings; self.space_of: the space of a source."""
-        places: dict[tuple[tuple[str, ...], int], Source] = {}
+        places: dict[tuple[tuple[str, ...], int], StreamSource] = {}
         root = {source: source for source in self.sources if not source.is_flag and source != CONSTANT}
 
-        def find(source: Source) -> Source:
+        def find(source: StreamSource) -> StreamSource:
             while root[source] != source:
                 source = root[source]
             return source
 
         for template in self.templates:
             for place, part in enumerate(template.strings):
-                source = find(Source.of(part))
+                source = find(StreamSource.of(part))
                 other = places.setdefault((template.pieces, place), source)
                 root[source] = find(other)
-        self.spaces: list[list[Source]] = []
-        self.space_of: dict[Source, int] = {}
+        self.spaces: list[list[StreamSource]] = []
+        self.space_of: dict[StreamSource, int] = {}
         for source in root:
             if find(source) == source:
                 self.space_of[source] = len(self.spaces)
@@ -134,18 +136,18 @@ class Program:
         if not strings:
             return self._streams[CONSTANT, ()], 0, self.constant
         first, *others = strings
-        source = Source.of(first)
-        key: Chain = source, ()
+        source = StreamSource.of(first)
+        key: Conjunction = source, ()
         space = self.space_of[source]
         for part in others:
-            other, distance = Source.of(part), part.offset - first.offset
+            other, distance = StreamSource.of(part), part.offset - first.offset
             left, right = self._streams[key], self._streams[other, ()]
             spaces = space, self.space_of[other]
             space = self._pair_spaces.setdefault(spaces, self.constant + 1 + len(self._pair_spaces))
             key = source, (*key[1], (other, distance))
             if key not in self._streams:
                 self._streams[key] = len(self._streams)
-                self.pairs.append(Pair(left, right, distance, space))
+                self.pairs.append(PairStream(left, right, distance, space))
         return self._streams[key], first.offset, space
 
     def markers(self, behind: bool) -> list[str]:

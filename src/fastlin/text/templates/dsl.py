@@ -21,8 +21,8 @@ VALUES = (*WHOLE, "prefix", "suffix", "within")
 ENDS = ("first", "last")  # looked for at no word
 FOLDED = ("word", "prefix", "suffix", "within")  # may be of the word in lower case
 NUMBERED = ("prefix", "suffix", "rare")
-FARTHEST = 100  # tokens
-LONGEST = 100  # characters of an affix
+MAX_OFFSET = 100  # tokens
+MAX_AFFIX_LENGTH = 100  # characters of an affix
 
 
 class Part(NamedTuple):
@@ -326,14 +326,14 @@ def _checked_part(part: Part) -> Part:
         raise ValueError(f"{tuple(part)!r:.80} is no part of a template")
     if type(offset) is not int or type(column) is not int:
         raise TypeError(f"columns and offsets are whole numbers, got {column!r:.40} and {offset!r:.40}")
-    if abs(offset) > FARTHEST:
-        raise ValueError(f"an offset is at most {FARTHEST} tokens, got {offset}")
+    if abs(offset) > MAX_OFFSET:
+        raise ValueError(f"an offset is at most {MAX_OFFSET} tokens, got {offset}")
     if (column != -1 or offset) if function in ENDS else not 0 <= column < 2**31:
         raise ValueError(f"there is no column {column}")
     if folded and function not in FOLDED:
         raise ValueError(f"there is no {function} in lower case")
     if function in NUMBERED:
-        most = 2**62 if function == "rare" else LONGEST
+        most = 2**62 if function == "rare" else MAX_AFFIX_LENGTH
         if type(argument) is not int or not 1 <= argument <= most:
             raise ValueError(f"{function} needs a whole number from 1 to {most}, got {argument!r:.40}")
     elif type(argument) is not (str if function == "within" else type(None)):

@@ -1,4 +1,4 @@
-"""What is learnt by running templates, and how they are run."""
+"""The index that templates learn: numbers of words, strings, pairs and columns; and how templates are run."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
@@ -11,21 +11,21 @@ from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.text import token_strings
 from fastlin.text.analyzer import encoded
-from fastlin.text.templates.compiler import CONSTANT, Pair, Program, Source
+from fastlin.text.templates.compiler import CONSTANT, PairStream, Program, StreamSource
 from fastlin.text.templates.dsl import ENDS, WHOLE
-from fastlin.text.templates.word_forms import Bytes, Forms, Gazetteer, Ints, number, number_names
+from fastlin.text.templates.word_forms import Bytes, Gazetteer, Ints, WordForms, number_names, number_strings
 from fastlin.text.vocabulary import new_seed
 
-BLOCK = 4096  # places of the streams that are made together
-MARKS = ("B", "I")  # of a gazetteer's entries
-NOTHING = np.empty(0, np.int32)
+PLACES_PER_BLOCK = 4096  # places of the streams that are made together
+GAZETTEER_MARKS = ("B", "I")  # of a gazetteer's entries
+NO_NUMBERS = np.empty(0, np.int32)
 
 
-class Table:
-    """Numbers that grow."""
+class GrowingArray:
+    """An array of numbers that grows."""
 
     def __init__(self) -> None:
-        self._room, self._n = NOTHING, 0
+        self._room, self._n = NO_NUMBERS, 0
 
     @property
     def values(self) -> Ints:
@@ -39,7 +39,7 @@ class Table:
         self._n = n
 
 
-class Reading(NamedTuple):
+class TokenFeatures(NamedTuple):
     """The features of tokens: a CSR, whose values are 1 where they are None, and where each sequence starts."""
 
     starts: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     values: NDArray[np.float64] | None
 
 
-class Sizes(NamedTuple):
+class TableSizes(NamedTuple):
     """Sizes of tables that only ever grow."""
 
     words: list[int]
@@ -57,14 +57,14 @@ class Sizes(NamedTuple):
     columns: int
 
 
-class Tables:
+class SharedTables:
     """The lock of tables that grow in place, and whether somebody adds to them."""
 
     def __init__(self) -> None:
         self.lock, self.grow = SharedLock(), False
 
 
-class Known:
+class TemplateIndex:
     """The words, strings, pairs and columns that a program has met: the first so many of tables that only ever grow.
 
     It never changes. To learn is to become another, which has more of the same tables; what others have learnt since
@@ -72,7 +72,7 @@ class Known:
     """
 
     def __init__(self, program: Program) -> None:
-        self.program, self._shared = program, Tables()
+        self.program, self._shared = program, SharedTables()
         self.words = {column: kernel.Strings(new_seed()) for column in program.columns}
         self.strings = [self._strings_of(space) for space in range(len(program.spaces))]
         self.pairs = [kernel.Pairs(new_seed()) for _ in program.pair_spaces]
@@ -83,10 +83,10 @@ class Known:
             for source in program.sources
             if source.function == "within"
         }
-        self._tables = {source: Table() for source in program.sources if self._has_table(source)}
+        self._tables = {source: GrowingArray() for source in program.sources if self._has_table(source)}
         self._number_markers()
         for column, words in self.words.items():
-            self._look_at(column, words.texts())
+            self._extend_tables(column, words.texts())
         self.counts = {column: np.zeros(len(self.words[column]), np.int64) for column in rare}
         self._n = self._sizes()
 
@@ -95,13 +95,15 @@ class Known:
 
     # Reading
 
-    def read(self, X: Any) -> Reading:
+    def read(self, X: Any) -> TokenFeatures:
         """The features of the tokens of X that are known."""
         starts, texts = token_strings.read(X, self.program.columns)
-        numbers, strangers = self._numbers(texts)
-        return self._run(starts, numbers, strangers, False, None)
+        numbers, unknown_words = self._numbers(texts)
+        return self._run(starts, numbers, unknown_words, False, None)
 
-    def learn(self, X: Any, order: int | None = None, frequencies: "Known | None" = None) -> tuple[Reading, "Known"]:
+    def learn(
+        self, X: Any, order: int | None = None, frequencies: "TemplateIndex | None" = None
+    ) -> tuple[TokenFeatures, "TemplateIndex"]:
         """The features of the tokens of X, all of them known to what is returned beside them.
 
         `frequencies`: what has counted the words, if not this.
@@ -109,8 +111,8 @@ class Known:
         starts, texts = token_strings.read(X, self.program.columns)
         known = self._to_learn()
         try:
-            numbers, strangers = known._numbers(texts)
-            known._take_in(numbers, strangers, frequencies)
+            numbers, unknown_words = known._numbers(texts)
+            known._learn_words(numbers, unknown_words, frequencies)
             reading = known._run(starts, numbers, {}, True, order)
             known._n = known._sizes()
         finally:
@@ -147,13 +149,15 @@ class Known:
         numbers[new] = n + found
         return numbers, others.texts()
 
-    def _take_in(self, numbers: dict[int, Ints], strangers: dict[int, Bytes], frequencies: "Known | None") -> None:
-        """New words become known, and what the program sees in them."""
+    def _learn_words(
+        self, numbers: dict[int, Ints], unknown_words: dict[int, Bytes], frequencies: "TemplateIndex | None"
+    ) -> None:
+        """Learn new words, and what the program sees in them."""
         counted = {}
-        for column, words in strangers.items():
+        for column, words in unknown_words.items():
             with self._shared.lock.writing():
-                number(self.words[column], words, True)
-                self._look_at(column, words)
+                number_strings(self.words[column], words, True)
+                self._extend_tables(column, words)
         self._n = self._sizes()
         for column, before in self.counts.items():
             if frequencies is not None:
@@ -166,15 +170,15 @@ class Known:
                 counted[column] = counts
         self.counts = counted
 
-    def _look_at(self, column: int, words: Bytes) -> None:
+    def _extend_tables(self, column: int, words: Bytes) -> None:
         """Continue the tables with words of a column that are new."""
-        forms = Forms(words)
+        forms = WordForms(words)
         for source, table in self._tables.items():
             if source.column == column:
-                table.append(self._seen(source, forms, True))
+                table.append(self._apply(source, forms, True))
 
-    def _seen(self, source: Source, forms: Forms, learn: bool) -> Ints:
-        """What a source makes of words."""
+    def _apply(self, source: StreamSource, forms: WordForms, learn: bool) -> Ints:
+        """Apply a source to words: their numbers or flags."""
         if source.function == "within":
             return forms.numbers("word", None, source.folded, self._gazetteers[source].words, False)
         if source.is_flag:
@@ -186,19 +190,19 @@ class Known:
         self,
         starts: NDArray[np.int64],
         numbers: dict[int, Ints],
-        strangers: dict[int, Bytes],
+        unknown_words: dict[int, Bytes],
         learn: bool,
         order: int | None,
-    ) -> Reading:
+    ) -> TokenFeatures:
         program = self.program
         if order is None:
             order = kernel.DIFFERENT if program.distinct else kernel.REPEATED
         lock = self._shared.lock
         with lock.reading():
-            layouts = list(self._layouts(starts, numbers, strangers))
+            layouts = list(self._layouts(starts, numbers, unknown_words))
         places = starts + (program.before + program.behind) * np.arange(len(starts))
         rows, indptr = kernel.Rows(order), np.zeros(starts[-1] + 1, np.int64)
-        blocks = list(parallel.split_by_length(places, BLOCK))
+        blocks = list(parallel.split_by_length(places, PLACES_PER_BLOCK))
         width = max((int(places[last] - places[first]) for first, last in blocks), default=0)
         streams = np.empty(
             (len(program.sources) + len(program.pairs), width + program.before + program.behind + 1), np.int32
@@ -209,16 +213,16 @@ class Known:
                 kernel.lay_out(starts, first, last, *layout, stream)
             with lock.writing() if learn else lock.reading():
                 for pair, stream in zip(program.pairs, streams[len(layouts) :], strict=True):
-                    self._pair_up(pair, streams, stream[:n], learn)
+                    self._number_pairs(pair, streams, stream[:n], learn)
                 if learn:
                     self.columns.widen(self._family_sizes())
                 self.columns.emit(
                     streams, program.rows, program.conditions, starts, first, last, program.before, program.behind,
                     learn, len(self), rows, indptr[1:],
                 )  # fmt: skip
-        return Reading(starts, indptr, *rows.arrays())
+        return TokenFeatures(starts, indptr, *rows.arrays())
 
-    def _pair_up(self, pair: Pair, streams: NDArray[np.int32], stream: Ints, learn: bool) -> None:
+    def _number_pairs(self, pair: PairStream, streams: NDArray[np.int32], stream: Ints, learn: bool) -> None:
         n, distance = len(stream), pair.distance
         first, stop = max(0, -distance), n - max(0, distance)
         left, right = streams[pair.left, first:stop], streams[pair.right, first + distance : stop + distance]
@@ -226,12 +230,12 @@ class Known:
         self.pairs[pair.space - self.program.constant - 1].number(left, right, learn, stream[first:stop])
 
     def _layouts(
-        self, starts: NDArray[np.int64], numbers: dict[int, Ints], strangers: dict[int, Bytes]
+        self, starts: NDArray[np.int64], numbers: dict[int, Ints], unknown_words: dict[int, Bytes]
     ) -> Iterator[tuple[Ints, Ints | None, Ints, Ints, Ints]]:
         """For each source what `lay_out` takes: a number for each token, what numbers stand for, what is around."""
-        forms = {column: Forms(words) for column, words in strangers.items()}
+        forms = {column: WordForms(words) for column, words in unknown_words.items()}
         for source in self.program.sources:
-            table, strange = None, NOTHING
+            table, unknown_values = None, NO_NUMBERS
             if source == CONSTANT:
                 tokens = np.zeros(starts[-1], np.int32)
             elif source.function in ENDS:
@@ -242,17 +246,19 @@ class Known:
                 counts = _looked_up(numbers[source.column], self.counts[source.column], 0)
                 tokens = (counts < source.argument).astype(np.int32)
             elif source in self._tables:
-                tokens, table = numbers[source.column], self._seen_before(source)
+                tokens, table = numbers[source.column], self._table_of(source)
                 if source.column in forms:
-                    strange = self._seen(source, forms[source.column], False)
+                    unknown_values = self._apply(source, forms[source.column], False)
             else:
                 tokens = numbers[source.column]
                 if source.column in forms:
                     tokens = np.where(tokens < self._n_words(source.column), tokens, -1)
             if source in self._gazetteers:
-                tokens = self._gazetteers[source].spans(_looked_up(tokens, self._seen_before(source), strange), starts)
-                table, strange = self._marks[source], NOTHING
-            yield tokens, table, strange, *self._around[source]
+                tokens = self._gazetteers[source].spans(
+                    _looked_up(tokens, self._table_of(source), unknown_values), starts
+                )
+                table, unknown_values = self._marks[source], NO_NUMBERS
+            yield tokens, table, unknown_values, *self._around[source]
 
     # Parts
 
@@ -260,7 +266,7 @@ class Known:
         """The number of a column's words that are known."""
         return self._n.words[self.program.columns.index(column)]
 
-    def _seen_before(self, source: Source) -> Ints:
+    def _table_of(self, source: StreamSource) -> Ints:
         """The values of a source for the words that are known."""
         return self._tables[source].values[: self._n_words(source.column)]
 
@@ -268,7 +274,7 @@ class Known:
         column = self.program.own_column(space)
         return kernel.Strings(new_seed()) if column is None else self.words[column]
 
-    def _has_table(self, source: Source) -> bool:
+    def _has_table(self, source: StreamSource) -> bool:
         """Whether it depends on the word alone, and is not the number of the word itself."""
         if source == CONSTANT or source.function in (*ENDS, "rare"):
             return False
@@ -282,7 +288,7 @@ class Known:
         for source in program.sources:
             before, behind = (np.full(n, -1, np.int32) for n in (program.before, program.behind))
             if source.function == "within":
-                self._marks[source] = number_names(self.strings[program.space_of[source]], MARKS, True)
+                self._marks[source] = number_names(self.strings[program.space_of[source]], GAZETTEER_MARKS, True)
             elif source.function in WHOLE and program.padding is not None:
                 strings = self.strings[program.space_of[source]]
                 before = number_names(strings, program.markers(False), True)
@@ -330,10 +336,10 @@ class Known:
 
     # State
 
-    def _sizes(self) -> Sizes:
+    def _sizes(self) -> TableSizes:
         """Of the tables as they are, with what others have learnt."""
         words = [len(self.words[column]) for column in self.program.columns]
-        return Sizes(words, list(map(len, self.strings)), list(map(len, self.pairs)), len(self.columns))
+        return TableSizes(words, list(map(len, self.strings)), list(map(len, self.pairs)), len(self.columns))
 
     def state(self) -> dict[str, Any]:
         """All that is known."""
@@ -352,7 +358,7 @@ class Known:
 
     @classmethod
     def restored(cls, program: Program, state: dict[str, Any]) -> Self:
-        """What had this state, if there can be such; ValueError: there cannot."""
+        """The index that had this state, if there can be such; ValueError: there cannot."""
         known = cls(program)
         markers = {column: len(words) for column, words in known.words.items()}
         for column, words in zip(program.columns, state["words"], strict=True):
@@ -362,7 +368,7 @@ class Known:
                 _refill(strings, names)
         sizes = known._space_sizes()
         for column, words in zip(program.columns, state["words"], strict=True):
-            known._look_at(column, encoded(words[markers[column] :]))
+            known._extend_tables(column, encoded(words[markers[column] :]))
         if known._space_sizes() != sizes:
             raise ValueError("strings must be those of the words, and no others")
         for pairs, spaces, (left, right) in zip(known.pairs, program.pair_spaces, state["pairs"], strict=True):
@@ -380,16 +386,16 @@ class Known:
         return {"program": self.program.parameters, "state": self.state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = Known.restored(Program(*state["program"]), state["state"]).__dict__
+        self.__dict__ = TemplateIndex.restored(Program(*state["program"]), state["state"]).__dict__
 
 
-def _looked_up(numbers: Ints, table: NDArray[Any], strange: Ints | int) -> NDArray[Any]:
+def _looked_up(numbers: Ints, table: NDArray[Any], unknown_values: Ints | int) -> NDArray[Any]:
     """table[i] for each number i; beyond the table's n that of the strange, i − n, or what they all have."""
     known = numbers < len(table)
-    found = np.full(len(numbers), strange if isinstance(strange, int) else -1, table.dtype)
+    found = np.full(len(numbers), unknown_values if isinstance(unknown_values, int) else -1, table.dtype)
     found[known] = table[numbers[known]]
-    if not isinstance(strange, int):
-        found[~known] = strange[numbers[~known] - len(table)]
+    if not isinstance(unknown_values, int):
+        found[~known] = unknown_values[numbers[~known] - len(table)]
     return found
 
 

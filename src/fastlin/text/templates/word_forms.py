@@ -48,17 +48,17 @@ _FLAGS: dict[str, Callable[[str], bool]] = {  # of a word's shape
 }
 
 
-def number(strings: Any, texts: Bytes, learn: bool) -> Ints:
+def number_strings(strings: Any, texts: Bytes, learn: bool) -> Ints:
     """The numbers of all of some strings; −1: unknown."""
     arena, offsets = texts
     return strings.number(arena, offsets[:-1], np.diff(offsets).astype(np.int32), learn)
 
 
 def number_names(strings: Any, names: Iterable[str], learn: bool) -> Ints:
-    return number(strings, encoded(names), learn)
+    return number_strings(strings, encoded(names), learn)
 
 
-class Forms:
+class WordForms:
     """Words, and what the functions of templates make of them."""
 
     def __init__(self, words: Bytes) -> None:
@@ -68,7 +68,7 @@ class Forms:
         """For each word the number, among `strings`, of the string that a function makes of it; −1: none."""
         words = self._lower if folded else self._words
         if function == "word":
-            return number(strings, words, learn)
+            return number_strings(strings, words, learn)
         if function in ("shape", "short_shape"):
             those, names = self._shapes
             short = function == "short_shape"
@@ -109,7 +109,7 @@ class Forms:
         else:
             shapes = encoded(word.translate(_SHAPES) for word in self._strings)
         different = kernel.Strings(new_seed())
-        those = number(different, shapes, True)
+        those = number_strings(different, shapes, True)
         return those, different.names(len(different))
 
 
