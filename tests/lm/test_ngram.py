@@ -4,10 +4,12 @@ import bz2
 import copy
 import gzip
 import io
+import itertools
 import pickle
 import sys
 import threading
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from fastlin.data import Corpus, read
 from fastlin.engine.lm import backoff as engine
 from fastlin.lm import NgramModel
+from fastlin.lm.counts import count_tokens
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.sentences import SentenceReader
 from oracles.language_models import Twin, log_prob
@@ -398,3 +401,38 @@ def test_a_corpus_of_rows_is_no_text():
     corpus = Corpus(np.eye(3), [0, 1, 2])
     with pytest.raises(TypeError, match="got Corpus"):
         NgramModel(2).fit(corpus)
+
+
+@pytest.mark.parametrize("smoothing", ["modified_kneser_ney", "katz", "witten_bell", "relative_frequency"])
+@pytest.mark.parametrize("as_strings", [True, False])
+def test_threads_learn_the_same_bits(smoothing, as_strings, monkeypatch):
+    """Words are numbered, pairs put and orders smoothed in jobs, as many as one likes."""
+    monkeypatch.setattr("fastlin.lm.smoothing.NGRAMS_OF_A_JOB", 50)
+    monkeypatch.setattr("fastlin.lm.sentences.BATCH", 64)
+    sentences = random_corpus(5, 300)
+    X = [" ".join(sentence) for sentence in sentences] if as_strings else sentences
+    options = {"cutoff": [1, 2], "min_count": 2}
+    wanted = quiet(4, smoothing, X, n_jobs=1), quiet(4, smoothing, X, n_jobs=1, **options)
+    for threads in (2, 3, 7):
+        found = quiet(4, smoothing, X, n_jobs=threads), quiet(4, smoothing, X, n_jobs=threads, **options)
+        for model, one in zip(found, wanted, strict=True):
+            assert arrays(model) == arrays(one)
+            assert [each.tolist() for each in model.discounts_] == [each.tolist() for each in one.discounts_]
+            assert [each.tobytes() for each in model.counts_.counts] == [each.tobytes() for each in one.counts_.counts]
+    with pytest.raises(ValueError, match="sentence 299: "):
+        quiet(4, smoothing, [*X[:299], "a <s>"], n_jobs=2)
+
+
+@pytest.mark.parametrize("n_words", [3, 30, 300, 70_000])
+def test_counts_of_histories_with_few_and_many_words(n_words):
+    """Sorted by insertion, and by one, two or three digits of the words."""
+    rng = np.random.default_rng(n_words)
+    body = rng.integers(3, n_words + 3, size=(40, 50))
+    body[:, ::2] = 3  # a history of a thousand words
+    tokens = np.column_stack([np.zeros(40), body, np.ones(40)]).astype(np.int32).ravel()
+    found = count_tokens(tokens, 2, n_words + 3)
+    pairs = Counter(pair for pair in itertools.pairwise(tokens.tolist()) if pair[1] != 0)
+    assert found.words[1].tolist() == [word for _, word in sorted(pairs)]
+    assert found.histories(1).tolist() == [history for history, _ in sorted(pairs)]
+    assert found.counts[1].tolist() == [pairs[pair] for pair in sorted(pairs)]
+    assert found.suffix[1].tolist() == found.words[1].tolist()

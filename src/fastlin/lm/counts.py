@@ -1,5 +1,6 @@
 """Counts of n-grams: of blocks of a corpus, in threads or on disk, and their sums."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import Scratch
 from fastlin.engine.lm import ngram_counts as engine
 from fastlin.runtime.made_once import made_once
+from fastlin.runtime.parallel import WorkerPool
 
 MOST = 2**31 - 2  # n-grams of an order
+STEPS = 4096  # where histories may be cut into jobs
 
 
 @dataclass(frozen=True)
@@ -55,47 +58,76 @@ def empty(order: int, n_words: int) -> NgramCounts:
     return count_tokens(np.empty(0, np.int32), order, n_words)
 
 
-def count_tokens(tokens: NDArray[np.int32], order: int, n_words: int) -> NgramCounts:
+def count_tokens(tokens: NDArray[np.int32], order: int, n_words: int, workers: WorkerPool | None = None) -> NgramCounts:
     """The counts of some sentences (see `engine/lm/ngram_words.pyx`)."""
     if len(tokens) > MOST:
         raise OverflowError(f"{len(tokens)} tokens in a block; at most {MOST} can be counted together")
+    if workers is None:
+        with WorkerPool(1) as alone:
+            return count_tokens(tokens, order, n_words, alone)
     nothing = np.empty(0, np.int32)
     result = NgramCounts([nothing], [nothing], [nothing], [np.bincount(tokens, minlength=n_words).astype(np.int64)])
-    sorter = _Sorter(len(tokens), n_words)
     nodes = tokens
     for _ in range(1, order):
-        m = engine.collect(tokens, nodes, sorter.word_bits, sorter.keys, sorter.positions)
-        numbers = np.full(len(tokens), -1, np.int32)
-        sorter.add_order(result, m, np.empty(0, np.int64), nodes, numbers)
+        numbers = _none(len(tokens), workers)
+        pairs = _Pairs(nodes[:-1], tokens[1:], np.empty(0, np.int64), nodes[1:], numbers[1:])
+        pairs.add_order(result, workers, cuts_of(result.counts[-1], workers.threads))
         nodes = numbers
     return result
 
 
-class _Sorter:
-    """Memory to sort n keys in."""
+def _none(n: int, workers: WorkerPool) -> NDArray[np.int32]:
+    """−1 for each token: it ends no n-gram."""
+    numbers = np.empty(n, np.int32)
+    cuts = [n * part // workers.threads for part in range(workers.threads + 1)]
+    workers.map(lambda start, stop: numbers[start:stop].fill(-1), itertools.pairwise(cuts))
+    return numbers
 
-    def __init__(self, n: int, n_words: int) -> None:
-        n = max(n, 1)
-        self.word_bits = max(1, (n_words - 1).bit_length())
-        self.keys, self.spare_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
-        self.positions, self.spare_positions = np.empty(n, np.uint32), np.empty(n, np.uint32)
 
-    def add_order(
-        self, counts: NgramCounts, m: int, weights: NDArray[np.int64], suffixes: NDArray[np.int32],
-        numbers: NDArray[np.int32],
-    ) -> None:  # fmt: skip
-        """Append the order that the first m keys are; see `number` of the engine."""
-        n_histories = len(counts.counts[-1])
-        bits = self.word_bits + max(1, (n_histories - 1).bit_length())
-        if engine.radix_sort(self.keys, self.positions, self.spare_keys, self.spare_positions, m, bits):
-            self.keys, self.spare_keys = self.spare_keys, self.keys
-            self.positions, self.spare_positions = self.spare_positions, self.positions
-        n = engine.distinct(self.keys, m)
-        words, suffix, starts = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n_histories + 1, np.int32)
-        sums = np.empty(n, np.int64)
-        engine.number(
-            self.keys, self.positions, m, self.word_bits, weights, suffixes, numbers, words, starts, suffix, sums
-        )
+def cuts_of(sizes: NDArray[np.int64], n_parts: int) -> Iterator[tuple[int, int]]:
+    """Ranges of about the same sum."""
+    if n_parts == 1 or len(sizes) == 0:
+        yield 0, len(sizes)
+        return
+    step = max(1, len(sizes) // STEPS)
+    sums = np.cumsum(np.add.reduceat(sizes, np.arange(0, len(sizes), step)))
+    inner = step * np.searchsorted(sums, [int(sums[-1]) * part // n_parts for part in range(1, n_parts)], side="right")
+    yield from itertools.pairwise(np.unique([0, *np.minimum(inner, len(sizes)), len(sizes)]).tolist())
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """N-grams as pairs of a history and a word, the n-gram without its first word, and where their numbers go."""
+
+    histories: NDArray[np.int32]
+    words: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    suffixes: NDArray[np.int32]
+    numbers: NDArray[np.int32]
+
+    def add_order(self, counts: NgramCounts, workers: WorkerPool, jobs: Iterable[tuple[int, int]]) -> None:
+        """Append the order that they are, each job being a range of histories."""
+
+        def sort(first: int, last: int) -> tuple[int, NDArray[np.int32], NDArray[np.uint64], int]:
+            positions = np.empty(len(self.words) + 1, np.int32)
+            n_pairs = engine.collect(self.histories, self.words, first, last, positions)
+            ends, pairs = np.zeros(last - first, np.int32), np.empty(n_pairs, np.uint64)
+            positions = positions[:n_pairs]
+            return first, ends, pairs, engine.sort_pairs(self.histories, self.words, positions, first, ends, pairs)
+
+        parts = workers.map(sort, jobs)
+        first_numbers = np.cumsum([0, *(part[3] for part in parts)]).tolist()
+        n = first_numbers.pop()
+        words, suffix, sums = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+        starts = np.full(len(counts.counts[-1]) + 1, n, np.int32)
+
+        def number(part: int, first_number: int) -> None:
+            first, ends, pairs, _ = parts[part]
+            engine.number(
+                ends, pairs, first, first_number, self.weights, self.suffixes, self.numbers, words, starts, suffix, sums
+            )
+
+        workers.map(number, enumerate(first_numbers))
         counts.words.append(words)
         counts.starts.append(starts)
         counts.suffix.append(suffix)
@@ -141,15 +173,13 @@ def relabel(counts: NgramCounts, numbers: NDArray[np.int32], n_words: int) -> Ng
     np.add.at(unigrams, numbers, counts.counts[0])
     result = NgramCounts([nothing], [nothing], [nothing], [unigrams])
     shorter = numbers
-    for n in range(1, counts.order):
-        m = len(counts.words[n])
-        sorter = _Sorter(m, n_words)
-        sorter.keys[:m] = shorter[counts.histories(n)].astype(np.uint64) << np.uint64(sorter.word_bits)
-        sorter.keys[:m] |= numbers[counts.words[n]].astype(np.uint64)
-        sorter.positions[:m] = np.arange(m, dtype=np.uint32)
-        longer = np.empty(m, np.int32)
-        sorter.add_order(result, m, counts.counts[n], shorter[counts.suffix[n]], longer)
-        shorter = longer
+    with WorkerPool(1) as alone:
+        for n in range(1, counts.order):
+            longer = np.empty(len(counts.words[n]), np.int32)
+            histories, words = shorter[counts.histories(n)], numbers[counts.words[n]]
+            pairs = _Pairs(histories, words, counts.counts[n], shorter[counts.suffix[n]], longer)
+            pairs.add_order(result, alone, [(0, len(result.counts[-1]))])
+            shorter = longer
     return result
 
 

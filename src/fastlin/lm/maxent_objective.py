@@ -414,7 +414,13 @@ class NgramObjective(PenalisedObjective):
         """A of every history: its own C/Z, and those of the histories whose suffix it is."""
         for n in reversed(range(len(self.orders) - 1)):
             links = self.orders[n].longer_histories
-            kernels.add_longer(links.starts, links.members, a[n + 1], a[n], 0, len(a[n]))
+            longer, own = a[n + 1], a[n]
+
+            def work(first: int, last: int) -> None:
+                kernels.add_longer(links.starts, links.members, longer, own, first, last)  # noqa: B023
+
+            cuts = [*range(0, len(own), WEIGHTS_OF_A_JOB), len(own)]
+            self.workers.map(work, pairwise(cuts))
 
     def _gather(self, n: int, theta: Floats, gradient: Floats) -> float:
         """The expected counts and the gradient of an order; returns what the order adds to f."""

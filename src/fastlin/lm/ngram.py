@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.backoff_base import BackoffLanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, on_disk, relabel
 from fastlin.lm.pruning import entropy_kept, pruned
-from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
+from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader, blocks_learnt_by
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.runtime.made_once import made_once
@@ -44,6 +44,7 @@ class NgramState:
     min_count: int
     vocabulary: tuple[str, ...] | None
     unk: str | None
+    n_jobs: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__.copy()  # of one moment: others may add what is made when it is first asked for
@@ -55,7 +56,7 @@ class NgramState:
 
     @made_once
     def estimate(self) -> Estimate:
-        return estimate(self.known[1], self.known[0], self.smoothing)
+        return estimate(self.known[1], self.known[0], self.smoothing, self.n_jobs)
 
     @property
     def model(self) -> BackoffModel:
@@ -224,26 +225,19 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             table = known.seen.new_table()
         room = None if memory is None else as_bytes("memory", memory)
         most = BLOCK if room is None else max(SMALLEST_BLOCK, room // (BYTES_A_TOKEN + BYTES_AN_N_GRAM * order))
-        runs = self._runs(grouped(reader.blocks(X, table, True), min(most, BLOCK)), order, table)
         keep = None if room is None else on_disk(Scratch(tempfile.gettempdir()))
-        counts = merge_all(runs, order, len(table), keep)
+        with WorkerPool(self.n_jobs) as workers:
+            blocks = grouped(blocks_learnt_by(workers, reader, X, table, marks(self.unk)), min(most, BLOCK))
+            runs = (count_tokens(block, order, len(table), workers) for block in blocks)
+            counts = merge_all(runs, order, len(table), keep)
         if known is not None:
             counts = merge(known.counts, counts)
         if counts.counts[0][BEGIN] == 0:
             raise ValueError("X must hold at least one sentence to learn from; there is no sentence in it")
         vocabulary = None if self.vocabulary is None else tuple(self.vocabulary)
         return NgramState(
-            WordVocabulary.of_table(table), counts, smoothing, reader, self.min_count, vocabulary, self.unk
+            WordVocabulary.of_table(table), counts, smoothing, reader, self.min_count, vocabulary, self.unk, self.n_jobs
         )
-
-    def _runs(self, blocks: Iterator[NDArray[np.int32]], order: int, table: Any) -> Iterator[NgramCounts]:
-        """The counts of each block, cut into one part for each thread."""
-        with WorkerPool(self.n_jobs) as workers:
-            for block in blocks:
-                parts = list(_parts(block, workers.threads))
-                yield from workers.map(
-                    lambda tokens, n: count_tokens(tokens, order, n), [(p, len(table)) for p in parts]
-                )
 
     def _checked(self) -> tuple[int, SmoothingMethod, SentenceReader]:
         order = whole_number("order", self.order, 1)
@@ -393,14 +387,6 @@ def as_bytes(name: str, size: int | str) -> int:
             raise ValueError(f'{name} must be a number of bytes or a string such as "1G", got {size!r}')
         return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
     return whole_number(name, size, 1)
-
-
-def _parts(tokens: NDArray[np.int32], n: int) -> Iterator[NDArray[np.int32]]:
-    """Whole sentences in n parts of about the same length."""
-    begins = np.append(np.flatnonzero(tokens == BEGIN), len(tokens))
-    cuts = np.unique(np.searchsorted(begins, [len(tokens) * part // n for part in range(n + 1)]))
-    for start, stop in itertools.pairwise(cuts):
-        yield tokens[begins[start] : begins[stop]]
 
 
 def _known(state: NgramState) -> tuple[WordVocabulary, NgramCounts]:

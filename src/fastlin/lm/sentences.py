@@ -15,7 +15,8 @@ from fastlin.data.errors import ReadError
 from fastlin.data.reader import BY_SUFFIX, Reader, read
 from fastlin.data.readers import sources
 from fastlin.engine.lm.ngram_words import ROOM_BEHIND, WordTable
-from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, look_up
+from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, WordVocabulary, look_up
+from fastlin.runtime.parallel import WorkerPool
 from fastlin.text import token_strings
 
 Tokens = NDArray[np.int32]
@@ -154,6 +155,41 @@ class SentenceReader:
         numbers[order] = look_up(table, [chr(point) for point in known[order].tolist()], learn)
         numbers[numbers < 0] = UNKNOWN
         return _with_marks(numbers[inverse], np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def blocks_learnt_by(
+    workers: WorkerPool, reader: SentenceReader, X: Any, table: WordTable, names: Sequence[str]
+) -> Iterator[Tokens]:
+    """What `blocks` gives where words are learnt, a list being read by threads: `names` are the table's marks.
+
+    Each has a part of a block and learns words into a table of its own; the table learns those of one part after the
+    other, so that their numbers are those of one thread.
+    """
+    if workers.threads == 1 or not isinstance(X, list | tuple):
+        yield from reader.blocks(X, table, True)
+        return
+
+    def read(start: int, stop: int) -> tuple[WordTable, list[Tokens]]:
+        own = WordVocabulary.of(names).new_table()
+        return own, list(reader.blocks(X[start:stop], own, True, start))
+
+    def renumber(tokens: list[Tokens], numbers: Tokens) -> list[Tokens]:
+        return [numbers[block] for block in tokens]
+
+    for first in range(0, len(X), BATCH):
+        size = min(BATCH, len(X) - first)
+        cuts = [first + size * part // workers.threads for part in range(workers.threads + 1)]
+        parts = workers.map(read, itertools.pairwise(cuts))
+        numbers = [_learn(table, own) for own, _ in parts]
+        for blocks in workers.map(renumber, [(part[1], of) for part, of in zip(parts, numbers, strict=True)]):
+            yield from blocks
+
+
+def _learn(table: WordTable, other: WordTable) -> Tokens:
+    """The numbers that the words of another table get."""
+    numbers = np.empty(len(other), np.int32)
+    table.look_up(*other.strings(), True, numbers)
+    return numbers
 
 
 def _joined(sentences: list[Any]) -> str | None:

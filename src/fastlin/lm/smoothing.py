@@ -1,5 +1,6 @@
 """From counts to a back-off model: Kneser and Ney, Witten and Bell, Good and Turing, Laplace, Dirichlet."""
 
+import itertools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from fastlin.engine.lm import smoothing as engine
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
+from fastlin.runtime.parallel import WorkerPool, split_by_length
 
 Probabilities = NDArray[np.float64]
 SMOOTHINGS = (
@@ -22,6 +24,7 @@ CONTINUATIONS = ("modified_kneser_ney", "kneser_ney")  # what smooths how many w
 FIXED = ("lidstone", "laplace", "relative_frequency")  # what asks no shorter history
 KATZ_LARGEST = 7  # counts above are reliable, as SRILM has it
 NOTHING_TAKEN = np.zeros(1)
+NGRAMS_OF_A_JOB = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -49,37 +52,42 @@ class Estimate:
     discounts: list[NDArray[np.float64]]
 
 
-def estimate(counts: NgramCounts, vocabulary: WordVocabulary, smoothing: SmoothingMethod) -> Estimate:
+def estimate(
+    counts: NgramCounts, vocabulary: WordVocabulary, smoothing: SmoothingMethod, n_jobs: int | None = None
+) -> Estimate:
     """The probabilities and back-off weights of all n-grams, shorter ones first."""
     base = _base_measure(counts, vocabulary, smoothing)
-    adjusted = _adjusted(counts) if smoothing.name in CONTINUATIONS else counts.counts
     log_prob: list[NDArray[np.float32]] = []
     backoff: list[NDArray[np.float32]] = []
     discounts: list[NDArray[np.float64]] = []
     fixed = smoothing.name in FIXED or (smoothing.name == "dirichlet" and smoothing.base_measure is not None)
     shorter: Probabilities = np.empty(0)
-    for n in range(counts.order):
-        taken = _taken(adjusted[n][counts.n_begin[n] if n == 0 else 0 :], n, smoothing)
-        if fixed:
-            q, left = _with_base(counts, n, base, smoothing)
-        else:
-            q, left = _discounted(counts, adjusted[n], n, taken, smoothing)
-            if n == 0:
-                q += left[0] * base
-                q[BEGIN] = 0
-            elif smoothing.interpolate and smoothing.name != "katz":
-                engine.interpolate(counts.starts[n], counts.suffix[n], left, shorter, q)
+    with WorkerPool(n_jobs) as workers:
+        adjusted = _adjusted(counts, workers) if smoothing.name in CONTINUATIONS else counts.counts
+        for n in range(counts.order):
+            taken = _taken(adjusted[n][counts.n_begin[n] if n == 0 else 0 :], n, smoothing, workers)
+            if n and not fixed:
+                found = _smoothed(counts, adjusted[n], n, taken, shorter, smoothing, workers)
+            elif fixed:
+                found = _with_logarithms(*_with_base(counts, n, base, smoothing))
             else:
-                engine.backoff_weights(counts.starts[n], counts.suffix[n], shorter, q, left)
-        if n:
-            backoff.append(_log(left))
-        log_prob.append(np.minimum(_log(q), 0))
-        discounts.append(taken[1:])
-        shorter = q
+                found = _with_logarithms(_unigrams(counts, adjusted[0], taken, base, smoothing), np.empty(0))
+            shorter = found[0]
+            log_prob.append(found[1])
+            if n:
+                backoff.append(found[2])
+            discounts.append(taken[1:])
     model = BackoffModel(vocabulary, counts.words, counts.starts, counts.suffix, log_prob, backoff)
     if max(smoothing.cutoffs) > 1:
         model = model.only([counts.counts[n] >= smoothing.cutoff(n) if n else None for n in range(counts.order)])
     return Estimate(model, discounts)
+
+
+Smoothed = tuple[Probabilities, NDArray[np.float32], NDArray[np.float32]]  # p, ln p, ln of back-off weights
+
+
+def _with_logarithms(p: Probabilities, left: Probabilities) -> Smoothed:
+    return p, np.minimum(_log(p), 0), _log(left)
 
 
 def _log(p: Probabilities) -> NDArray[np.float32]:
@@ -87,12 +95,18 @@ def _log(p: Probabilities) -> NDArray[np.float32]:
         return np.log(p).astype(np.float32)
 
 
-def _adjusted(counts: NgramCounts) -> list[NDArray[np.int64]]:
+def _adjusted(counts: NgramCounts, workers: WorkerPool) -> list[NDArray[np.int64]]:
     """Continuation counts: how many different words an n-gram follows; raw ones of the highest order and of begin."""
     found = []
     for n in range(counts.order - 1):
-        adjusted = counts.counts[n].copy()
-        engine.continuations(counts.suffix[n + 1], counts.n_begin[n], adjusted)
+        suffix, first, size = counts.suffix[n + 1], counts.n_begin[n], len(counts.counts[n])
+        adjusted = np.empty(size, np.int64)
+        adjusted[:first] = counts.counts[n][:first]
+        cuts = [first + (size - first) * part // workers.threads for part in range(workers.threads + 1)]
+        workers.map(
+            lambda start, stop: engine.continuations(suffix, start, stop, adjusted),  # noqa: B023
+            itertools.pairwise(cuts),
+        )
         found.append(adjusted)
     return [*found, counts.counts[-1]]
 
@@ -119,22 +133,45 @@ def _unigram_starts(n_words: int) -> NDArray[np.int32]:
     return np.array([0, n_words], np.int32)
 
 
-def _discounted(
-    counts: NgramCounts, adjusted: NDArray[np.int64], n: int, taken: NDArray[np.float64], smoothing: SmoothingMethod
-) -> tuple[Probabilities, Probabilities]:
-    """q and γ of an order: those of unigrams have one history, and begin is none of them."""
-    raw, cutoff = counts.counts[n], smoothing.cutoff(n)
-    starts = counts.starts[n]
-    if n == 0:
-        starts, adjusted, cutoff = _unigram_starts(counts.n_words), adjusted.copy(), 0
-        adjusted[BEGIN] = 0
+def _unigrams(
+    counts: NgramCounts, adjusted: NDArray[np.int64], taken: NDArray[np.float64], base: Probabilities,
+    smoothing: SmoothingMethod,
+) -> Probabilities:  # fmt: skip
+    """p of words, which have one history; begin is none of them."""
+    adjusted = adjusted.copy()
+    adjusted[BEGIN] = 0
+    weight = {"dirichlet": smoothing.alpha, "witten_bell": float(np.count_nonzero(adjusted))}.get(smoothing.name, 0.0)
+    q, left = np.empty(len(adjusted)), np.empty(1)
+    starts = _unigram_starts(counts.n_words)
+    engine.discount(starts, adjusted, counts.counts[0], 0, taken, weight, 0.0, True, q, left, 0, 1)
+    q += left[0] * base
+    q[BEGIN] = 0
+    return q
+
+
+def _smoothed(
+    counts: NgramCounts, adjusted: NDArray[np.int64], n: int, taken: NDArray[np.float64], shorter: Probabilities,
+    smoothing: SmoothingMethod, workers: WorkerPool,
+) -> Smoothed:  # fmt: skip
+    """An order above unigrams, some histories at a time: all that is made of them while they are in cache."""
+    starts, suffix, raw, cutoff = counts.starts[n], counts.suffix[n], counts.counts[n], smoothing.cutoff(n)
     weight = smoothing.alpha if smoothing.name == "dirichlet" else 0.0
     a_type = float(smoothing.name == "witten_bell")
-    if n == 0 and a_type:
-        weight, a_type = float(np.count_nonzero(adjusted)), 0.0
-    q, left = np.empty(len(adjusted)), np.empty(len(starts) - 1)
-    engine.discount(starts, adjusted, raw, cutoff, taken, weight, a_type, True, q, left)
-    return q, left
+    interpolate = smoothing.interpolate and smoothing.name != "katz"
+    p, left = np.empty(len(raw)), np.empty(len(starts) - 1)
+    log_prob, backoff = np.empty(len(raw), np.float32), np.empty(len(left), np.float32)
+
+    def work(first: int, last: int) -> None:
+        engine.discount(starts, adjusted, raw, cutoff, taken, weight, a_type, True, p, left, first, last)
+        if interpolate:
+            engine.interpolate(starts, suffix, left, shorter, p, first, last)
+        else:
+            engine.backoff_weights(starts, suffix, shorter, p, left, first, last)
+        these = slice(int(starts[first]), int(starts[last]))
+        _, log_prob[these], backoff[first:last] = _with_logarithms(p[these], left[first:last])
+
+    workers.map(work, split_by_length(starts.astype(np.int64), NGRAMS_OF_A_JOB))
+    return p, log_prob, backoff
 
 
 def _with_base(
@@ -154,7 +191,9 @@ def _with_base(
     if n == 0:
         raw[BEGIN] = 0
     q, left = np.empty(len(raw)), np.empty(len(starts) - 1)
-    engine.discount(starts, raw, raw, smoothing.cutoff(n) if n else 0, NOTHING_TAKEN, weight, 0.0, False, q, left)
+    engine.discount(
+        starts, raw, raw, smoothing.cutoff(n) if n else 0, NOTHING_TAKEN, weight, 0.0, False, q, left, 0, len(left)
+    )
     whole = np.ones(len(starts) - 1, np.bool_)
     if 0 < n < counts.order - 1:
         whole[counts.n_begin[n - 1] :] = False
@@ -168,11 +207,11 @@ def _with_base(
     return p, np.where(whole, left, 1.0)
 
 
-def _taken(counts: NDArray[np.int64], n: int, smoothing: SmoothingMethod) -> NDArray[np.float64]:
+def _taken(counts: NDArray[np.int64], n: int, smoothing: SmoothingMethod, workers: WorkerPool) -> NDArray[np.float64]:
     """The discounts of counts of 0, 1, 2, …, the last for all larger ones."""
     if smoothing.name not in ("modified_kneser_ney", "kneser_ney", "absolute_discounting", "katz"):
         return NOTHING_TAKEN
-    n_of = np.bincount(np.minimum(counts, KATZ_LARGEST + 2), minlength=KATZ_LARGEST + 3).astype(np.float64)
+    n_of = _counts_of_counts(counts, workers)
     if smoothing.name == "katz":
         return _good_turing(n_of, n)
     if smoothing.discount is not None:
@@ -180,6 +219,19 @@ def _taken(counts: NDArray[np.int64], n: int, smoothing: SmoothingMethod) -> NDA
     if smoothing.name == "modified_kneser_ney":
         return _three_discounts(n_of, n, smoothing.interpolate)
     return np.array([0.0, _one_discount(n_of)])
+
+
+def _counts_of_counts(counts: NDArray[np.int64], workers: WorkerPool) -> NDArray[np.float64]:
+    """n₀, n₁, n₂, …: how many n-grams were seen so often."""
+
+    def work(first: int, last: int) -> NDArray[np.int64]:
+        n_of = np.zeros(KATZ_LARGEST + 3, np.int64)
+        engine.counts_of_counts(counts, first, last, n_of)
+        return n_of
+
+    bounds = range(0, len(counts) + NGRAMS_OF_A_JOB, NGRAMS_OF_A_JOB)
+    jobs = [(first, min(last, len(counts))) for first, last in itertools.pairwise(bounds)]
+    return sum(workers.map(work, jobs), np.zeros(KATZ_LARGEST + 3))
 
 
 def _one_discount(n_of: NDArray[np.float64]) -> float:

@@ -2,26 +2,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 def collect(
-    tokens: NDArray[np.int32],
-    nodes: NDArray[np.int32],
-    word_bits: int,
-    keys: NDArray[np.uint64],
-    positions: NDArray[np.uint32],
+    histories: NDArray[np.int32], words: NDArray[np.int32], first: int, last: int, positions: NDArray[np.int32]
 ) -> int: ...
-def radix_sort(
-    keys: NDArray[np.uint64],
-    positions: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64],
-    spare_positions: NDArray[np.uint32],
-    n: int,
-    bits: int,
-) -> bool: ...
-def distinct(keys: NDArray[np.uint64], n: int) -> int: ...
+def sort_pairs(
+    histories: NDArray[np.int32],
+    words: NDArray[np.int32],
+    positions: NDArray[np.int32],
+    first: int,
+    ends: NDArray[np.int32],
+    pairs: NDArray[np.uint64],
+) -> int: ...
 def number(
-    keys: NDArray[np.uint64],
-    positions: NDArray[np.uint32],
-    n: int,
-    word_bits: int,
+    ends: NDArray[np.int32],
+    pairs: NDArray[np.uint64],
+    first: int,
+    first_number: int,
     weights: NDArray[np.int64],
     suffixes: NDArray[np.int32],
     numbers: NDArray[np.int32],

@@ -9,119 +9,162 @@ by rising word. Of order n there are, as flat arrays,
     counts  [N_n]           how often it was seen
 
 Unigrams are numbered by their words. Begin is word 0, so those n-grams that begin a sentence come first in each order.
-A radix sort from the lowest digit on moves 12 bytes a token four times; hashing pairs was 1.6–1.9 times slower, and
-leaves no order behind.
+Pairs of (history, word) are put into the place of their history, which its count makes known, and sorted there by their
+words: most histories have a few. A job is a range of histories, of which it alone puts and numbers the pairs, so any
+cut into jobs gives the same bits. A radix sort of all pairs from the lowest digit on moved 12 bytes a token four times
+and took 1.3 times as long; hashing pairs was slower again, and leaves no order behind.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
 
+from fastlin.engine.core.allocation cimport allocate
 from fastlin.engine.core.csr cimport prefetch
 
 cdef enum:
-    DIGIT = 11
-    BUCKETS = 2048
-    DIGITS = 6              # of 64 bits
+    DIGIT = 8
+    BUCKETS = 256
+    FEW = 24                # words of a history that are sorted by insertion
     AHEAD = 24              # positions whose numbers are on their way from memory
+    FAR = 64                # pairs whose histories' places are
+    NEAR = 32               # pairs whose places are
 
 
-def collect(const int32_t[::1] tokens, const int32_t[::1] nodes, int word_bits, uint64_t[::1] keys,
-            uint32_t[::1] positions):
-    """Keys of the n-grams that end at each token, where `nodes` holds those of one word less; how many there are."""
-    cdef Py_ssize_t i, m = 0, n = tokens.shape[0]
+def collect(const int32_t[::1] histories, const int32_t[::1] words, Py_ssize_t first, Py_ssize_t last,
+            int32_t[::1] positions):
+    """Where the pairs with a history of [first, last) stand, but what begins a sentence; how many there are.
+
+    There is room for all positions and one more. Half of the histories may be another thread's: there is no branch.
+    """
+    cdef Py_ssize_t i, m = 0, n = words.shape[0]
+    cdef uint32_t width = <uint32_t>(last - first)
     with nogil:
-        for i in range(1, n):
-            keys[m] = <uint64_t><uint32_t>nodes[i - 1] << word_bits | <uint32_t>tokens[i]
-            positions[m] = <uint32_t>i
-            m += nodes[i - 1] >= 0 and tokens[i] != 0
-    return m
-
-
-def radix_sort(uint64_t[::1] keys, uint32_t[::1] positions, uint64_t[::1] spare_keys, uint32_t[::1] spare_positions,
-               Py_ssize_t n, int bits):
-    """Sort n keys of so many bits, each with its position. True: what is sorted lies in the spare arrays."""
-    cdef int64_t[DIGITS][BUCKETS] buckets
-    cdef uint64_t *source = &keys[0]
-    cdef uint64_t *target = &spare_keys[0]
-    cdef uint32_t *source_positions = &positions[0]
-    cdef uint32_t *target_positions = &spare_positions[0]
-    cdef int digits = (bits + DIGIT - 1) // DIGIT, width, d, shift
-    cdef uint64_t mask, key
-    cdef Py_ssize_t i, b
-    cdef int64_t total, size, place
-    cdef bint swapped = False
-    if n > keys.shape[0] or n > spare_keys.shape[0] or n > positions.shape[0] or n > spare_positions.shape[0]:
-        raise ValueError("fewer keys than are to be sorted")
-    if digits < 1:
-        digits = 1
-    width = (bits + digits - 1) // digits if bits > 0 else 1
-    mask = (<uint64_t>1 << width) - 1
-    with nogil:
-        memset(&buckets[0][0], 0, sizeof(buckets))
         for i in range(n):
-            key = source[i]
-            for d in range(digits):
-                buckets[d][key & mask] += 1
-                key >>= width
-        for d in range(digits):
-            total = 0
-            for b in range(<Py_ssize_t>mask + 1):
-                size = buckets[d][b]
-                buckets[d][b] = total
-                total += size
-            shift = d * width
-            for i in range(n):
-                key = source[i]
-                place = buckets[d][key >> shift & mask]
-                buckets[d][key >> shift & mask] = place + 1
-                target[place] = key
-                target_positions[place] = source_positions[i]
-            source, target = target, source
-            source_positions, target_positions = target_positions, source_positions
-            swapped = not swapped
-    return swapped
-
-
-def distinct(const uint64_t[::1] keys, Py_ssize_t n):
-    """How many keys differ from the one before."""
-    cdef Py_ssize_t i, m = n > 0
-    with nogil:
-        for i in range(1, n):
-            m += keys[i] != keys[i - 1]
+            positions[m] = <int32_t>i
+            m += (<uint32_t>(histories[i] - <int32_t>first) < width) & (words[i] != 0)
     return m
 
 
-def number(const uint64_t[::1] keys, const uint32_t[::1] positions, Py_ssize_t n, int word_bits,
+def sort_pairs(const int32_t[::1] histories, const int32_t[::1] words, const int32_t[::1] positions, Py_ssize_t first,
+               int32_t[::1] ends, uint64_t[::1] pairs):
+    """The pairs at some positions as word << 32 | position, by history and word; how many are distinct.
+
+    `ends`, of zeros, one for each history from `first` on, becomes where its pairs end.
+    """
+    cdef Py_ssize_t i, n = positions.shape[0], width = ends.shape[0]
+    cdef int64_t distinct = 0
+    cdef int32_t start = 0, longest = 0, size, at
+    cdef uint64_t* spare
+    with nogil:
+        for i in range(n):
+            if i + NEAR < n:
+                prefetch(&ends[histories[positions[i + NEAR]] - first])
+            ends[histories[positions[i]] - first] += 1
+        for i in range(width):
+            size = ends[i]
+            longest = max(longest, size)
+            ends[i] = start
+            start += size
+        for i in range(n):
+            if i + FAR < n:
+                prefetch(&ends[histories[positions[i + FAR]] - first])
+                prefetch(&pairs[ends[histories[positions[i + NEAR]] - first]])
+            at = positions[i]
+            pairs[ends[histories[at] - first]] = <uint64_t><uint32_t>words[at] << 32 | <uint32_t>at
+            ends[histories[at] - first] += 1
+        spare = <uint64_t*>allocate(longest, sizeof(uint64_t))
+        start = 0
+        for i in range(width if spare != NULL else 0):
+            if ends[i] > start:
+                distinct += sort_words(&pairs[start], ends[i] - start, spare)
+            start = ends[i]
+    if spare == NULL:
+        raise MemoryError
+    free(spare)
+    return distinct
+
+
+cdef int64_t sort_words(uint64_t* pairs, int64_t n, uint64_t* spare) noexcept nogil:
+    """Sort some pairs, whose positions rise, by their words; how many words there are."""
+    cdef int64_t i, j, distinct = 1
+    cdef uint64_t pair
+    if n > FEW:
+        radix_sort(pairs, n, spare)
+    else:
+        for i in range(1, n):
+            pair = pairs[i]
+            j = i
+            while j > 0 and pairs[j - 1] > pair:
+                pairs[j] = pairs[j - 1]
+                j -= 1
+            pairs[j] = pair
+    for i in range(1, n):
+        distinct += pairs[i] >> 32 != pairs[i - 1] >> 32
+    return distinct
+
+
+cdef void radix_sort(uint64_t* pairs, int64_t n, uint64_t* spare) noexcept nogil:
+    """By the digits of the words, the lowest first."""
+    cdef int64_t[BUCKETS] places
+    cdef uint64_t *source = pairs
+    cdef uint64_t *target = spare
+    cdef uint64_t largest = 0
+    cdef int64_t i, total, size
+    cdef int shift = 32
+    for i in range(n):
+        largest = max(largest, pairs[i])
+    while largest >> shift:
+        memset(places, 0, sizeof(places))
+        for i in range(n):
+            places[source[i] >> shift & (BUCKETS - 1)] += 1
+        total = 0
+        for i in range(BUCKETS):
+            size = places[i]
+            places[i] = total
+            total += size
+        for i in range(n):
+            target[places[source[i] >> shift & (BUCKETS - 1)]] = source[i]
+            places[source[i] >> shift & (BUCKETS - 1)] += 1
+        source, target = target, source
+        shift += DIGIT
+        if shift == 64:
+            break
+    if source != pairs:
+        memcpy(pairs, source, n * sizeof(uint64_t))
+
+
+def number(const int32_t[::1] ends, const uint64_t[::1] pairs, Py_ssize_t first, int64_t first_number,
            const int64_t[::1] weights, const int32_t[::1] suffixes, int32_t[::1] numbers, int32_t[::1] words,
            int32_t[::1] starts, int32_t[::1] suffix, int64_t[::1] counts):
-    """An order of the trie from its sorted keys; `numbers` at each position becomes that of the n-gram there.
+    """The n-grams of the histories from `first` on, which are sorted; `numbers` at each position becomes their number.
 
     `suffixes` holds at each position the number of the n-gram without its first word, and may be `numbers`. Each
     position counts as often as its weight says, without weights once.
     """
-    cdef Py_ssize_t i, m = -1, at
-    cdef int64_t history, last = -1
-    cdef uint64_t mask = (<uint64_t>1 << word_bits) - 1
+    cdef Py_ssize_t h, i = 0, at, n = pairs.shape[0]
+    cdef int64_t m = first_number - 1, word, last
     cdef bint weighted = weights.shape[0] > 0
     with nogil:
-        for i in range(n):
-            at = positions[i]
-            if i + AHEAD < n:
-                prefetch(&numbers[positions[i + AHEAD]])
-                prefetch(&suffixes[positions[i + AHEAD]])
-            if i == 0 or keys[i] != keys[i - 1]:
-                m += 1
-                history = <int64_t>(keys[i] >> word_bits)
-                while last < history:
-                    last += 1
-                    starts[last] = <int32_t>m
-                words[m] = <int32_t>(keys[i] & mask)
-                suffix[m] = suffixes[at]
-                counts[m] = 0
-            counts[m] += weights[at] if weighted else 1
-            numbers[at] = <int32_t>m
-        for i in range(last + 1, starts.shape[0]):
-            starts[i] = <int32_t>(m + 1)
+        for h in range(ends.shape[0]):
+            starts[first + h] = <int32_t>(m + 1)
+            last = -1
+            while i < ends[h]:
+                if i + AHEAD < n:
+                    at = <uint32_t>pairs[i + AHEAD]
+                    prefetch(&numbers[at])
+                    prefetch(&suffixes[at])
+                at = <uint32_t>pairs[i]
+                word = <int64_t>(pairs[i] >> 32)
+                if word != last:
+                    m += 1
+                    words[m] = <int32_t>word
+                    suffix[m] = suffixes[at]
+                    counts[m] = 0
+                    last = word
+                counts[m] += weights[at] if weighted else 1
+                numbers[at] = <int32_t>m
+                i += 1
 
 
 def merge(const int32_t[::1] from_a, const int32_t[::1] starts_a, const int32_t[::1] words_a,

@@ -1,7 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def continuations(suffix: NDArray[np.int32], first: int, counts: NDArray[np.int64]) -> None: ...
+def continuations(suffix: NDArray[np.int32], first: int, last: int, counts: NDArray[np.int64]) -> None: ...
+def counts_of_counts(counts: NDArray[np.int64], first: int, last: int, n_of: NDArray[np.int64]) -> None: ...
 def discount(
     starts: NDArray[np.int32],
     counts: NDArray[np.int64],
@@ -13,6 +14,8 @@ def discount(
     leave: bool,
     q: NDArray[np.float64],
     left: NDArray[np.float64],
+    first: int,
+    last: int,
 ) -> None: ...
 def interpolate(
     starts: NDArray[np.int32],
@@ -20,6 +23,8 @@ def interpolate(
     left: NDArray[np.float64],
     shorter: NDArray[np.float64],
     p: NDArray[np.float64],
+    first: int,
+    last: int,
 ) -> None: ...
 def backoff_weights(
     starts: NDArray[np.int32],
@@ -27,4 +32,6 @@ def backoff_weights(
     shorter: NDArray[np.float64],
     p: NDArray[np.float64],
     left: NDArray[np.float64],
+    first: int,
+    last: int,
 ) -> None: ...

@@ -13,34 +13,53 @@ Dirichlet's prior (a its weight), Katz's (d as Good and Turing say), and relativ
 
 from libc.stdint cimport int32_t, int64_t
 
+from fastlin.engine.core.csr cimport prefetch
+
+cdef enum:
+    AHEAD = 32              # n-grams whose suffixes' counts are on their way from memory
+
 cdef double LEAST = 1e-9    # of γ: what is left to the words that are not known after a history
 
 
-def continuations(const int32_t[::1] suffix, Py_ssize_t first, int64_t[::1] counts):
-    """counts[s] = how many n-grams of one word more end in s, of those s from `first` on; others stay."""
-    cdef Py_ssize_t i
+def continuations(const int32_t[::1] suffix, Py_ssize_t first, Py_ssize_t last, int64_t[::1] counts):
+    """counts[s] = how many n-grams of one word more end in s, of those s in [first, last); others stay."""
+    cdef Py_ssize_t i, n = suffix.shape[0]
+    cdef int64_t others = 0
+    cdef int64_t* counter
     with nogil:
-        for i in range(first, counts.shape[0]):
+        for i in range(first, last):
             counts[i] = 0
-        for i in range(suffix.shape[0]):
-            if suffix[i] >= first:
-                counts[suffix[i]] += 1
+        for i in range(n):
+            if i + AHEAD < n and suffix[i + AHEAD] >= 0:
+                prefetch(&counts[suffix[i + AHEAD]])
+            counter = &counts[suffix[i]] if first <= suffix[i] < last else &others
+            counter[0] += 1
+
+
+def counts_of_counts(const int64_t[::1] counts, Py_ssize_t first, Py_ssize_t last, int64_t[::1] n_of):
+    """n_of[c] += how many of [first, last) were seen c times; the last is of all that were more often."""
+    cdef Py_ssize_t i
+    cdef int64_t most = n_of.shape[0] - 1
+    with nogil:
+        for i in range(first, last):
+            n_of[min(counts[i], most)] += 1
 
 
 def discount(const int32_t[::1] starts, const int64_t[::1] counts, const int64_t[::1] raw, int64_t cutoff,
              const double[::1] taken, double weight, double weight_a_type, bint leave, double[::1] q,
-             double[::1] left):
-    """q and γ of every history: `weight` is a, `weight_a_type` b; d(c) = taken[c], of larger counts the last.
+             double[::1] left, Py_ssize_t first, Py_ssize_t last):
+    """q and γ of the histories [first, last): `weight` is a, `weight_a_type` b.
 
-    An n-gram seen less often than `cutoff` keeps nothing. `leave`: where nothing would be left, a grows by one.
+    d(c) = taken[c], of larger counts the last. An n-gram seen less often than `cutoff` keeps nothing. `leave`: where
+    nothing would be left, a grows by one.
     """
-    cdef Py_ssize_t h, i, last = taken.shape[0] - 1
+    cdef Py_ssize_t h, i, most = taken.shape[0] - 1
     cdef double total, lost, d, extra
     with nogil:
-        for h in range(starts.shape[0] - 1):
+        for h in range(first, last):
             total = lost = 0
             for i in range(starts[h], starts[h + 1]):
-                d = taken[counts[i] if counts[i] < last else last]
+                d = taken[counts[i] if counts[i] < most else most]
                 if raw[i] < cutoff or d > counts[i]:
                     d = counts[i]
                 q[i] = counts[i] - d
@@ -57,22 +76,25 @@ def discount(const int32_t[::1] starts, const int64_t[::1] counts, const int64_t
 
 
 def interpolate(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] left,
-                const double[::1] shorter, double[::1] p):
-    """p += γ(h) p(w|h′), where p(w|h′) stands at the suffix."""
+                const double[::1] shorter, double[::1] p, Py_ssize_t first, Py_ssize_t last):
+    """p += γ(h) p(w|h′) of the histories [first, last), where p(w|h′) stands at the suffix."""
     cdef Py_ssize_t h, i
     with nogil:
-        for h in range(starts.shape[0] - 1):
+        for h in range(first, last):
             for i in range(starts[h], starts[h + 1]):
                 p[i] += left[h] * shorter[suffix[i]]
 
 
 def backoff_weights(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] shorter, double[::1] p,
-                    double[::1] left):
-    """γ becomes bow; p of a history after which every word is known is scaled to one. p = 0: not known."""
+                    double[::1] left, Py_ssize_t first, Py_ssize_t last):
+    """γ of the histories [first, last) becomes bow; p of one after which every word is known is scaled to one.
+
+    p = 0: not known.
+    """
     cdef Py_ssize_t h, i
     cdef double rest, known
     with nogil:
-        for h in range(starts.shape[0] - 1):
+        for h in range(first, last):
             rest = 1
             known = 0
             for i in range(starts[h], starts[h + 1]):
