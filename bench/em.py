@@ -28,8 +28,8 @@ from fastlin.core.class_counts import Prior
 from fastlin.mixture.merged_columns import lay_out
 from fastlin.mixture.multinomial_em import Expectation
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
@@ -76,14 +76,14 @@ def numpy_em(X: sparse.csr_matrix, start: Floats, iterations: int) -> float:
 def passes(X: sparse.csr_matrix, width: int, workers: parallel.WorkerPool) -> dict[str, Prepare]:
     """An iteration, and a forward and a backward pass over all columns."""
     rows = validation.as_rows(X)
-    labels = Labels(np.full(len(rows), -1, np.int32), np.empty(0), width)
+    labels = MultinomialLikelihood(np.full(len(rows), -1, np.int32), np.empty(0), width)
     prior = Prior(np.array([ALPHA]), np.array([1 / rows.n_columns]), None)
     parts = lay_out(lambda: [(rows, labels)], rows.n_columns, None, None, prior)
     em = Expectation(parts, np.array([0, width]), prior, None, rows.n_columns, workers)
     start = responsibilities(len(rows), width)
     em.start(lambda _, shares: np.copyto(shares, start))
     design = Design.of(rows)
-    layout, gradient = Dense(design.n_features, width), np.empty(design.n_features * width)
+    layout, gradient = DenseWeights(design.n_features, width), np.empty(design.n_features * width)
     weights, bias, residual = np.zeros(design.n_features * width), np.zeros(width), start.copy()
     row_cuts, column_cuts = (
         list(parallel.split_by_work(design.indptr, width)),
@@ -96,9 +96,9 @@ def passes(X: sparse.csr_matrix, width: int, workers: parallel.WorkerPool) -> di
 
     def both_passes() -> None:
         for first, last in row_cuts:
-            layout.scores(design, weights, bias, first, last)
+            layout.forward(design, weights, bias, first, last)
         for low, high in column_cuts:
-            layout.columns(design, design.column_values, residual, low, high, gradient[layout.span(low, high)])
+            layout.backward(design, design.column_values, residual, low, high, gradient[layout.slice_of(low, high)])
 
     return {"EM": lambda: iteration, "passes": lambda: both_passes}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin.lm import MaxentLM
-from fastlin.optim.solvers.minibatch import Batches
+from fastlin.optim.solvers.minibatch import MinibatchSampler
 from fastlin.runtime.parallel import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
@@ -119,7 +119,7 @@ def test_an_epoch_takes_every_event_once(shape):
         objective, theta = objective_of([s.split() for s in TEXT], shape, workers)
         gradient, total, masses = np.empty(len(theta)), np.zeros(len(theta)), []
         objective.value(theta, gradient)
-        batches = Batches(objective)
+        batches = MinibatchSampler(objective)
 
         def take(slopes, events):
             np.add(total, slopes, out=total)

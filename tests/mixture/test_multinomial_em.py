@@ -12,7 +12,7 @@ from fastlin.core.class_counts import Counts, Prior
 from fastlin.data.scratch import Scratch
 from fastlin.mixture.merged_columns import lay_out
 from fastlin.mixture.multinomial_em import Expectation
-from fastlin.optim.likelihoods import Labels
+from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.runtime import parallel
 from oracles.multinomial_em import EM
 from support.strategies import seeds, sparse_matrices, weighted
@@ -57,7 +57,10 @@ class Case:
 
         def segments():
             for piece in pieces:
-                yield validation.as_rows(self.X[piece]), Labels(self.codes[piece], self.weights[piece], self.M)
+                yield (
+                    validation.as_rows(self.X[piece]),
+                    MultinomialLikelihood(self.codes[piece], self.weights[piece], self.M),
+                )
 
         parts = lay_out(segments, V, Scratch() if segmented else None, known, prior)
         em = Expectation(parts, self.families, prior, known, V, workers)
@@ -152,7 +155,7 @@ def started(X, codes, weights, families, shares):
     """EM in one thread, from responsibilities."""
     rows, V = validation.as_rows(X), X.shape[1]
     prior = Prior(np.full(1, 0.01), np.full(1, 1 / V), None)
-    labels = Labels(np.asarray(codes, np.int32), weights, families[-1])
+    labels = MultinomialLikelihood(np.asarray(codes, np.int32), weights, families[-1])
     parts = lay_out(lambda: [(rows, labels)], V, None, None, prior)
     with parallel.WorkerPool(1) as workers:
         em = Expectation(parts, np.array(families), prior, None, V, workers)

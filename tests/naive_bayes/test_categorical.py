@@ -330,7 +330,7 @@ def test_a_call_that_is_refused_or_interrupted_learns_no_category(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(category_encoder.parallel, "count", press)
+        patch.setattr(category_encoder.parallel, "count_features", press)
         for method in (model.fit, model.partial_fit):
             with pytest.raises(KeyboardInterrupt):
                 method(new, ["n"])
@@ -341,14 +341,14 @@ def test_a_call_that_is_refused_or_interrupted_learns_no_category(monkeypatch):
 
 
 def test_tuples_that_are_being_counted_are_counted_to_the_end(monkeypatch):
-    model, count = CategoricalNB().fit(TUPLES, LABELS), category_encoder.parallel.count
+    model, count = CategoricalNB().fit(TUPLES, LABELS), category_encoder.parallel.count_features
 
     def press(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
         count(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(category_encoder.parallel, "count", press)
+        patch.setattr(category_encoder.parallel, "count_features", press)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(HOLES, LABELS)
     assert_same(model, CategoricalNB().fit([*TUPLES, *HOLES], [*LABELS, *LABELS]))

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Groups, Labels
-from fastlin.optim.partitions import Parts
-from fastlin.optim.problem import Prior, Problem
-from fastlin.optim.weight_layouts import Dense, Pairs
+from fastlin.optim.likelihoods import ConditionalLogitLikelihood, MultinomialLikelihood
+from fastlin.optim.partitions import Partitions
+from fastlin.optim.problem import LogLinearProblem, WeightPrior
+from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
 from oracles.log_linear import Logistic, candidates, observed_pairs
@@ -29,20 +29,20 @@ class Posed:
         if kind == "candidates":
             fit_intercept = False
             starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            inference = Groups(starts, y.astype(np.int64), passed)
+            inference = ConditionalLogitLikelihood(starts, y.astype(np.int64), passed)
             options = {"prior_variance": variance, "prior_mean": mean, "sample_weight": weights}
             self.twin = candidates(X, y, sizes, **options)
             self.twin.features, self.twin.labels = np.arange(X.shape[1]), np.zeros(X.shape[1], dtype=int)
         else:
-            inference = Labels(y.astype(np.int32), passed, self.width)
+            inference = MultinomialLikelihood(y.astype(np.int32), passed, self.width)
             pairs = observed_pairs(X, y, n_labels, 2) if kind == "observed" else None
             self.twin = Logistic(
                 X, y, n_labels, prior_variance=variance, prior_mean=mean, fit_intercept=fit_intercept,
                 sample_weight=weights, pairs=pairs,
             )  # fmt: skip
-        parts, layout = Parts.single(design, inference), Dense(design.n_features, self.width)
+        parts, layout = Partitions.single(design, inference), DenseWeights(design.n_features, self.width)
         if kind == "observed":
-            layout = Pairs.observed(parts, n_labels, np.full(design.n_features, 2))
+            layout = ObservedWeights.observed(parts, n_labels, np.full(design.n_features, 2))
             features, labels = np.repeat(design.features, np.diff(layout.starts)), layout.labels
         else:
             features = np.repeat(design.features, self.width)
@@ -53,8 +53,8 @@ class Posed:
             labels = np.append(labels, np.arange(self.width))
         places = {pair: p for p, pair in enumerate(zip(self.twin.features, self.twin.labels, strict=True))}
         self.order = np.array([places[pair] for pair in zip(features, labels, strict=True)], dtype=int)
-        prior = Prior(1 / variance[design.features], mean[features[: layout.n_weights]])
-        self.problem = Problem(parts, layout, prior, fit_intercept, workers)
+        prior = WeightPrior(1 / variance[design.features], mean[features[: layout.n_weights]])
+        self.problem = LogLinearProblem(parts, layout, prior, fit_intercept, workers)
 
     def twins(self, theta):
         """The twin's θ; weights that the design leaves out, of features in no row, stay at their prior mean."""
@@ -130,7 +130,7 @@ def test_derivatives_are_numerical_derivatives(kind, data):
         def value_at(step):
             return problem.value(theta + step * d, np.empty(problem.size))
 
-        scores, ahead = problem.scores(theta), problem.scores(d)
+        scores, direction_scores = problem.scores(theta), problem.scores(d)
         value = problem.value(theta, gradient)
         size = 1 + abs(value) + np.abs(gradient).max(initial=0)
         size += (d @ d) / posed_problem.twin.variance.min(initial=np.inf)
@@ -140,16 +140,16 @@ def test_derivatives_are_numerical_derivatives(kind, data):
         np.testing.assert_allclose(Hd, derivative(gradient_at, 0.0), rtol=1e-4, atol=1e-5 * size)
 
         def loss_at(step):
-            return problem.along(scores, ahead, step)[0]
+            return problem.line_derivatives(scores, direction_scores, step)[0]
 
         def slope_at(step):
-            return problem.along(scores, ahead, step)[1]
+            return problem.line_derivatives(scores, direction_scores, step)[1]
 
         for step in (0.0, 0.7):
-            _, slope, bend = problem.along(scores, ahead, step)
+            _, slope, bend = problem.line_derivatives(scores, direction_scores, step)
             np.testing.assert_allclose(slope, derivative(loss_at, step), rtol=1e-5, atol=1e-7 * size)
             np.testing.assert_allclose(bend, derivative(slope_at, step), rtol=1e-4, atol=1e-6 * size)
-        linear, square = problem.pull(theta, d)
+        linear, square = problem.prior_line_derivatives(theta, d)
         prior = [value_at(step) - loss_at(step) for step in (0.0, 1.0)]
         np.testing.assert_allclose(prior[1] - prior[0], linear + square / 2, rtol=1e-8, atol=1e-9 * size)
 

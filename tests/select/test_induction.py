@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fastlin.engine.solvers import feature_gain as kernels
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
+from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.solvers.dispatch import SOLVERS
 from fastlin.runtime import parallel
 from fastlin.select import SelectFeatures
@@ -27,7 +27,7 @@ def grown(X, y, columns=(), weights=None, C=1.0, fit_intercept=True, n_jobs=1):
     weights = np.empty(0) if weights is None else weights
     n_labels = int(y.max()) + 1
     design = Design.of(as_rows(X))
-    labels = Labels(y.astype(np.int32), weights, 1 if n_labels == 2 else n_labels)
+    labels = MultinomialLikelihood(y.astype(np.int32), weights, 1 if n_labels == 2 else n_labels)
     with parallel.WorkerPool(n_jobs) as workers:
         grown = Induction(design, labels, 1 / C, fit_intercept, workers)
         places = np.flatnonzero(np.isin(design.features, columns))

@@ -11,8 +11,8 @@ from fastlin.cluster.kmeans_steps import LEAST, Points, reciprocal
 from fastlin.cluster.seeding import Pieces, owned, spread, squared_norms, take
 from fastlin.data.scratch import Scratch
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
-from fastlin.optim.partitions import Parts
+from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
@@ -31,12 +31,12 @@ def lay_out(
     shift = float(np.sum((sums / len(norms)) ** 2))
     variance = max(norms.mean() - shift, 0.0) / n_columns
     costs = np.ones(len(norms)) if spherical else norms
-    nothing = Labels(np.empty(0, np.int32), np.empty(0), 1)
+    nothing = MultinomialLikelihood(np.empty(0, np.int32), np.empty(0), 1)
     if scratch is None:
         ((_, rows),) = pieces()
-        parts = Parts.single(Design.of(rows), nothing)
+        parts = Partitions.single(Design.of(rows), nothing)
     else:
-        parts = Parts.of(lambda: ((rows, nothing) for _, rows in pieces()), n_columns, scratch)
+        parts = Partitions.from_segments(lambda: ((rows, nothing) for _, rows in pieces()), n_columns, scratch)
     cost = float(np.sum(costs * weights if len(weights) else costs))
     return Points(parts, weights, norms > 0, cost, n_columns), variance
 

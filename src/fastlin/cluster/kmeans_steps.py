@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import aligned
 from fastlin.engine.solvers import kmeans
-from fastlin.optim.partitions import Part, Parts
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.partitions import Partition, Partitions
+from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
 TURNED = 1 << 14  # numbers of a matrix that are turned at a time
@@ -26,7 +26,7 @@ LEAST = 1e-200  # of all weight: with a smaller share there is no telling where 
 class Points(NamedTuple):
     """The rows to cluster, and what k-means has to know of them."""
 
-    parts: Parts
+    parts: Partitions
     weights: NDArray[np.float64]  # of length 0 for all ones
     filled: NDArray[np.bool_]  # which are not empty
     cost: float  # Σ w ‖x‖²; on the sphere Σ w
@@ -51,7 +51,7 @@ class Step(ABC):
     def __init__(self, points: Points, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
-        self.layout = Dense(self.parts.n_features, n_clusters)
+        self.layout = DenseWeights(self.parts.n_features, n_clusters)
         self.sums = aligned.zeros((self.parts.n_features, n_clusters))
         self.starts = np.cumsum([0, *self.parts.sizes])
         self.row_cuts = [list(parallel.split_by_work(part.design.indptr, n_clusters)) for part in self.parts]
@@ -105,7 +105,7 @@ class Step(ABC):
         shift = self.shift
         for part in self.parts:
 
-            def work(start: int, stop: int, part: Part = part) -> None:
+            def work(start: int, stop: int, part: Partition = part) -> None:
                 block, scores = self.block(part, start, stop), self.scores(part, start, stop)
                 kmeans.nearest(scores, self.scale, shift, self.labels[block], self.best[block])
 
@@ -118,7 +118,7 @@ class Step(ABC):
         found = np.empty(len(self.points))
         for part in self.parts:
 
-            def work(start: int, stop: int, part: Part = part) -> None:
+            def work(start: int, stop: int, part: Partition = part) -> None:
                 block, rows = self.block(part, start, stop), part.design.rows(start, stop)
                 labels, room = self.labels[block], found[block]
                 kmeans.distances(*rows, start, stop, self.sums, self.scale, self.squares, labels, room)
@@ -139,11 +139,11 @@ class Step(ABC):
         """What is taken off the scores."""
         return np.zeros(self.K) if self.spherical else 0.5 * self.squares
 
-    def scores(self, part: Part, start: int, stop: int) -> NDArray[np.float64]:
+    def scores(self, part: Partition, start: int, stop: int) -> NDArray[np.float64]:
         """X S of some rows of a part."""
-        return self.layout.scores(part.design, self.sums.reshape(-1), np.zeros(self.K), start, stop)
+        return self.layout.forward(part.design, self.sums.reshape(-1), np.zeros(self.K), start, stop)
 
-    def block(self, part: Part, start: int, stop: int) -> slice:
+    def block(self, part: Partition, start: int, stop: int) -> slice:
         """These rows of a part among all."""
         first = int(self.starts[part.index])
         return slice(first + start, first + stop)
@@ -218,7 +218,7 @@ class Hard(Step):
             found = self._gather(part, touched, before, after)
         return sum(found, np.zeros((4, self.K)))  # the last part's
 
-    def _mark(self, part: Part, changed: NDArray[np.uint8], touched: NDArray[np.uint8]) -> None:
+    def _mark(self, part: Partition, changed: NDArray[np.uint8], touched: NDArray[np.uint8]) -> None:
         flags = changed[self.block(part, 0, part.design.n_rows)]
 
         def work(low: int, high: int) -> None:
@@ -228,7 +228,7 @@ class Hard(Step):
         self.workers.map(work, self.column_cuts[part.index])
 
     def _gather(
-        self, part: Part, touched: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
+        self, part: Partition, touched: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> list[NDArray[np.float64]]:
         """Add a part's rows to the new sums, which with the last part's are complete, and replace the old."""
         block, last = self.block(part, 0, part.design.n_rows), part.index == len(self.parts) - 1
@@ -303,7 +303,7 @@ class Soft(Step):
             self.sums[:, k] = 0
             self.sums[features, k] = values
 
-    def _share(self, part: Part) -> float:
+    def _share(self, part: Partition) -> float:
         shift, weights = self.shift, self.points.weights[self.block(part, 0, part.design.n_rows)]
 
         def work(start: int, stop: int) -> float:
@@ -312,12 +312,12 @@ class Soft(Step):
 
         return sum(self.workers.map(work, self.row_cuts[part.index]))
 
-    def _gather(self, part: Part) -> None:
+    def _gather(self, part: Partition) -> None:
         values, shares, fresh = part.design.column_values, self.shares[: part.design.n_rows], self.fresh.reshape(-1)
 
         def work(low: int, high: int) -> None:
-            span = self.layout.span(low, high)
-            self.layout.columns(part.design, values, shares, low, high, fresh[span], more=part.index > 0)
+            span = self.layout.slice_of(low, high)
+            self.layout.backward(part.design, values, shares, low, high, fresh[span], more=part.index > 0)
 
         self.workers.map(work, self.column_cuts[part.index])
 

@@ -9,38 +9,40 @@ from fastlin import validation
 from fastlin.core.sparse_estimator import labels_of
 from fastlin.data import Corpus
 from fastlin.data.scratch import Scratch
-from fastlin.optim.candidates import Grouped
-from fastlin.optim.likelihoods import Groups
+from fastlin.optim.candidates import GroupedRows
+from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.validation import CSRRows
 
 
-def of_rows(rows: CSRRows, groups: Groups) -> Grouped:
+def of_rows(rows: CSRRows, groups: ConditionalLogitLikelihood) -> GroupedRows:
     """Rows in memory."""
     kept = _of_weight(rows, groups)
     if not len(kept[1].gold):
         raise ValueError("sample_weight is zero for every group: nothing to learn from")
-    return Grouped(lambda _: kept, [len(kept[0])], rows.n_columns, rows.values.dtype, Scratch())
+    return GroupedRows(lambda _: kept, [len(kept[0])], rows.n_columns, rows.values.dtype, Scratch())
 
 
-def of_corpus(corpus: Corpus, dtype: Any, nonnegative: bool) -> Grouped:
+def of_corpus(corpus: Corpus, dtype: Any, nonnegative: bool) -> GroupedRows:
     """The segments of a corpus, which do not cut groups."""
     starts, codes, right = group_starts(corpus), corpus.codes(), len(labels_of(corpus)) - 1
     gold = positions(corpus)
     bounds = np.searchsorted(starts, corpus.bounds)
 
-    def piece(index: int) -> tuple[CSRRows, Groups]:
+    def piece(index: int) -> tuple[CSRRows, ConditionalLogitLikelihood]:
         segment, own = corpus.segment(index), slice(bounds[index], bounds[index + 1])
         rows = validation.check_values(segment.rows, dtype=dtype, nonnegative=nonnegative, start=segment.start)
         of_right = np.flatnonzero(codes[segment.start : segment.start + len(rows)] == right)
         weights = segment.weights[of_right] if len(segment.weights) else np.empty(0)
-        return _of_weight(rows, Groups(starts[own.start : own.stop + 1] - segment.start, gold[own], weights))
+        return _of_weight(
+            rows, ConditionalLogitLikelihood(starts[own.start : own.stop + 1] - segment.start, gold[own], weights)
+        )
 
     sizes = [len(piece(index)[0]) for index in range(corpus.n_segments)]
     kept = np.flatnonzero(sizes)
     if not len(kept):
         raise ValueError("the weight of every group is zero: nothing to learn from")
     chosen = [sizes[index] for index in kept]
-    return Grouped(lambda place: piece(kept[place]), chosen, corpus.shape[1], corpus.dtype, corpus.scratch())
+    return GroupedRows(lambda place: piece(kept[place]), chosen, corpus.shape[1], corpus.dtype, corpus.scratch())
 
 
 def group_starts(corpus: Corpus) -> NDArray[np.int64]:
@@ -66,7 +68,7 @@ def positions(corpus: Corpus) -> NDArray[np.int64]:
     return of_right - starts[:-1]
 
 
-def _of_weight(rows: CSRRows, groups: Groups) -> tuple[CSRRows, Groups]:
+def _of_weight(rows: CSRRows, groups: ConditionalLogitLikelihood) -> tuple[CSRRows, ConditionalLogitLikelihood]:
     """Without the groups of weight 0."""
     kept = groups.weights > 0
     if kept.all():  # also where all weights are one
@@ -74,4 +76,4 @@ def _of_weight(rows: CSRRows, groups: Groups) -> tuple[CSRRows, Groups]:
     sizes = np.diff(groups.starts)
     starts = np.concatenate([[0], np.cumsum(sizes[kept])])
     rows = rows.take(np.flatnonzero(np.repeat(kept, sizes)))
-    return rows, Groups(starts, groups.gold[kept], groups.weights[kept])
+    return rows, ConditionalLogitLikelihood(starts, groups.gold[kept], groups.weights[kept])

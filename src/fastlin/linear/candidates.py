@@ -18,15 +18,15 @@ from fastlin.linear import candidate_groups
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
-from fastlin.optim.candidates import Grouped
-from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.epochs import Stopping, train
-from fastlin.optim.likelihoods import Groups
+from fastlin.optim.candidates import GroupedRows
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.epochs import Stopping, train_epochs
+from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.problem import Problem
-from fastlin.optim.training_state import Keeper
-from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, rule_of
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.problem import LogLinearProblem
+from fastlin.optim.training_state import CheckpointManager
+from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, make_rule
+from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
@@ -324,7 +324,7 @@ class CandidateClassifier(MaxentClassifier):
             raise ValueError("loss='hinge' needs a finite C and a penalty: separable data have no largest margin else")
         return solver
 
-    def _checked(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool) -> Grouped:
+    def _checked(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool) -> GroupedRows:
         """The rows and groups to learn from; groups of weight 0 are gone."""
         known, dtype = getattr(self, "n_features_in_", None), validation.as_dtype(self.dtype)
         if isinstance(X, Corpus):
@@ -338,14 +338,16 @@ class CandidateClassifier(MaxentClassifier):
         starts = validation.as_groups(group_sizes, len(rows))
         gold = validation.as_positions(y, starts)
         weights = validation.as_weights(sample_weight, len(gold), unit="group")
-        return candidate_groups.of_rows(rows, Groups(starts, gold, np.empty(0) if weights is None else weights))
+        return candidate_groups.of_rows(
+            rows, ConditionalLogitLikelihood(starts, gold, np.empty(0) if weights is None else weights)
+        )
 
-    def _maximise_entropy(self, data: Grouped, solver: str, checkpoint: Checkpoint) -> None:
-        parts, n_features = data.lay_out(), data.n_features
-        layout, dtype, means = Dense(parts.n_features, 1), self._type(data), self._means(n_features, 1)
+    def _maximise_entropy(self, data: GroupedRows, solver: str, checkpoint: Checkpoint) -> None:
+        parts, n_features = data.to_partitions(), data.n_features
+        layout, dtype, means = DenseWeights(parts.n_features, 1), self._type(data), self._means(n_features, 1)
         theta = aligned.zeros((parts.n_features,))
         with parallel.WorkerPool(self.n_jobs) as workers:
-            problem = Problem(parts, layout, self._prior(parts, layout, n_features), False, workers)
+            problem = LogLinearProblem(parts, layout, self._prior(parts, layout, n_features), False, workers)
             if self.warm_start and hasattr(self, "coef_"):
                 theta[:] = validation.as_finite(self.coef_, "coef_", 2)[0, parts.features]
             elif len(problem.prior.mean):
@@ -357,7 +359,7 @@ class CandidateClassifier(MaxentClassifier):
             self._optimise(problem, theta, solver, self._reporter(install, None), checkpoint)
             install()
 
-    def _maximise_margin(self, data: Grouped, checkpoint: Checkpoint) -> None:
+    def _maximise_margin(self, data: GroupedRows, checkpoint: Checkpoint) -> None:
         generator, dtype = validation.as_generator(self.random_state), self._type(data)
         with parallel.WorkerPool(self.n_jobs) as workers:
             dual = candidates.HingeDual(data, float(self.C), workers)
@@ -366,20 +368,20 @@ class CandidateClassifier(MaxentClassifier):
                 self.coef_ = dual.theta.astype(dtype)[np.newaxis]
 
             report = self._reporter(install, None)
-            progress = Progress(self.tol, self.max_iter, data.total_weight, report, checkpoint)
-            dual.ascend(progress, generator)
+            monitor = ConvergenceMonitor(self.tol, self.max_iter, data.total_weight, report, checkpoint)
+            dual.run(monitor, generator)
         install()
-        self._finish(progress, {name: progress.history[-1][name] for name in ("objective", "duality_gap")})
+        self._finish(monitor, {name: monitor.history[-1][name] for name in ("objective", "duality_gap")})
 
-    def _learn_online(self, data: Grouped, checkpoint: Checkpoint) -> None:
+    def _learn_online(self, data: GroupedRows, checkpoint: Checkpoint) -> None:
         dtype, generator = self._type(data), validation.as_generator(self.random_state)
         step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
         if self.loss == "pa":
             step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": real_number("C", self.C, above=0)}
-        rule = rule_of(dtype, average_from=int(self.average), **step)
-        keeper = Keeper(checkpoint, generator)
-        keeper.check((data.n_features, 1), rule, np.array([0, sum(data.sizes)]))
-        state = keeper.state
+        rule = make_rule(dtype, average_from=int(self.average), **step)
+        manager = CheckpointManager(checkpoint, generator)
+        manager.check_fits((data.n_features, 1), rule, np.array([0, sum(data.sizes)]))
+        state = manager.online_state
         if state is None:
             state = OnlineState(rule, data.n_features, 1, dtype)
             if self.warm_start and hasattr(self, "coef_"):
@@ -388,26 +390,26 @@ class CandidateClassifier(MaxentClassifier):
         def install() -> None:
             self.coef_ = state.coef().T.copy()
 
-        progress = Progress(self.tol or 0.0, self.max_iter, data.total_weight)
-        progress.history, progress.converged = train(
+        monitor = ConvergenceMonitor(self.tol or 0.0, self.max_iter, data.total_weight)
+        monitor.history, monitor.converged = train_epochs(
             state,
-            candidates.Choices(data, dtype, self.shuffle, generator),
+            candidates.GroupStream(data, dtype, self.shuffle, generator),
             Stopping(self.max_iter, self.tol, PATIENCE),
             report=self._reporter(install, None),
             n_jobs=self.n_jobs,
-            keeper=keeper,
+            manager=manager,
         )
-        progress.iterations = len(progress.history)
+        monitor.iterations = len(monitor.history)
         install()
-        self._finish(progress, {})
+        self._finish(monitor, {})
 
-    def _finish(self, progress: Progress, certificate: dict[str, float]) -> None:
+    def _finish(self, monitor: ConvergenceMonitor, certificate: dict[str, float]) -> None:
         """What has been learnt of the fit itself."""
-        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
-        self._stopped = progress.stopped
-        self.objective_, self.certificate_ = progress.history[-1]["objective"], certificate
+        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
+        self._stopped = monitor.stopped
+        self.objective_, self.certificate_ = monitor.history[-1]["objective"], certificate
 
-    def _type(self, data: Grouped) -> Any:
+    def _type(self, data: GroupedRows) -> Any:
         return validation.as_dtype(self.dtype) or data.dtype
 
     def _scored(self, X: Any, group_sizes: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -419,7 +421,7 @@ class CandidateClassifier(MaxentClassifier):
         return scores, validation.as_groups(group_sizes, len(scores))
 
 
-def _source(X: Any, data: Grouped) -> Corpus | Whole:
+def _source(X: Any, data: GroupedRows) -> Corpus | Whole:
     """What is learnt from, as checkpoints know it."""
     if isinstance(X, Corpus):
         return X

@@ -60,14 +60,14 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
     def forward(rows: CSRRows, infer: Infer) -> None:
         rows, few = known_columns(rows, len(state.weights)), rows.nnz <= len(state.weights)
         with state.lock.reading():
-            weights, bias = state.present(), state.lanes()
+            weights, bias = state.settled_or_none(), state.column_intercepts()
             if weights is not None and few:
                 parallel.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
                 return
-            if few and state.lookup_pays(rows.nnz):
+            if few and state.should_look_up(rows.nnz):
                 rows, weights = _looked_up(rows, state)
             else:
-                weights = state.columns()
+                weights = state.column_weights()
         parallel.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
 
     return Scorer(len(state.order), forward)
@@ -76,7 +76,7 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
 def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
     """For weights of this moment, however often they are asked."""
     with state.lock.reading():
-        weights, bias = state.columns(), state.lanes()
+        weights, bias = state.column_weights(), state.column_intercepts()
 
     def forward(rows: CSRRows, infer: Infer) -> None:
         parallel.forward(known_columns(rows, len(weights)), weights, bias, _in_order(state, infer), n_jobs)
@@ -95,5 +95,5 @@ def _in_order(state: OnlineState, infer: Infer) -> Infer:
 def _looked_up(rows: CSRRows, state: OnlineState) -> tuple[CSRRows, NDArray[Any]]:
     """The rows with the features that they have alone, and the weights of these."""
     features, places = np.unique(rows.indices[: rows.nnz], return_inverse=True)
-    weights = state.of_features(features.astype(np.int64))
+    weights = state.feature_weights(features.astype(np.int64))
     return replace(rows, indices=places.astype(np.int32), n_columns=len(weights)), weights

@@ -15,9 +15,9 @@ from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, s
 from fastlin.engine.core import aligned
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.linear.training_sample import Sample
-from fastlin.optim.partitions import Parts
-from fastlin.optim.problem import Problem
-from fastlin.optim.weight_layouts import Dense, Layout, Pairs
+from fastlin.optim.partitions import Partitions
+from fastlin.optim.problem import LogLinearProblem
+from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
 from fastlin.validation import one_of
@@ -220,7 +220,7 @@ class LogisticRegression(MaxentClassifier):
     def _fit_sample(
         self,
         sample: Sample,
-        parts: Parts,
+        parts: Partitions,
         evaluate: Callable[[], float] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
@@ -232,13 +232,13 @@ class LogisticRegression(MaxentClassifier):
         rest = self._means(n_features, layout.width) if kept else None  # the weights of columns that no row has
         with parallel.WorkerPool(self.n_jobs) as workers:
             prior = self._prior(parts, layout, n_features)
-            problem = Problem(parts, layout, prior, bool(self.fit_intercept), workers)
+            problem = LogLinearProblem(parts, layout, prior, bool(self.fit_intercept), workers)
             theta = self._beginning(problem, sample.classes, n_features)
             self.classes_ = sample.classes
 
             def install() -> None:
                 n = problem.n_weights
-                weights = layout.matrix(theta[:n])
+                weights = layout.to_matrix(theta[:n])
                 self.coef_ = spread_out(parts.features, n_features, weights, rest, dtype).T
                 self.intercept_ = np.zeros(layout.width)
                 self.intercept_[: problem.size - n] = theta[n:]
@@ -288,21 +288,21 @@ class LogisticRegression(MaxentClassifier):
 
     # Parts
 
-    def _parts_of(self, sample: Sample) -> Parts:
+    def _parts_of(self, sample: Sample) -> Partitions:
         """The rows laid out, with labels of as many columns as there will be weights for."""
         one_of("weights", self.weights, WEIGHTS)
         n_labels = len(sample.classes)
         return sample.lay_out(n_labels if self.weights == "observed" else columns(n_labels))
 
-    def _layout(self, parts: Parts, n_features: int, n_labels: int) -> Layout:
+    def _layout(self, parts: Partitions, n_features: int, n_labels: int) -> WeightLayout:
         cutoff = validation.as_cutoff(self.cutoff, n_features)
         if self.weights == "observed":
-            return Pairs.observed(parts, n_labels, cutoff[parts.features])
+            return ObservedWeights.observed(parts, n_labels, cutoff[parts.features])
         if (cutoff > 1).any():
             raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
-        return Dense(parts.n_features, columns(n_labels))
+        return DenseWeights(parts.n_features, columns(n_labels))
 
-    def _beginning(self, problem: Problem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
+    def _beginning(self, problem: LogLinearProblem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
         """Zeros, the prior's means, or with warm_start the present weights."""
         theta = aligned.zeros((problem.size,))
         n = problem.n_weights
@@ -312,8 +312,8 @@ class LogisticRegression(MaxentClassifier):
             coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
             coef = validation.as_finite(coef, "coef_", 2)
             intercept = validation.as_vector(self.intercept_, "intercept_")
-            both = _as_wide(np.vstack([coef.T[problem.parts.features], intercept]), problem.width)
-            theta[:n] = problem.layout.select(both[:-1])
+            both = _as_wide(np.vstack([coef.T[problem.partitions.features], intercept]), problem.width)
+            theta[:n] = problem.layout.from_matrix(both[:-1])
             theta[n:] = both[-1, : problem.size - n]
         elif len(problem.prior.mean):
             theta[:n] = problem.prior.mean
@@ -343,12 +343,12 @@ def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     return weights @ (np.array([[-0.5, 0.5]]) if width == 2 else np.array([[-1.0], [1.0]]))
 
 
-def _centre(problem: Problem, theta: NDArray[np.float64]) -> None:
+def _centre(problem: LogLinearProblem, theta: NDArray[np.float64]) -> None:
     """Of the optima that differ by a shift of all labels, the one whose shifts are zero on average."""
     n, K = problem.n_weights, problem.width
     if K == 1:
         return
     theta[n:] -= theta[n:].mean() if problem.size > n else 0.0
-    if isinstance(problem.layout, Dense) and problem.prior.l1 == 0 and not problem.prior.precision.any():
+    if isinstance(problem.layout, DenseWeights) and problem.prior.l1 == 0 and not problem.prior.precision.any():
         weights = theta[:n].reshape(-1, K)
         weights -= weights.mean(axis=1, keepdims=True)

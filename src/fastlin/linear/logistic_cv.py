@@ -14,7 +14,7 @@ from fastlin.core.sparse_estimator import Readable
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.linear.training_sample import Sample
-from fastlin.optim.partitions import Parts
+from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
 from fastlin.validation import CHEAP, CSRRows, one_of, real_number, whole_number
 
@@ -287,7 +287,9 @@ class LogisticRegressionCV(LogisticRegression):
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
 
 
-def _fold(model: LogisticRegression, sample: Sample, parts: Parts | None = None) -> tuple[LogisticRegression, Parts]:
+def _fold(
+    model: LogisticRegression, sample: Sample, parts: Partitions | None = None
+) -> tuple[LogisticRegression, Partitions]:
     """The model fitted on the rows of a fold, which are laid out once for a path."""
     parts = model._parts_of(sample) if parts is None else parts
     model.n_features_in_ = sample.n_features

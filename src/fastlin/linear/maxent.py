@@ -13,12 +13,12 @@ from fastlin.core.callbacks import Report, tell
 from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
 from fastlin.engine.core import aligned
 from fastlin.optim.certificate import Certificate, has_dual
-from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.partitions import Parts
-from fastlin.optim.problem import Prior, Problem
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.partitions import Partitions
+from fastlin.optim.problem import LogLinearProblem, WeightPrior
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS, SPARSE
-from fastlin.optim.weight_layouts import Layout
+from fastlin.optim.weight_layouts import WeightLayout
 from fastlin.storage import Checkpoint
 from fastlin.validation import one_of, real_number, whole_number
 
@@ -87,7 +87,7 @@ class MaxentClassifier(SparseClassifier):
             given["max_iter"] = self.max_iter
         return checkpoint_of(self, source, path, every, resume, given)
 
-    def _prior(self, parts: Parts, layout: Layout, n_features: int) -> Prior:
+    def _prior(self, parts: Partitions, layout: WeightLayout, n_features: int) -> WeightPrior:
         """The prior of the features that occur."""
         features = parts.features
         l1, l2 = self._strengths()
@@ -101,8 +101,8 @@ class MaxentClassifier(SparseClassifier):
         if self.prior_mean is not None:
             if l1 > 0:
                 raise ValueError("prior_mean belongs to a Gaussian prior: set l1_ratio=0")
-            mean = layout.select(self._means(n_features, layout.width)[features])
-        return Prior(precision, mean, l1)
+            mean = layout.from_matrix(self._means(n_features, layout.width)[features])
+        return WeightPrior(precision, mean, l1)
 
     def _means(self, n_features: int, width: int) -> NDArray[np.float64]:
         """The prior's means as [V, K]; zeros where none are given."""
@@ -115,25 +115,30 @@ class MaxentClassifier(SparseClassifier):
         return np.ascontiguousarray(np.broadcast_to(mean, (width, n_features)).T)
 
     def _optimise(
-        self, problem: Problem, theta: NDArray[np.float64], solver: str, report: Any, checkpoint: Checkpoint | None
+        self,
+        problem: LogLinearProblem,
+        theta: NDArray[np.float64],
+        solver: str,
+        report: Any,
+        checkpoint: Checkpoint | None,
     ) -> None:
         """Run the solver on θ, and record what it reached."""
         certificate = Certificate(problem, self.tol) if has_dual(problem) else None
-        total = problem.parts.total_weight
-        progress = Progress(self.tol, self.max_iter, total, report, checkpoint, certificate)
+        total = problem.partitions.total_weight
+        monitor = ConvergenceMonitor(self.tol, self.max_iter, total, report, checkpoint, certificate)
         seed = 0 if self.random_state is None else self.random_state
-        SOLVERS[solver](problem, theta, progress, validation.as_generator(seed))
-        self._record(problem, theta, progress)
+        SOLVERS[solver](problem, theta, monitor, validation.as_generator(seed))
+        self._record(problem, theta, monitor)
 
-    def _record(self, problem: Problem, theta: NDArray[np.float64], progress: Progress) -> None:
+    def _record(self, problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor) -> None:
         """History and certificate."""
         gradient = np.empty(problem.size)
         loss, penalty = problem.evaluate(theta, gradient)
         smooth = loss + penalty
         counts, n, prior = problem.counts(theta, gradient), problem.n_weights, problem.prior
         steepest = owlqn.pseudo_gradient(problem, theta, gradient)
-        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
-        self._stopped = progress.stopped
+        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
+        self._stopped = monitor.stopped
         self.objective_ = smooth + prior.l1 * float(np.abs(theta[:n]).sum())
         self.certificate_ = {
             "objective": self.objective_,
@@ -141,12 +146,12 @@ class MaxentClassifier(SparseClassifier):
             "moment_gap": problem.pieces.largest(counts),
             "entropy": loss - problem.pieces.dot(theta, counts),
         }
-        if progress.certificate is None:
+        if monitor.certificate is None:
             return
-        if progress.converged:  # to add rounding alone, but with the best of stochastic epochs
-            gap = max(0.0, progress.gap + self.objective_ - progress.history[-1]["objective"])
+        if monitor.converged:  # to add rounding alone, but with the best of stochastic epochs
+            gap = max(0.0, monitor.gap + self.objective_ - monitor.history[-1]["objective"])
         else:
-            gap = progress.certificate.measure(self.objective_, theta, gradient)
+            gap = monitor.certificate.measure(self.objective_, theta, gradient)
             self.converged_ = gap <= self.tol * self.objective_
         self.certificate_["duality_gap"] = gap
 

@@ -18,9 +18,9 @@ from fastlin.core.sparse_estimator import Readable, Whole, checkpoint_of, labels
 from fastlin.data import Corpus
 from fastlin.linear.online_config import Options, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.linear.online_weights import OnlineWeights
-from fastlin.optim.epochs import Stopping, count_only, train
+from fastlin.optim.epochs import Stopping, count_single_label, train_epochs
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.training_state import Course, Keeper
+from fastlin.optim.training_state import CheckpointManager, TrainingState
 from fastlin.validation import CSRRows
 
 
@@ -105,20 +105,20 @@ class OnlineClassifier(OnlineWeights, ABC):
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
         given["segments"] = isinstance(rows, Corpus)
         source = rows if isinstance(rows, Corpus) else Whole(rows, classes, codes, np.empty(0))
-        keeper = Keeper(checkpoint_of(self, source, checkpoint, every, resume, given), generator)
+        manager = CheckpointManager(checkpoint_of(self, source, checkpoint, every, resume, given), generator)
         shape = width_of(rows), columns(len(classes))
-        keeper.check(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
-        state = keeper.state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
+        manager.check_fits(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
+        state = manager.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
         members, held = model._validation_rows(X_val, y_val, classes, rows, codes, generator)
         own = np.arange(len(classes), dtype=np.int32)
-        data = options.source(rows, codes, weights, members, own, generator, keeper.course)
-        if not data.counted():
+        data = options.source(rows, codes, weights, members, own, generator, manager.training)
+        if not data.n_weighted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
-        check_rate(options.rule, 0, data.counted())
+        check_rate(options.rule, 0, data.n_weighted())
 
         model._install(state, classes, generator)
         with state.lock.writing() if self.callback is not None else contextlib.nullcontext() as turn:
-            history, converged = train(
+            history, converged = train_epochs(
                 state,
                 data,
                 options.stopping,
@@ -126,7 +126,7 @@ class OnlineClassifier(OnlineWeights, ABC):
                 score_decides=self.early_stopping,
                 report=reporter(model, lambda: model),
                 n_jobs=self.n_jobs,
-                keeper=keeper,
+                manager=manager,
                 turn=turn,
             )
             state.settle()
@@ -181,8 +181,8 @@ class OnlineClassifier(OnlineWeights, ABC):
         dtype = self._dtype(rows) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        data = options.source(rows, codes, weights, None, places(known, seen), generator, Course())
-        check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), data.counted())
+        data = options.source(rows, codes, weights, None, places(known, seen), generator, TrainingState())
+        check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), data.n_weighted())
 
         if first:
             state = OnlineState(options.rule, width_of(rows), columns(len(known)), dtype)
@@ -190,13 +190,15 @@ class OnlineClassifier(OnlineWeights, ABC):
         with model._state.lock.writing() as turn:
             if not first:
                 state = self._grow(model, width_of(rows), known)
-                state.adopt(options.rule)
+                state.set_rule(options.rule)
             try:
                 if len(known) > 1:
                     report, once = reporter(model, lambda: model), Stopping(1, None, 1)
-                    history, _ = train(state, data, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True)
+                    history, _ = train_epochs(
+                        state, data, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True
+                    )
                 else:
-                    history = [count_only(state, data)]
+                    history = [count_single_label(state, data)]
             except BaseException as error:
                 if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
                     self._become(model._record([], converged=False))
@@ -207,7 +209,7 @@ class OnlineClassifier(OnlineWeights, ABC):
         """Make room for features and labels, which others see from now on; who still reads the old state keeps it."""
         state = self._state.with_features(n_features)
         if len(classes) != len(self.classes_):
-            state = state.with_columns(*sources(self.classes_, classes))
+            state = state.remap_labels(*sources(self.classes_, classes))
         if state is not self._state:
             model._install(state, classes, self._generator)
             old = weakref.ref(self._state)

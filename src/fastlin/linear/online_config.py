@@ -10,11 +10,11 @@ from fastlin import validation
 from fastlin.core.sparse_estimator import Readable
 from fastlin.data import Corpus
 from fastlin.engine.online import online
-from fastlin.optim.corpus_stream import Stream
-from fastlin.optim.epochs import Data, Source, Stopping
+from fastlin.optim.corpus_stream import CorpusStream
+from fastlin.optim.epochs import RowSource, Stopping, TrainingRows
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.training_state import Course
-from fastlin.optim.update_rules import FTRL, GRADIENT, PEGASOS, rule_of
+from fastlin.optim.training_state import TrainingState
+from fastlin.optim.update_rules import FTRL, GRADIENT, PEGASOS, make_rule
 from fastlin.validation import MAX_ABS_VALUE, real_number, whole_number
 
 
@@ -35,17 +35,17 @@ class Options:
         members: NDArray[np.int64] | None,
         places: NDArray[np.int32],
         generator: np.random.Generator,
-        course: Course,
-    ) -> Source:
+        training: TrainingState,
+    ) -> RowSource:
         """The data of epochs: `places` are the labels' in the model, `weights` one a row, or of a corpus one a label.
 
         Without `members`, all rows are learnt from.
         """
         if isinstance(rows, Corpus):
             size = int(self.rule["batch_size"][0])
-            return Stream(rows, places, weights, members, self.sampling, generator, self.dtype, size, course)
+            return CorpusStream(rows, places, weights, members, self.sampling, generator, self.dtype, size, training)
         members = np.arange(len(rows)) if members is None else members
-        return Data(rows, places[codes], weights, members, self.sampling, generator)
+        return TrainingRows(rows, places[codes], weights, members, self.sampling, generator)
 
 
 def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> Options:
@@ -58,7 +58,7 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
     validation.check_verbose(model.verbose)
     validation.as_callback(model.callback)
     validation.check_n_jobs(model.n_jobs)
-    rule = rule_of(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
+    rule = make_rule(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
     if average and rule["l1"] > 0 and rule["step"] != FTRL:
         raise ValueError(
             "average together with an L1 penalty has no exact lazy form; use penalty='l2', average=False, or "

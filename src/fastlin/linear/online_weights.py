@@ -70,7 +70,7 @@ class OnlineWeights(GrowingClassifier):
         self._check_learnt()
         state = self.densify()._state
         with state.lock.writing():
-            state.restart(state.by_label().T, initial_intercept(value, state))
+            state.restart(state.label_weights().T, initial_intercept(value, state))
 
     @property
     @reads
@@ -120,7 +120,7 @@ class OnlineWeights(GrowingClassifier):
             return self
         model, state = self._working_copy(), self._state
         model._sparse = SparseWeights(
-            sp.csr_array(state.by_label().T), state.intercept(), state.clock.copy(), state.rule.copy()
+            sp.csr_array(state.label_weights().T), state.intercept(), state.clock.copy(), state.rule.copy()
         )
         del model._state
         return self._become(model)

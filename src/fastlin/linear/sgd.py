@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from fastlin.core.sparse_estimator import probabilities
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
-from fastlin.optim.update_rules import ADAGRAD, FTRL, FTRL_RATE, GRADIENT, SCHEDULES
+from fastlin.optim.update_rules import ADAGRAD, FTRL, GRADIENT, MIN_FTRL_RATE, SCHEDULES
 from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("hinge", "log_loss", "squared_hinge", "perceptron")
@@ -199,7 +199,7 @@ class SGDClassifier(OnlineClassifier):
         alpha, offset = fields["alpha"], 0.0
         if self.learning_rate in ("optimal", "pegasos") and alpha == 0:
             raise ValueError(f"learning_rate={self.learning_rate!r} divides by alpha, which is 0; choose another rate")
-        least = FTRL_RATE if self.learning_rate == "ftrl" else -math.inf
+        least = MIN_FTRL_RATE if self.learning_rate == "ftrl" else -math.inf
         if self.learning_rate == "optimal":
             offset = 1 / (math.sqrt(1 / math.sqrt(alpha)) * alpha)
         if self.project and self.learning_rate != "pegasos":

@@ -13,8 +13,15 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_weights, columns
 from fastlin.core.sparse_estimator import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.data.scratch import ScratchArray
-from fastlin.optim.solvers.svm_dual import Ascent, Group, groups, signed, total, train
-from fastlin.optim.solvers.svm_problem import Costs, Problem
+from fastlin.optim.solvers.svm_dual import (
+    LabelBlock,
+    SvmDualSolver,
+    label_blocks,
+    signed_dual_variables,
+    sum_over_blocks,
+    train_dual,
+)
+from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
 from fastlin.runtime import parallel
 from fastlin.validation import one_of, real_number, whole_number
 
@@ -192,7 +199,7 @@ class LinearSVC(SparseClassifier):
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         n_columns, joint = columns(len(classes)), options.joint
-        costs = Costs(
+        costs = SvmObjective(
             options.C,
             validation.class_factors(self.class_weight, classes, corpus.codes(), True, corpus.weights()),
             n_columns,
@@ -202,18 +209,18 @@ class LinearSVC(SparseClassifier):
             share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
         )
         file = checkpoint_of(self, corpus, checkpoint, every, resume, {})
-        problem = Problem(corpus, costs, corpus.scratch())
-        parts = groups(problem, generator)
+        problem = SvmProblem(corpus, costs, corpus.scratch())
+        parts = label_blocks(problem, generator)
         model.classes_ = classes
         kept = self._kept(problem, classes)
         with parallel.WorkerPool(self.n_jobs if len(parts) > 1 else 1) as workers:
-            ascent = Ascent(parts, options.tol, generator, workers)
+            ascent = SvmDualSolver(parts, options.tol, generator, workers)
             if kept is not None:
                 for part in parts:
                     part.start_from(kept, validation.as_vector(self.intercept_, "intercept_"))
-                ascent.inspect(parts)
+                ascent.measure_gaps(parts)
             report = reporter(model, lambda: model._install(parts))
-            history, converged = train(ascent, options.max_iter, report, file)
+            history, converged = train_dual(ascent, options.max_iter, report, file)
         model.history_, model.n_iter_, model.converged_ = history, len(history), converged
         model._finish(parts)
         self._become(model)
@@ -257,28 +264,28 @@ class LinearSVC(SparseClassifier):
             max_iter=whole_number("max_iter", self.max_iter, 1),
         )
 
-    def _kept(self, problem: Problem, classes: NDArray[Any]) -> list[ScratchArray] | None:
+    def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> list[ScratchArray] | None:
         """The dual variables of the last fit, if these rows and labels can begin from them."""
         sizes, kept = getattr(self, "_dual", None) or ([], [])
         if not self.warm_start or sizes != problem.sizes or not np.array_equal(self.classes_, classes):
             return None
         return kept
 
-    def _install(self, parts: list[Group]) -> Self:
+    def _install(self, parts: list[LabelBlock]) -> Self:
         """Weights and intercepts as they are now."""
         weights = [part.weights for part in parts]
         self.coef_ = (weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)).T
-        self.intercept_ = np.concatenate([part.problem.costs.scaling * part.bias for part in parts])
+        self.intercept_ = np.concatenate([part.problem.objective.scaling * part.bias for part in parts])
         return self
 
-    def _finish(self, parts: list[Group]) -> None:
+    def _finish(self, parts: list[LabelBlock]) -> None:
         self._install(parts)
-        self._dual = (parts[0].problem.sizes, signed(parts)) if self.warm_start else None
-        self.objective_ = total(parts, "objective")
+        self._dual = (parts[0].problem.sizes, signed_dual_variables(parts)) if self.warm_start else None
+        self.objective_ = sum_over_blocks(parts, "objective")
         self.certificate_ = {
             "objective": self.objective_,
-            "dual_objective": total(parts, "value"),
-            "duality_gap": total(parts, "gap"),
+            "dual_objective": sum_over_blocks(parts, "value"),
+            "duality_gap": sum_over_blocks(parts, "gap"),
         }
 
     def _check_fitted(self) -> None:

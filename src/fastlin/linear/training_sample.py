@@ -11,8 +11,8 @@ from fastlin import validation
 from fastlin.core.sparse_estimator import Readable, Whole
 from fastlin.data import Corpus, Segment
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
-from fastlin.optim.partitions import Parts
+from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.partitions import Partitions
 from fastlin.validation import CSRRows
 
 
@@ -81,16 +81,16 @@ class Sample:
         """The rows, all of them."""
         return self.source.rows if isinstance(self.source, Whole) else self.source
 
-    def lay_out(self, width: int) -> Parts:
+    def lay_out(self, width: int) -> Partitions:
         """The rows in parts, for weights of so many columns."""
 
-        def labelled() -> Iterator[tuple[CSRRows, Labels]]:
-            return ((rows, Labels(codes, weights, width)) for rows, codes, weights in self.pieces())
+        def labelled() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:
+            return ((rows, MultinomialLikelihood(codes, weights, width)) for rows, codes, weights in self.pieces())
 
         if isinstance(self.source, Whole) or self.source.n_segments == 1:
             ((rows, labels),) = labelled()
-            return Parts.single(Design.of(rows), labels)
-        return Parts.of(labelled, self.n_features, self.source.scratch())
+            return Partitions.single(Design.of(rows), labels)
+        return Partitions.from_segments(labelled, self.n_features, self.source.scratch())
 
     def pieces(self) -> Iterator[tuple[CSRRows, NDArray[np.int32], NDArray[np.float64]]]:
         """Rows, codes and weights of each segment."""

@@ -16,7 +16,7 @@ from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_objective import LARGEST_SCORE, PenalisedObjective
 from fastlin.lm.model_m import find
 from fastlin.lm.vocabulary import BEGIN, END
-from fastlin.optim.problem import Prior
+from fastlin.optim.problem import WeightPrior
 from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
@@ -181,7 +181,7 @@ class ClassObjective(PenalisedObjective):
         workers: WorkerPool,
     ) -> None:
         sizes = [len(part.classes) for part in features]
-        super().__init__(sizes, Prior(np.repeat(1 / np.asarray(variances), sizes), np.zeros(sum(sizes))), workers)
+        super().__init__(sizes, WeightPrior(np.repeat(1 / np.asarray(variances), sizes), np.zeros(sum(sizes))), workers)
         self.contexts, self.events, self.features, self.n_classes = contexts, events, features, K
         self.observed = np.concatenate([part.observed for part in features])
         self.n_active, self.masses = len(features), contexts.counts

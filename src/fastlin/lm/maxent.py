@@ -22,7 +22,7 @@ from fastlin.lm.sentences import SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS
 from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.runtime.parallel import WorkerPool
 from fastlin.validation import as_callback, as_generator, check_n_jobs, check_verbose, one_of, real_number, whole_number
 
@@ -202,14 +202,14 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             identity = storage.identity(self, fit.fingerprint(), variances=fit.variances)
             file = storage.Checkpoint(checkpoint, every, resume, identity)
             report = reporter(model, lambda: model._install(fit))
-            progress = Progress(tol, int(self.max_iter), 1.0, report, file)
-            fit.minimise(progress, solver, generator)
-            model._install(fit)._record(fit, progress)
+            monitor = ConvergenceMonitor(tol, int(self.max_iter), 1.0, report, file)
+            fit.minimise(monitor, solver, generator)
+            model._install(fit)._record(fit, monitor)
         self._become(model)
-        if not (progress.converged or progress.stopped):
+        if not (monitor.converged or monitor.stopped):
             gap = self.certificate_["duality_gap"]
             warnings.warn(
-                f"MaxentLM ended after {progress.iterations} iterations; its objective is at most {gap:.2g} of itself "
+                f"MaxentLM ended after {monitor.iterations} iterations; its objective is at most {gap:.2g} of itself "
                 f"above the optimum (tol={tol}): raise max_iter or tol, or give a smaller prior_variance.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -249,8 +249,8 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         self.prior_variance_ = fit.variances.copy()
         return self
 
-    def _record(self, fit: LogLinearFit, progress: Progress) -> None:
-        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
+    def _record(self, fit: LogLinearFit, monitor: ConvergenceMonitor) -> None:
+        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
         self.certificate_ = fit.certificate()
         self.objective_ = self.certificate_["objective"]
 

@@ -12,7 +12,7 @@ from fastlin.lm.maxent_objective import NgramObjective, lay_out, weights_of
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.lm.word_model import WordModel
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import conjugate_gradient, lbfgs, minibatch, newton
 from fastlin.runtime.parallel import WorkerPool
 
@@ -25,11 +25,11 @@ WORTH_IT = 1e-3  # of the perplexity: less is no better
 SOLVERS: dict[str, Any] = {
     "auto": lbfgs.minimise,
     "lbfgs": lbfgs.minimise,
-    "gd": conjugate_gradient.steepest,
-    "cg": conjugate_gradient.conjugate,
+    "gd": conjugate_gradient.steepest_descent,
+    "cg": conjugate_gradient.nonlinear_cg,
     "newton": newton.minimise,
-    "sgd": minibatch.averaged,
-    "adagrad": minibatch.adaptive,
+    "sgd": minibatch.averaged_sgd,
+    "adagrad": minibatch.adagrad,
 }
 
 
@@ -68,8 +68,8 @@ class LogLinearFit(ABC):
         """σ² of each order."""
         return self._variances
 
-    def minimise(self, progress: Progress, solver: str = "auto", generator: Any = None) -> None:
-        SOLVERS[solver](self.objective, self.theta, progress, generator)
+    def minimise(self, monitor: ConvergenceMonitor, solver: str = "auto", generator: Any = None) -> None:
+        SOLVERS[solver](self.objective, self.theta, monitor, generator)
 
     def certificate(self) -> dict[str, float]:
         gradient = np.empty(len(self.theta))
@@ -121,7 +121,7 @@ class LogLinearFit(ABC):
     def _try(self, variances: Floats, validation: list[NDArray[np.int32]], trials: list[dict[str, Any]]) -> float:
         """The perplexity of a validation text with other σ², a few iterations from the present weights."""
         self.set_variances(variances)
-        self.minimise(Progress(0.0, TUNING_ITERATIONS, 1.0))
+        self.minimise(ConvergenceMonitor(0.0, TUNING_ITERATIONS, 1.0))
         model, total, n = self.model(), 0.0, 0
         for tokens in validation:
             total += float(model.score(tokens)[0].sum())

@@ -20,8 +20,8 @@ from fastlin.engine.core import vector_ops
 from fastlin.engine.lm import maxent_hierarchy as kernels
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.vocabulary import BEGIN, END
-from fastlin.optim.chunked_vectors import Pieces
-from fastlin.optim.problem import Prior
+from fastlin.optim.chunked_vectors import ChunkedVectors
+from fastlin.optim.problem import WeightPrior
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
@@ -140,15 +140,15 @@ class PenalisedObjective(ABC):
 
     pairs = 8
     has_curvature = True
-    largest_value = 1.0
+    max_abs_value = 1.0
     n_active: int  # features of an event's word, at most
     masses: Floats
 
-    def __init__(self, sizes: Sequence[int], prior: Prior, workers: parallel.WorkerPool) -> None:
+    def __init__(self, sizes: Sequence[int], prior: WeightPrior, workers: parallel.WorkerPool) -> None:
         self.bounds: list[int] = np.cumsum([0, *sizes]).tolist()
         self.size = self.n_weights = self.bounds[-1]
         self.prior, self.workers = prior, workers
-        self.pieces = Pieces(self.size, workers)
+        self.pieces = ChunkedVectors(self.size, workers)
         self.passes, self._value = 0, np.inf
 
     @property
@@ -208,7 +208,7 @@ class NgramObjective(PenalisedObjective):
         sizes = [len(order.observed) for order in orders]
         n_weights = [sizes[0] - 1, *sizes[1:]]
         self.precisions = 1 / variances
-        super().__init__(n_weights, Prior(np.repeat(self.precisions, n_weights), mean), workers)
+        super().__init__(n_weights, WeightPrior(np.repeat(self.precisions, n_weights), mean), workers)
         self.orders, self.mean = orders, mean
         self._scores = [np.zeros(size) for size in sizes]
         self._sums = [np.ones((order.n_histories, 2)) for order in orders]

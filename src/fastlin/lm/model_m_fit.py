@@ -21,7 +21,7 @@ from fastlin.lm.maxent_objective import Links, NgramObjective, Order, PenalisedO
 from fastlin.lm.model_m import ModelM, find
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
-from fastlin.optim.problem import Prior
+from fastlin.optim.problem import WeightPrior
 from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ class JointObjective(PenalisedObjective):
     def __init__(self, halves: Sequence[ClassObjective | NgramObjective], workers: WorkerPool) -> None:
         priors = [half.prior for half in halves]
         precision, mean = (np.concatenate([getattr(each, name) for each in priors]) for name in ("precision", "mean"))
-        super().__init__([half.size for half in halves], Prior(precision, mean), workers)
+        super().__init__([half.size for half in halves], WeightPrior(precision, mean), workers)
         self.halves = halves
         self.n_active = max(half.n_active for half in halves)
         self.cuts = np.cumsum([len(half.masses) for half in halves])[:-1]

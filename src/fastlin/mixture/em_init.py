@@ -31,7 +31,7 @@ from fastlin.engine.core import passes
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.mixture.merged_columns import Merged
 from fastlin.mixture.multinomial_em import Fill
-from fastlin.optim.partitions import Part
+from fastlin.optim.partitions import Partition
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows, one_of
 
@@ -65,7 +65,7 @@ class Starts:
     def _at_random(self) -> Fill:
         """Responsibilities that are uniform on the simplex."""
 
-        def fill(_: Part, shares: Floats) -> None:
+        def fill(_: Partition, shares: Floats) -> None:
             self.generator.standard_exponential(out=shares)
             shares /= shares.sum(axis=1, keepdims=True)
 
@@ -82,7 +82,7 @@ class Starts:
         idf = self._idf()
         columns = np.ascontiguousarray(idf[:, np.newaxis] * self._seeds(*self._sample(idf), rounds, self.n_components))
 
-        def fill(part: Part, shares: Floats) -> None:
+        def fill(part: Partition, shares: Floats) -> None:
             self._score(part, columns, self._damped, shares)
             nearest(shares)
 
@@ -95,7 +95,7 @@ class Starts:
         logs, _, impossible = log_phi(np.ascontiguousarray(given.T), prior.pseudo, prior.measure)
         columns = self.parts.averages(logs)
 
-        def fill(part: Part, shares: Floats) -> None:
+        def fill(part: Partition, shares: Floats) -> None:
             self._score(part, columns, lambda values, _: values, shares)
             if impossible:
                 shares[np.isneginf(shares.max(axis=1))] = 0
@@ -106,7 +106,7 @@ class Starts:
     def _given(self, init: NDArray[Any]) -> Fill:
         """Responsibilities, or a component for each row."""
 
-        def fill(part: Part, shares: Floats) -> None:
+        def fill(part: Partition, shares: Floats) -> None:
             of_part = init[self._first[part.index] : self._first[part.index + 1]]
             if init.ndim == 2:
                 np.divide(of_part, of_part.sum(axis=1, keepdims=True), out=shares)
@@ -145,7 +145,7 @@ class Starts:
             here, design = numbers[first:last] - self._first[part.index], part.design
             matrix = sp.csr_array((design.values, design.indices, design.indptr), (design.n_rows, design.n_features))
             taken.append(matrix[here].astype(np.float64))
-            weights.append(part.labels.mass()[here, 0])
+            weights.append(part.labels.row_weights()[here, 0])
         rows = sp.vstack(taken, format="csr")
         rows.data = self._damped(rows.data, rows.indices) * idf[rows.indices]
         return validation.as_rows(rows), np.concatenate(weights)
@@ -162,7 +162,7 @@ class Starts:
             rows_with += np.diff(part.design.column_indptr)
         return 1 + np.log((1 + self.parts.n_rows) / (1 + rows_with))
 
-    def _score(self, part: Part, columns: Floats, change: Change, scores: Floats) -> None:
+    def _score(self, part: Partition, columns: Floats, change: Change, scores: Floats) -> None:
         """change(x) times columns, for every row of a part."""
         width, design = columns.shape[1], part.design
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Counts, Prior
 from fastlin.data.scratch import Scratch
-from fastlin.optim.design import Design, by_frequency, tally
-from fastlin.optim.likelihoods import Inference
-from fastlin.optim.partitions import Parts, Segments
+from fastlin.optim.design import Design, count_rows, order_by_frequency
+from fastlin.optim.likelihoods import Likelihood
+from fastlin.optim.partitions import Partitions, Segments
 from fastlin.validation import CSRRows
 
 
-class Merged(Parts):
+class Merged(Partitions):
     """Parts whose columns may stand for several features of X each: column `places[i]` for `members[i]`."""
 
     members: NDArray[np.int64]
@@ -39,14 +39,14 @@ def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: 
     if known is not None:
         seen += known.features.any(axis=1)
     for rows, _ in segments():
-        tally(rows, seen)
+        count_rows(rows, seen)
     stands, times = np.arange(n_columns), np.ones(n_columns)
     if len(prior.pseudo) == 1:  # else features differ before they are counted
         for rows, _ in segments():
             _merge(rows.without_zeros(), seen == 1, stands, times)
-    features = by_frequency(np.where(stands == np.arange(n_columns), seen, 0))
+    features = order_by_frequency(np.where(stands == np.arange(n_columns), seen, 0))
 
-    def designs() -> Iterator[tuple[Design, Inference]]:
+    def designs() -> Iterator[tuple[Design, Likelihood]]:
         for rows, inference in segments():
             design = Design.of(_summed(rows.without_zeros(), stands, times), features)
             yield _with_own_values(design, times[features]), inference
@@ -55,7 +55,7 @@ def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: 
         ((design, inference),) = designs()
         parts = Merged.single(design, inference)
     else:
-        parts = Merged.written(designs(), features, scratch)
+        parts = Merged.from_designs(designs(), features, scratch)
     rank = np.empty(n_columns, np.int64)
     rank[features] = np.arange(len(features))
     parts.members = np.flatnonzero(seen)

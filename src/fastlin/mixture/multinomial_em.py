@@ -21,12 +21,12 @@ from fastlin.core.class_counts import Counts, Prior
 from fastlin.engine.core import aligned, passes
 from fastlin.engine.solvers import multinomial_em as kernels
 from fastlin.mixture.merged_columns import Merged
-from fastlin.optim.partitions import Part
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.partitions import Partition
+from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
-Fill = Callable[[Part, Floats], None]  # writes the responsibilities of a part's rows, [n, M]
+Fill = Callable[[Partition, Floats], None]  # writes the responsibilities of a part's rows, [n, M]
 LOGARITHM = 8  # non-zeros
 STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
 DEAD = 1e-9  # of all mass: a component with less has no share of any row
@@ -67,7 +67,7 @@ class Expectation:
         self._unseen = float(unseen.sum()), float(unseen @ np.log(unseen))
         self._rare = int(np.argmax(np.append(parts.times, 2) > 1))  # columns of several features stand last
         self._others = parts.times[self._rare :] - 1
-        self._layout = Dense(parts.n_features, self.width)
+        self._layout = DenseWeights(parts.n_features, self.width)
         self._logs = aligned.zeros((parts.n_features, self.width))
         self._sums = self._logs if len(parts) == 1 else aligned.zeros(self._logs.shape)  # of all parts but the last
         self._counts = np.empty((0, self.width))
@@ -76,7 +76,7 @@ class Expectation:
         self._column_cuts = [
             list(parallel.split_by_work(_work(part.design.column_indptr), self.width)) for part in parts
         ]
-        self._lengths = parts.room(1)
+        self._lengths = parts.allocate_per_row(1)
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
         words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)
         self.factors = self.total_weight + words  # what logarithms are multiplied with in the bound, in all
@@ -202,7 +202,7 @@ class Expectation:
         for part in self.parts:
             lengths, gains = part.map(self._lengths)[:, 0], np.empty(part.design.n_rows)
 
-            def judge(start: int, stop: int, part: Part = part, gains: Floats = gains) -> None:
+            def judge(start: int, stop: int, part: Partition = part, gains: Floats = gains) -> None:
                 indptr, columns, values = part.design.rows(start, stop)
                 own = values * np.log(values / self.parts.times[columns])
                 of_rows = np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1]))
@@ -231,10 +231,10 @@ class Expectation:
 
     # Parts
 
-    def _scores(self, part: Part, start: int, stop: int) -> Floats:
-        return self._layout.scores(part.design, self._logs.reshape(-1), self._log_masses, start, stop)
+    def _scores(self, part: Partition, start: int, stop: int) -> Floats:
+        return self._layout.forward(part.design, self._logs.reshape(-1), self._log_masses, start, stop)
 
-    def _inference(self, part: Part, shares: Floats, lengths: Floats) -> Callable[[int, int], Any]:
+    def _inference(self, part: Partition, shares: Floats, lengths: Floats) -> Callable[[int, int], Any]:
         codes, weights = part.labels.codes, part.labels.weights
 
         def infer(start: int, stop: int) -> tuple[float, Floats, Floats]:
@@ -247,18 +247,18 @@ class Expectation:
 
         return infer
 
-    def _gather(self, part: Part, shares: Floats) -> None:
+    def _gather(self, part: Partition, shares: Floats) -> None:
         """Add the expected counts of a part to the sums; those of the last one are the M-step's business."""
         if part.index == len(self.parts) - 1:
             return
 
         def work(low: int, high: int) -> None:
             sums = self._sums[low:high].reshape(-1)
-            self._layout.columns(part.design, part.design.column_values, shares, low, high, sums, part.index > 0)
+            self._layout.backward(part.design, part.design.column_values, shares, low, high, sums, part.index > 0)
 
         self.workers.map(work, self._column_cuts[part.index])
 
-    def _measure(self, part: Part) -> float:
+    def _measure(self, part: Partition) -> float:
         """The length of each row, the words it has; returns Σ w |x|."""
         lengths, ones = part.map(self._lengths)[:, 0], np.ones(self.parts.n_features)
 

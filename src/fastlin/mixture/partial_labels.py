@@ -13,7 +13,7 @@ from fastlin.core.sparse_estimator import Readable, Whole
 from fastlin.data import Corpus
 from fastlin.data.scratch import Scratch
 from fastlin.mixture.merged_columns import Merged, lay_out
-from fastlin.optim.likelihoods import Labels
+from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
@@ -146,16 +146,16 @@ class PartlyLabelled:
     ) -> Merged:
         """The rows to infer in parts, with the features that they or what is known have."""
 
-        def segments() -> Iterator[tuple[CSRRows, Labels]]:
+        def segments() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:
             for rows, codes, weights in self.to_infer(of_labels, unlabeled_weight):
-                yield rows, Labels(codes, weights, width)
+                yield rows, MultinomialLikelihood(codes, weights, width)
 
         if sum(source.rows.n_segments for source in self.sources_of(of_labels)) > 1:
             parts = lay_out(segments, self.n_columns, self._scratch(), known, prior)
             if len(parts):
                 return parts
         nothing = CSRRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), self.n_columns, False, False, 0.0)
-        some = next(segments(), (nothing, Labels(np.empty(0, np.int32), np.empty(0), width)))
+        some = next(segments(), (nothing, MultinomialLikelihood(np.empty(0, np.int32), np.empty(0), width)))
         return lay_out(lambda: [some], self.n_columns, None, known, prior)
 
     def _scratch(self) -> Scratch:

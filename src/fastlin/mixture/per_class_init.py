@@ -7,7 +7,7 @@ from fastlin.mixture.class_components import Families
 from fastlin.mixture.em_init import ROUNDS, SAMPLE, Floats, Starts, nearest
 from fastlin.mixture.merged_columns import Merged
 from fastlin.mixture.multinomial_em import Fill
-from fastlin.optim.partitions import Part
+from fastlin.optim.partitions import Partition
 from fastlin.runtime import parallel
 
 FEWEST = 1 << 8  # rows of a label, for each of its components, that k-means may look at
@@ -44,7 +44,7 @@ class Beginnings(Starts):
         """Each row belongs to that seed of its label which it is most like, or several that are alike share it."""
         columns = self._columns()
 
-        def fill(part: Part, shares: Floats) -> None:
+        def fill(part: Partition, shares: Floats) -> None:
             codes = part.labels.codes
             self._score(part, columns, self._damped, shares)
             shares[codes[:, np.newaxis] != self._owners] = -np.inf

@@ -12,22 +12,22 @@ from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import zeros
 from fastlin.engine.online import candidates
 from fastlin.optim.checkpoint_reader import State
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
-from fastlin.optim.epochs import BUDGET, Data, Kernel, Visit
-from fastlin.optim.likelihoods import Groups
+from fastlin.optim.epochs import BUDGET, Kernel, TrainingRows, Visit
+from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.partitions import Parts
+from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
 
 
 @dataclass(frozen=True)
-class Grouped:
+class GroupedRows:
     """Groups of a weight above zero, in pieces that `piece` reads; their sizes in rows."""
 
-    piece: Callable[[int], tuple[CSRRows, Groups]]
+    piece: Callable[[int], tuple[CSRRows, ConditionalLogitLikelihood]]
     sizes: list[int]
     n_features: int
     dtype: np.dtype[Any]
@@ -36,7 +36,7 @@ class Grouped:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def __iter__(self) -> Iterator[tuple[CSRRows, Groups]]:
+    def __iter__(self) -> Iterator[tuple[CSRRows, ConditionalLogitLikelihood]]:
         return (self.piece(index) for index in range(len(self)))
 
     @made_once
@@ -48,16 +48,16 @@ class Grouped:
         """Σ w."""
         return sum(groups.total_weight for _, groups in self)
 
-    def lay_out(self) -> Parts:
+    def to_partitions(self) -> Partitions:
         """In parts, for weights of one column."""
         if len(self) > 1:
-            return Parts.of(lambda: iter(self), self.n_features, self.scratch)
+            return Partitions.from_segments(lambda: iter(self), self.n_features, self.scratch)
         rows, groups = self.piece(0)
-        return Parts.single(Design.of(rows), groups)
+        return Partitions.single(Design.of(rows), groups)
 
 
 @dataclass(frozen=True)
-class Instances(Data):
+class TrainingGroups(TrainingRows):
     """Groups of rows: `members` are the groups, `labels` the place of the right row in each."""
 
     starts: NDArray[np.int64]
@@ -76,16 +76,18 @@ class Instances(Data):
         )  # fmt: skip
 
 
-def instances(rows: CSRRows, groups: Groups, shuffle: bool, generator: np.random.Generator) -> Instances:
+def training_groups(
+    rows: CSRRows, groups: ConditionalLogitLikelihood, shuffle: bool, generator: np.random.Generator
+) -> TrainingGroups:
     members, sampling = np.arange(len(groups.gold)), "shuffle" if shuffle else "order"
-    return Instances(rows, groups.gold, groups.weights, members, sampling, generator, groups.starts)
+    return TrainingGroups(rows, groups.gold, groups.weights, members, sampling, generator, groups.starts)
 
 
 @dataclass(frozen=True)
-class Choices:
+class GroupStream:
     """The pieces of grouped rows as the data of epochs: in random order, or as they lie."""
 
-    grouped: Grouped
+    grouped: GroupedRows
     dtype: np.dtype[Any]
     shuffle: bool
     generator: np.random.Generator
@@ -94,13 +96,13 @@ class Choices:
     def __len__(self) -> int:
         return self.grouped.n_groups
 
-    def counted(self) -> int:
+    def n_weighted(self) -> int:
         return len(self)
 
     def residuals(self, width: int) -> list[ScratchArray]:
         return [self.grouped.scratch.zeros((size if width else 0, width)) for size in self.grouped.sizes]
 
-    def parts(self) -> Iterator[Instances]:
+    def parts(self) -> Iterator[TrainingGroups]:
         return (self._data(index) for index in range(len(self.grouped)))
 
     def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
@@ -110,52 +112,52 @@ class Choices:
             with residuals[index].map() as residual:
                 visit(data, data.order(), residual)
 
-    def _data(self, index: int) -> Instances:
+    def _data(self, index: int) -> TrainingGroups:
         rows, groups = self.grouped.piece(index)
-        return instances(rows.astype(self.dtype), groups, self.shuffle, self.generator)
+        return training_groups(rows.astype(self.dtype), groups, self.shuffle, self.generator)
 
 
 class HingeDual:
     """Σ w ℓ + ½‖θ‖²/C, ℓ = max_r [r ≠ y] − s_y + s_r, by ascent on its dual from θ = 0: see `candidates.pyx`."""
 
-    def __init__(self, grouped: Grouped, C: float, workers: parallel.WorkerPool) -> None:
+    def __init__(self, grouped: GroupedRows, C: float, workers: parallel.WorkerPool) -> None:
         self.grouped, self.C, self.threads = grouped, C, workers.threads
         self.theta = zeros((grouped.n_features,))
         self.alpha = [grouped.scratch.zeros(size) for size in grouped.sizes]
         for held, (_, groups) in zip(self.alpha, grouped, strict=True):
             with held.map() as alpha:
-                alpha[_right(groups)] = self._box(groups)
+                alpha[_gold_rows(groups)] = self._box(groups)
 
-    def ascend(self, progress: Progress, generator: np.random.Generator) -> None:
+    def run(self, monitor: ConvergenceMonitor, generator: np.random.Generator) -> None:
         """Epochs in random orders; the gap is measured where the sum of its parts says that it may be small enough."""
-        saved, met = progress.resume("hinge"), np.inf
+        saved, met = monitor.resume("hinge"), np.inf
         if saved is not None:
-            saved.rows("alpha", self.alpha)
-            saved.copy("theta", self.theta)
-            saved.generator("generator", generator)
+            saved.read_per_row("alpha", self.alpha)
+            saved.read_into("theta", self.theta)
+            saved.restore_generator("generator", generator)
             met = saved.number("met")
-        elif self._look(progress):
+        elif self._measure_and_log(monitor):
             return
 
         def state() -> State:
             return {"alpha": self.alpha, "theta": self.theta, "generator": generator, "met": float(met)}
 
-        progress.keep("hinge", None, state, noted=False)
+        monitor.register_state("hinge", None, state, logged=False)
         while True:
-            while met > progress.enough * self.C and progress.iterations < progress.max_iter:
-                progress.offer()
-                progress.iterations += 1
+            while met > monitor.threshold * self.C and monitor.iterations < monitor.max_iter:
+                monitor.maybe_save()
+                monitor.iterations += 1
                 met = self._epoch(generator)
-                if progress.report:
+                if monitor.report:
                     break
-            if self._look(progress):
+            if self._measure_and_log(monitor):
                 return
             met = np.inf
 
-    def _look(self, progress: Progress) -> bool:
+    def _measure_and_log(self, monitor: ConvergenceMonitor) -> bool:
         """Measure and note the gap; says whether to stop."""
         objective, gap = self.measure()
-        return progress.note(gap, objective=objective, duality_gap=gap)
+        return monitor.log_distance(gap, objective=objective, duality_gap=gap)
 
     def _epoch(self, generator: np.random.Generator) -> float:
         n, gap = len(self.grouped), 0.0
@@ -179,22 +181,22 @@ class HingeDual:
         for held, (rows, groups) in zip(self.alpha, self.grouped, strict=True):
             with held.map() as alpha:
                 shares = -alpha[:, np.newaxis]
-            shares[_right(groups), 0] += self._box(groups)
+            shares[_gold_rows(groups), 0] += self._box(groups)
             parallel.backward(rows, shares, self.theta[:, np.newaxis], self.threads)
         for held, (rows, groups) in zip(self.alpha, self.grouped, strict=True):
             losses = parallel.scores(rows, self.theta[:, np.newaxis], np.zeros(1), self.threads)[:, 0] + 1
-            losses[_right(groups)] -= 1
+            losses[_gold_rows(groups)] -= 1
             top = np.maximum.reduceat(losses, groups.starts[:-1])
             with held.map() as alpha:
                 gap += vector_ops.dot(alpha, np.repeat(top, np.diff(groups.starts)) - losses)
-            excess += vector_ops.dot(self._box(groups), top - losses[_right(groups)])
+            excess += vector_ops.dot(self._box(groups), top - losses[_gold_rows(groups)])
         return (excess + 0.5 * vector_ops.dot(self.theta, self.theta)) / self.C, gap / self.C
 
-    def _box(self, groups: Groups) -> NDArray[np.float64]:
+    def _box(self, groups: ConditionalLogitLikelihood) -> NDArray[np.float64]:
         """Cw, which the α of a group add up to."""
         return self.C * (groups.weights if len(groups.weights) else np.ones(len(groups.gold)))
 
 
-def _right(groups: Groups) -> NDArray[np.int64]:
+def _gold_rows(groups: ConditionalLogitLikelihood) -> NDArray[np.int64]:
     """The right row of each group."""
     return groups.starts[:-1] + groups.gold

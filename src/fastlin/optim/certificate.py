@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
-from fastlin.optim.likelihoods import Labels
-from fastlin.optim.partitions import Part
-from fastlin.optim.problem import Problem
+from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.partitions import Partition
+from fastlin.optim.problem import LogLinearProblem
 
 Vector = NDArray[np.float64]
 MAX_INTERCEPT_STEPS = 20
@@ -32,53 +32,53 @@ NEGLIGIBLE = 0.01  # share of the wanted gap that mixing may cost
 
 
 class Certificate:
-    """The duality gaps of a fit, and its best dual value: `at` less `least`, an objective less its gap."""
+    """The duality gaps of a fit, and its best dual value: `best_objective` less `best_gap`."""
 
-    def __init__(self, problem: Problem, tol: float) -> None:
+    def __init__(self, problem: LogLinearProblem, tol: float) -> None:
         self.problem, self.tol = problem, tol
-        self.at, self.least = 0.0, inf
-        self.tried = inf  # what was hoped for when a gap was last measured
+        self.best_objective, self.best_gap = 0.0, inf
+        self.last_estimate = inf  # of the gap, when one was last measured
 
     def state(self) -> list[float]:
-        return [float(self.at), float(self.least), float(self.tried)]
+        return [float(self.best_objective), float(self.best_gap), float(self.last_estimate)]
 
     def restore(self, saved: list[float]) -> None:
         """Become what `state` said."""
-        self.at, self.least, self.tried = saved
+        self.best_objective, self.best_gap, self.last_estimate = saved
 
     def gap(self, objective: float, theta: Vector, gradient: Vector) -> float:
-        """The objective less the best dual value; a new one is looked for if the gradient gives hope."""
+        """The objective less the best dual value; a new one is measured where the estimated gap is small enough."""
         wanted = self.tol * objective
         if self.known(objective) > wanted:
-            hoped = self._hope(objective, theta, gradient)
-            if hoped <= min(wanted, 0.5 * self.tried):
-                self.tried = hoped
+            estimate = self._estimate(objective, theta, gradient)
+            if estimate <= min(wanted, 0.5 * self.last_estimate):
+                self.last_estimate = estimate
                 return self.measure(objective, theta, gradient)
         return self.known(objective)
 
     def measure(self, objective: float, theta: Vector, gradient: Vector) -> float:
         """The objective less the better of the best dual value and that at θ."""
-        return self.note(objective, duality_gap(self.problem, theta, gradient, self.tol * objective))
+        return self.tighten(objective, duality_gap(self.problem, theta, gradient, self.tol * objective))
 
-    def note(self, objective: float, gap: float) -> float:
+    def tighten(self, objective: float, gap: float) -> float:
         """Take in a gap that was measured; returns the least that is known."""
         if gap < self.known(objective):
-            self.at, self.least = objective, gap
+            self.best_objective, self.best_gap = objective, gap
         return self.known(objective)
 
     def known(self, objective: float) -> float:
         """The objective less the best dual value, to the last digit where it is below the objective's rounding."""
-        gap = self.least + (objective - self.at)
-        return gap if gap > 0 else self.least
+        gap = self.best_gap + (objective - self.best_objective)
+        return gap if gap > 0 else self.best_gap
 
-    def _hope(self, objective: float, theta: Vector, gradient: Vector) -> float:
+    def _estimate(self, objective: float, theta: Vector, gradient: Vector) -> float:
         """An estimate of the gap from vectors as long as the model alone.
 
         KL(a' ‖ p) grows from 0 to the row's loss while the share falls from 1 to 0: about with its square.
         """
         problem = self.problem
         n, l1 = problem.n_weights, problem.prior.l1
-        of_intercepts = float(np.square(gradient[n:]).sum()) / problem.parts.total_weight
+        of_intercepts = float(np.square(gradient[n:]).sum()) / problem.partitions.total_weight
         if l1 == 0:
             return of_intercepts + prior_gap(problem, gradient)
         counts = problem.counts(theta, gradient)[:n]
@@ -88,12 +88,12 @@ class Certificate:
         )
 
 
-def has_dual(problem: Problem) -> bool:
+def has_dual(problem: LogLinearProblem) -> bool:
     """Whether there is a prior on every weight: without one the dual bounds nothing."""
     return problem.prior.l1 > 0 or bool((problem.prior.precision > 0).all())
 
 
-def duality_gap(problem: Problem, theta: Vector, gradient: Vector, wanted: float) -> float:
+def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, wanted: float) -> float:
     """f(θ), λ₁‖θ‖₁ included, less the dual at the a above.
 
     `gradient` is that of the smooth part of f at θ; the intercepts are taken near enough to their optimum for a gap of
@@ -105,32 +105,32 @@ def duality_gap(problem: Problem, theta: Vector, gradient: Vector, wanted: float
     a, divergence = DualPoint(problem, theta, wanted), 0.0
     if free:
         gradient = np.empty(problem.size)
-        divergence, _ = problem.gather(theta, gradient, a.fill, np.empty_like(problem.residual))
+        divergence, _ = problem.backward(theta, gradient, a.fill, np.empty_like(problem.residual))
     if problem.prior.l1 == 0:
         return divergence + prior_gap(problem, gradient)
     counts = problem.counts(theta, gradient)[: problem.n_weights]
     return min(a.divergence(share) + _penalty_gap(problem, theta, counts, share) for share in _shares(problem, counts))
 
 
-def prior_gap(problem: Problem, gradient: Vector) -> float:
+def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
     """½ Σ σ² (∂f)² over the weights."""
 
     def of_columns(low: int, high: int) -> float:
-        span, step = problem.layout.span(low, high), problem.layout.step
+        span, step = problem.layout.slice_of(low, high), problem.layout.weights_per_feature
         slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
         return vector_ops.pull(slopes, np.empty(0), variance, step, slopes)[1]
 
     return 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
 
 
-def _shares(problem: Problem, counts: Vector) -> list[float]:
+def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
     """How far a may be scaled towards e_y: until |g| ≤ λ₁, and with a Gaussian part not at all, which may be better."""
     l1, largest = problem.prior.l1, float(np.abs(counts).max(initial=0.0))
     least = min(1.0, l1 / largest) if largest > 0 else 1.0
     return [least] if least == 1 or not problem.prior.precision.any() else [least, 1.0]
 
 
-def _penalty_gap(problem: Problem, theta: Vector, counts: Vector, share: float) -> float:
+def _penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share: float) -> float:
     """Σ h(θ) + h*(−g) + g θ over the weights of an elastic net, for g = share · counts."""
     l1, l2 = problem.prior.l1, float(problem.prior.precision.max(initial=0.0))
 
@@ -141,37 +141,37 @@ def _penalty_gap(problem: Problem, theta: Vector, counts: Vector, share: float) 
             total += 0.5 * l2 * weights**2 + np.maximum(np.abs(slopes) - l1, 0) ** 2 / (2 * l2)
         return float(np.maximum(total, 0).sum())  # below zero by rounding alone
 
-    return sum(problem.pieces.each(of_piece))
+    return sum(problem.pieces.map(of_piece))
 
 
 class DualPoint:
     """The a of each row: of label k a_ik = kept · softmax(s_i + shift)_k + rest_k."""
 
-    def __init__(self, problem: Problem, theta: Vector, wanted: float) -> None:
-        self.problem, self.parts = problem, problem.parts
-        width = max(2, problem.width) if problem.parts.of_labels else 1
-        self.logs = problem.parts.room(width)
-        for part in problem.parts:
+    def __init__(self, problem: LogLinearProblem, theta: Vector, wanted: float) -> None:
+        self.problem, self.parts = problem, problem.partitions
+        width = max(2, problem.width) if problem.partitions.has_labels else 1
+        self.logs = problem.partitions.allocate_per_row(width)
+        for part in problem.partitions:
             scores = np.empty((part.design.n_rows, problem.width))
-            problem.score(part, theta, scores)
-            part.map(self.logs)[:] = part.inference.logarithms(scores)
+            problem.partition_scores(part, theta, scores)
+            part.map(self.logs)[:] = part.likelihood.log_proba(scores)
         self.shift, self.kept, self.rest = np.zeros(width), 1.0, np.zeros(width)
         if problem.size > problem.n_weights:
-            self._meet_the_constraint(wanted)
+            self._satisfy_intercepts(wanted)
 
-    def fill(self, part: Part, residual: Vector) -> float:
+    def fill(self, part: Partition, residual: Vector) -> float:
         """Write w(a − e_y) of a part; returns Σ w KL(a ‖ p)."""
         logs = part.map(self.logs)
-        wa, divergence = part.labels.mix(logs, self.shift, self.kept, self.rest, 1.0)
-        part.labels.distances((wa / part.labels.mass())[:, -self.problem.width :], residual)
+        wa, divergence = part.labels.mixed_residual(logs, self.shift, self.kept, self.rest, 1.0)
+        part.labels.fill_residual((wa / part.labels.row_weights())[:, -self.problem.width :], residual)
         return divergence
 
     def divergence(self, share: float) -> float:
         """Σ w KL(a' ‖ p) of a' = share · a + (1 − share) · e_y."""
         mixture = self.shift, self.kept, self.rest, share
-        return sum(part.inference.mix(part.map(self.logs), *mixture)[1] for part in self.parts)
+        return sum(part.likelihood.mixed_residual(part.map(self.logs), *mixture)[1] for part in self.parts)
 
-    def _meet_the_constraint(self, wanted: float) -> None:
+    def _satisfy_intercepts(self, wanted: float) -> None:
         """Newton's method on the shift of each label, or its scaling where there are many; then the mixture."""
         enough, full = NEGLIGIBLE * wanted / LOG_ODDS, len(self.shift) <= MAX_NEWTON_LABELS
         before, best = np.inf, self.shift
@@ -197,8 +197,8 @@ class DualPoint:
         K = len(self.shift)
         total, held, hessian = np.zeros(K), np.zeros(K), np.zeros((K, K))
         for part in self.parts:
-            labels: Labels = part.labels
-            p, mass = labels.shifted(part.map(self.logs), self.shift), labels.mass()
+            labels: MultinomialLikelihood = part.labels
+            p, mass = labels.shifted_softmax(part.map(self.logs), self.shift), labels.row_weights()
             wp = mass * p
             total += wp.sum(axis=0)
             held += np.bincount(labels.codes, mass[:, 0], minlength=K)

@@ -11,8 +11,8 @@ from fastlin.engine.core import transpose
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows
 
-PIECE = 1 << 23  # non-zeros
-PROBE = 1 << 10  # values that say whether it is worth looking at all
+CHUNK_NON_ZEROS = 1 << 23  # non-zeros
+PROBED_VALUES = 1 << 10  # values that say whether it is worth looking at all
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Design:
         counts, rank = np.zeros(rows.n_columns, np.int64), np.zeros(rows.n_columns, np.int32)
         given = rows.indices[: rows.nnz]  # the arrays may be longer
         _tally(given, counts)
-        features = by_frequency(counts) if features is None else features
+        features = order_by_frequency(counts) if features is None else features
         rank[features] = np.arange(len(features), dtype=np.int32)
-        indices, values = np.empty(rows.nnz, np.int32), _narrow(rows.values[: rows.nnz])
+        indices, values = np.empty(rows.nnz, np.int32), _narrow_exactly(rows.values[: rows.nnz])
         for piece in _pieces(rows.nnz):
             transpose.renumber(given[piece], rank, indices[piece])
         column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
@@ -101,20 +101,20 @@ class Design:
         return self.indptr, self.indices, self.values, *columns
 
 
-def tally(rows: CSRRows, counts: NDArray[np.int64]) -> None:
+def count_rows(rows: CSRRows, counts: NDArray[np.int64]) -> None:
     """counts[j] += the number of rows that have feature j."""
     rows = rows.without_zeros()
     _tally(rows.indices[: rows.nnz], counts)
 
 
-def by_frequency(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def order_by_frequency(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The columns that some row has, the most frequent first."""
     return np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
 
 
 def _pieces(n: int) -> Iterator[slice]:
     """Pieces of bounded work, between which Ctrl-C acts."""
-    return (slice(start, start + PIECE) for start in range(0, n, PIECE))
+    return (slice(start, start + CHUNK_NON_ZEROS) for start in range(0, n, CHUNK_NON_ZEROS))
 
 
 def _tally(indices: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
@@ -132,12 +132,12 @@ def _transpose(
     return lines, columns
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+def _narrow_exactly(values: NDArray[Any]) -> NDArray[Any]:
     """float32, where it holds every value exactly, as it does counts: a third less to read in every pass."""
     if values.dtype == np.float32:
         return values
     with np.errstate(over="ignore"):
-        if (values[:PROBE].astype(np.float32) != values[:PROBE]).any():
+        if (values[:PROBED_VALUES].astype(np.float32) != values[:PROBED_VALUES]).any():
             return values
         narrow = values.astype(np.float32)
     return narrow if np.array_equal(narrow, values) else values

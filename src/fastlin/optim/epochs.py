@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.engine.online import online
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.training_state import Course, Keeper
+from fastlin.optim.training_state import CheckpointManager, TrainingState
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import CSRRows
 
-FULL, OVERFLOW = 2, 1
+HISTORY_FULL, WOULD_OVERFLOW = 2, 1
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
-SLOWEST = 1e-6  # the learning rate at which "adaptive" stops
+MIN_LEARNING_RATE = 1e-6  # the learning rate at which "adaptive" stops
 
 Kernel = Callable[[int], tuple[int, int]]  # from a position in the order to (position, status)
-Visit = Callable[["Data", NDArray[np.int64], NDArray[np.float64]], None]  # rows, in which order, their residuals
+Visit = Callable[
+    ["TrainingRows", NDArray[np.int64], NDArray[np.float64]], None
+]  # rows, in which order, their residuals
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Stopping:
     adaptive: bool = False
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/corpus_stream.py`)."""
 
     in_memory: ClassVar[bool]
@@ -47,13 +49,13 @@ class Source(Protocol):
     def __len__(self) -> int:
         """The rows of an epoch, or what else its units are."""
 
-    def counted(self) -> int:
+    def n_weighted(self) -> int:
         """How many of them have a weight."""
 
     def residuals(self, width: int) -> list[ScratchArray]:
         """Zeros for all rows, [n, width] for each part; of length 0 for a width of 0."""
 
-    def parts(self) -> Iterator["Data"]:
+    def parts(self) -> Iterator["TrainingRows"]:
         """All rows as they are stored, in the parts that the residuals have."""
 
     def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
@@ -61,13 +63,13 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Data:
+class TrainingRows:
     """Proved rows and what belongs to them; `members` are the rows to learn from, a `unit` each."""
 
     rows: CSRRows
     labels: NDArray[Any]  # int32
     weights: NDArray[np.float64]  # of length 0 for all ones
-    members: NDArray[np.int64]
+    row_ids: NDArray[np.int64]
     sampling: str
     generator: np.random.Generator
     start: int = field(default=0, kw_only=True)  # the number of the first row
@@ -75,15 +77,15 @@ class Data:
     in_memory: ClassVar[bool] = True
 
     def __len__(self) -> int:
-        return len(self.members)
+        return len(self.row_ids)
 
-    def counted(self) -> int:
-        return int(np.count_nonzero(self.weights[self.members])) if len(self.weights) else len(self.members)
+    def n_weighted(self) -> int:
+        return int(np.count_nonzero(self.weights[self.row_ids])) if len(self.weights) else len(self.row_ids)
 
     def residuals(self, width: int) -> list[ScratchArray]:
         return [Scratch().zeros((len(self.rows) if width else 0, width))]
 
-    def parts(self) -> Iterator["Data"]:
+    def parts(self) -> Iterator["TrainingRows"]:
         yield self
 
     def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
@@ -93,16 +95,16 @@ class Data:
     def order(self) -> NDArray[np.int64]:
         """The rows of one epoch."""
         if self.sampling == "shuffle":
-            return self.members[self.generator.permutation(len(self.members))]
+            return self.row_ids[self.generator.permutation(len(self.row_ids))]
         if self.sampling == "replace":
-            return self.members[self.generator.integers(0, len(self.members), len(self.members))]
-        return self.members
+            return self.row_ids[self.generator.integers(0, len(self.row_ids), len(self.row_ids))]
+        return self.row_ids
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """A copy of some of the rows, without members."""
         weights = self.weights[rows] if len(self.weights) else self.weights
         nobody = np.empty(0, np.int64)
-        return replace(self, rows=self.rows.take(rows), labels=self.labels[rows], weights=weights, members=nobody)
+        return replace(self, rows=self.rows.take(rows), labels=self.labels[rows], weights=weights, row_ids=nobody)
 
     def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
         """A bounded piece of an epoch, with memory of its own."""
@@ -125,15 +127,15 @@ class Overflow(ValueError):
     """The next step would leave the range of the numbers."""
 
 
-def train(
+def train_epochs(
     state: OnlineState,
-    data: Source,
+    data: RowSource,
     stopping: Stopping,
     evaluate: Callable[[], float] | None = None,
     score_decides: bool = False,
     report: Callable[[dict[str, Any]], Any] | None = None,
     n_jobs: int | None = None,
-    keeper: Keeper | None = None,
+    manager: CheckpointManager | None = None,
     turn: Turn | None = None,
     in_pieces: bool = False,
 ) -> tuple[list[dict[str, Any]], bool]:
@@ -145,20 +147,20 @@ def train(
     `report` and `evaluate` are at work and, with `in_pieces`, between two pieces of an epoch.
     """
     residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
-    course, started = Course() if keeper is None else keeper.course, time.perf_counter()
-    if keeper is not None:
-        keeper.begin(residuals, data.generator)
-    before, history = course.seconds, course.history
+    training, started = TrainingState() if manager is None else manager.training, time.perf_counter()
+    if manager is not None:
+        manager.restore_residuals(residuals, data.generator)
+    before, history = training.seconds, training.history
 
     def pause() -> None:
-        if keeper is not None:
-            keeper.offer(state, residuals, data.generator, before + time.perf_counter() - started)
+        if manager is not None:
+            manager.maybe_save(state, residuals, data.generator, before + time.perf_counter() - started)
 
-    course.pause = pause
+    training.maybe_save = pause
     try:
-        while course.epoch <= stopping.max_iter:
-            _one_epoch(state, data, residuals, course, turn if in_pieces else None, n_jobs)
-            record = _record_of_epoch(state, data, course)
+        while training.epoch <= stopping.max_iter:
+            _one_epoch(state, data, residuals, training, turn if in_pieces else None, n_jobs)
+            record = _record_of_epoch(state, data, training)
             gain = -record["loss"]
             if (evaluate or report) and not in_pieces:
                 _flush(state, data, residuals, n_jobs)
@@ -169,13 +171,13 @@ def train(
                 gain = record["validation_score"] if score_decides else gain
             record["seconds"] = before + time.perf_counter() - started
             history.append(record)
-            course.epoch += 1
+            training.epoch += 1
             if report:
                 with _released(turn):
                     ends = report(record)
                 if ends:
                     return history, True
-            if _is_enough(state, course, stopping, gain):
+            if _should_stop(state, training, stopping, gain):
                 return history, True
             pause()
         return history, stopping.tol is None
@@ -184,10 +186,10 @@ def train(
             _flush(state, data, residuals, n_jobs)
 
 
-def _record_of_epoch(state: OnlineState, data: Source, course: Course) -> dict[str, Any]:
-    seen = max(1, int(state.clock["t"][0]) - course.learnt)
+def _record_of_epoch(state: OnlineState, data: RowSource, training: TrainingState) -> dict[str, Any]:
+    seen = max(1, int(state.clock["t"][0]) - training.n_seen_before)
     return {
-        "epoch": course.epoch,
+        "epoch": training.epoch,
         "loss": float(state.clock["loss"][0]) / len(data),
         "objective": float(state.clock["loss"][0]),
         "updates": int(state.clock["updates"][0]),
@@ -195,18 +197,18 @@ def _record_of_epoch(state: OnlineState, data: Source, course: Course) -> dict[s
     }
 
 
-def _is_enough(state: OnlineState, course: Course, stopping: Stopping, gain: float) -> bool:
+def _should_stop(state: OnlineState, training: TrainingState, stopping: Stopping, gain: float) -> bool:
     """Note an epoch's gain; whether the last ones gained too little, and steps are not to be made smaller."""
     if stopping.tol is None:
         return False
-    course.stale = course.stale + 1 if gain < course.best + stopping.tol else 0
-    course.best = max(course.best, gain)
-    if course.stale < stopping.patience:
+    training.n_no_improvement = training.n_no_improvement + 1 if gain < training.best + stopping.tol else 0
+    training.best = max(training.best, gain)
+    if training.n_no_improvement < stopping.patience:
         return False
-    if not stopping.adaptive or state.rule["eta0"][0] <= SLOWEST:
+    if not stopping.adaptive or state.rule["eta0"][0] <= MIN_LEARNING_RATE:
         return True
     state.rule["eta0"] /= 5
-    course.stale = 0
+    training.n_no_improvement = 0
     return False
 
 
@@ -216,9 +218,9 @@ def _released(turn: Turn | None) -> contextlib.AbstractContextManager[None]:
 
 def _one_epoch(
     state: OnlineState,
-    data: Source,
+    data: RowSource,
     residuals: list[ScratchArray],
-    course: Course,
+    training: TrainingState,
     turn: Turn | None,
     n_jobs: int | None,
 ) -> None:
@@ -227,15 +229,15 @@ def _one_epoch(
     With a `turn` others are let in again and again, and what they see of an average is always whole.
     """
 
-    def visit(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
+    def visit(part: TrainingRows, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
         position, flushed, advance = 0, 0, part.kernel(state, order, residual)
         try:
             while position < len(order):
                 with state.changing():
                     position, status = advance(position)
-                if status == FULL:
-                    state.more_room()
-                elif status == OVERFLOW:
+                if status == HISTORY_FULL:
+                    state.grow_history()
+                elif status == WOULD_OVERFLOW:
                     raise Overflow(
                         f"the step of {part.unit} {part.start + order[position]} would overflow the weights: scale "
                         "the features, or lower the learning rate"
@@ -248,13 +250,13 @@ def _one_epoch(
             if turn is not None:
                 _flush_rows(state, part, order[flushed:], residual, n_jobs)
 
-    def visit_in_turn(part: Data, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
+    def visit_in_turn(part: TrainingRows, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
         with state.lock.writing():
             visit(part, order, residual)
 
-    if not len(course.segments):  # else the epoch goes on
+    if not len(training.segment_order):  # else the epoch goes on
         state.clock["loss"], state.clock["updates"], state.clock["mistakes"] = 0, 0, 0
-        course.learnt = int(state.clock["t"][0])
+        training.n_seen_before = int(state.clock["t"][0])
     if turn is None or data.in_memory:
         data.visit(residuals, visit)
     else:  # others may have it while a segment is read
@@ -263,7 +265,7 @@ def _one_epoch(
 
 
 def _flush_rows(
-    state: OnlineState, part: Data, order: NDArray[np.int64], residual: NDArray[np.float64], n_jobs: int | None
+    state: OnlineState, part: TrainingRows, order: NDArray[np.int64], residual: NDArray[np.float64], n_jobs: int | None
 ) -> None:
     """Take the residuals of some rows into the average's total."""
     if not len(state.total) or not len(order):
@@ -281,7 +283,7 @@ def _flush_rows(
         parallel.run_uninterrupted(finish)
 
 
-def _flush(state: OnlineState, data: Source, residuals: list[ScratchArray], n_jobs: int | None) -> None:
+def _flush(state: OnlineState, data: RowSource, residuals: list[ScratchArray], n_jobs: int | None) -> None:
     """Take the residuals of the average into its total: one backward pass, which an interrupt does not cut in two."""
     if not len(state.total):
         return
@@ -296,9 +298,9 @@ def _flush(state: OnlineState, data: Source, residuals: list[ScratchArray], n_jo
         parallel.run_uninterrupted(finish)
 
 
-def count_only(state: OnlineState, data: Source) -> dict[str, Any]:
+def count_single_label(state: OnlineState, data: RowSource) -> dict[str, Any]:
     """An epoch of a single label: nothing competes with it, so only the clock moves."""
-    n = data.counted()
+    n = data.n_weighted()
     size, clock, start = int(state.rule["batch_size"][0]), state.clock, int(state.rule["average_from"][0])
     ends = clock["t"][0] + np.minimum(np.arange(size, n + size, size), n)
     with state.changing():

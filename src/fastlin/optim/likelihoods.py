@@ -12,7 +12,7 @@ from fastlin.optim.design import Design
 from fastlin.runtime import parallel
 
 Scores = NDArray[np.float64]
-Block = NDArray[Any]
+BlockArray = NDArray[Any]
 
 
 def _total(weights: NDArray[np.float64], n: int) -> float:
@@ -20,7 +20,7 @@ def _total(weights: NDArray[np.float64], n: int) -> float:
 
 
 @dataclass(frozen=True)
-class Labels:
+class MultinomialLikelihood:
     """Every row has one of the same K labels; two may share a column."""
 
     codes: NDArray[np.int32]
@@ -32,9 +32,9 @@ class Labels:
         """All but the width, in their order."""
         return self.codes, self.weights
 
-    def take(self, rows: slice) -> "Labels":
+    def take(self, rows: slice) -> "MultinomialLikelihood":
         """Those of some of the rows."""
-        return Labels(self.codes[rows], self.weights[rows], self.width)
+        return MultinomialLikelihood(self.codes[rows], self.weights[rows], self.width)
 
     @property
     def n_instances(self) -> int:
@@ -44,25 +44,25 @@ class Labels:
     def total_weight(self) -> float:
         return _total(self.weights, len(self.codes))
 
-    def cuts(self, design: Design) -> list[tuple[int, int]]:
+    def row_blocks(self, design: Design) -> list[tuple[int, int]]:
         return list(parallel.split_by_work(design.indptr, self.width))
 
-    def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float:
+    def loss(self, scores: Scores, start: int, stop: int, residual: BlockArray, shares: BlockArray) -> float:
         kernel = likelihood.sigmoid_loss if self.width == 1 else likelihood.softmax
         return kernel(scores, self.codes[start:stop], self.weights[start:stop], residual, shares)
 
-    def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None:
+    def curvature(self, scores: Scores, start: int, stop: int, shares: BlockArray, curvature: BlockArray) -> None:
         kernel = likelihood.sigmoid_curvature if self.width == 1 else likelihood.softmax_curvature
         kernel(scores, shares, self.weights[start:stop], curvature)
 
-    def variances(self, shares: Block) -> NDArray[np.float64]:
+    def variances(self, shares: BlockArray) -> NDArray[np.float64]:
         """w p (1 − p), the diagonal of the curvature of each row."""
         variances = shares.astype(np.float64)
         if self.width > 1:
-            _spread(variances)
+            _bernoulli_variances(variances)
         return variances * self.weights[:, np.newaxis] if len(self.weights) else variances
 
-    def probabilities(self, residual: Block) -> NDArray[np.float64]:
+    def probabilities(self, residual: BlockArray) -> NDArray[np.float64]:
         """p of every label, two where they share a column, from residuals of nonzero weight."""
         p = residual / self.weights[:, np.newaxis] if len(self.weights) else residual.copy()
         if self.width == 1:
@@ -71,10 +71,10 @@ class Labels:
         p[np.arange(len(p)), self.codes] += 1
         return p
 
-    def expected(self, residual: Block) -> NDArray[np.float64]:
+    def expected(self, residual: BlockArray) -> NDArray[np.float64]:
         """w p of every label, two where they share a column."""
         p = residual + self.observed(self.width)
-        return np.concatenate([self.mass() - p, p], axis=1) if self.width == 1 else p
+        return np.concatenate([self.row_weights() - p, p], axis=1) if self.width == 1 else p
 
     def observed(self, width: int) -> NDArray[np.float64]:
         """w e_y, of the second label only where two share a column."""
@@ -83,13 +83,13 @@ class Labels:
             own[:, 0] = self.codes
         else:
             own[np.arange(len(own)), self.codes] = 1
-        return own * self.mass()
+        return own * self.row_weights()
 
-    def mass(self) -> NDArray[np.float64]:
+    def row_weights(self) -> NDArray[np.float64]:
         """w, [n, 1]."""
         return (self.weights if len(self.weights) else np.ones(len(self.codes)))[:, np.newaxis]
 
-    def distances(self, a: Block, residual: Block) -> None:
+    def fill_residual(self, a: BlockArray, residual: BlockArray) -> None:
         """residual = w (a − e_y)."""
         np.copyto(residual, a)
         if self.width == 1:
@@ -99,7 +99,7 @@ class Labels:
         if len(self.weights):
             residual *= self.weights[:, np.newaxis]
 
-    def shifted(self, logs: Scores, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+    def shifted_softmax(self, logs: Scores, shift: NDArray[np.float64]) -> NDArray[np.float64]:
         """softmax(log p + shift), [n, K]."""
         odds = logs + shift
         odds -= odds.max(axis=1, keepdims=True)
@@ -107,18 +107,18 @@ class Labels:
         odds /= odds.sum(axis=1, keepdims=True)
         return odds
 
-    def mix(
+    def mixed_residual(
         self, logs: Scores, shift: NDArray[np.float64], kept: float, rest: NDArray[np.float64], share: float
     ) -> tuple[NDArray[np.float64], float]:
         """w a of a = share · (kept · softmax(log p + shift) + rest) + (1 − share) · e_y, and Σ w KL(a ‖ p)."""
-        mass, rows = self.mass(), np.arange(len(self.codes))
-        a = kept * (self.shifted(logs, shift) if shift.any() else np.exp(logs)) + rest
+        mass, rows = self.row_weights(), np.arange(len(self.codes))
+        a = kept * (self.shifted_softmax(logs, shift) if shift.any() else np.exp(logs)) + rest
         if share < 1:
             a *= share
             a[rows, self.codes] += 1 - share
         return mass * a, divergence(a, logs, mass)
 
-    def logarithms(self, scores: Scores) -> NDArray[np.float64]:
+    def log_proba(self, scores: Scores) -> NDArray[np.float64]:
         """log p of every label, two where they share a column; the scores may be overwritten."""
         if self.width > 1:
             row_kernels.normalise(scores, True)
@@ -127,14 +127,14 @@ class Labels:
         row_kernels.sigmoids(scores[:, 0], both, True)
         return both
 
-    def spread(self, a: Block) -> float:
+    def mean_variance(self, a: BlockArray) -> float:
         """Σ w a (1 − a), the curvature of an intercept, on average over the columns."""
         weights = self.weights if len(self.weights) else np.ones(len(a))
         return float(weights @ (a.sum(axis=1) - np.einsum("ik,ik->i", a, a))) / self.width
 
 
 @dataclass(frozen=True)
-class Groups:
+class ConditionalLogitLikelihood:
     """Rows starts[g] … starts[g + 1] − 1 compete, and gold[g] is the place of the right one among them."""
 
     starts: NDArray[np.int64]
@@ -155,7 +155,7 @@ class Groups:
     def total_weight(self) -> float:
         return _total(self.weights, len(self.gold))
 
-    def cuts(self, design: Design) -> list[tuple[int, int]]:
+    def row_blocks(self, design: Design) -> list[tuple[int, int]]:
         of_groups = parallel.split_by_work(design.indptr[self.starts], 1)
         return [(int(self.starts[first]), int(self.starts[last])) for first, last in of_groups]
 
@@ -164,19 +164,19 @@ class Groups:
         first, last = np.searchsorted(self.starts, [start, stop], side="left")
         return int(first), int(last)
 
-    def loss(self, scores: Scores, start: int, stop: int, residual: Block, shares: Block) -> float:
+    def loss(self, scores: Scores, start: int, stop: int, residual: BlockArray, shares: BlockArray) -> float:
         first, last = self._range(start, stop)
         weights = self.weights[first:last]
         return likelihood.groups(
             scores, self.starts[first : last + 1], self.gold[first:last], weights, residual, shares
         )
 
-    def curvature(self, scores: Scores, start: int, stop: int, shares: Block, curvature: Block) -> None:
+    def curvature(self, scores: Scores, start: int, stop: int, shares: BlockArray, curvature: BlockArray) -> None:
         first, last = self._range(start, stop)
         starts, weights = self.starts[first : last + 1], self.weights[first:last]
         likelihood.groups_curvature(scores, starts, shares, weights, curvature)
 
-    def expected(self, residual: Block) -> NDArray[np.float64]:
+    def expected(self, residual: BlockArray) -> NDArray[np.float64]:
         """w p of every row."""
         return residual + self.observed(1)
 
@@ -186,14 +186,14 @@ class Groups:
         own[self.starts[:-1] + self.gold, 0] = self.weights if len(self.weights) else 1.0
         return own
 
-    def logarithms(self, scores: Scores) -> NDArray[np.float64]:
+    def log_proba(self, scores: Scores) -> NDArray[np.float64]:
         """log p of every row; the scores may be overwritten."""
         sizes = np.diff(self.starts)
         scores[:, 0] -= np.repeat(np.maximum.reduceat(scores[:, 0], self.starts[:-1]), sizes)
         scores[:, 0] -= np.repeat(np.log(np.add.reduceat(np.exp(scores[:, 0]), self.starts[:-1])), sizes)
         return scores
 
-    def mix(
+    def mixed_residual(
         self,
         logs: Scores,
         shift: NDArray[np.float64],  # noqa: ARG002 - there are no intercepts
@@ -207,15 +207,15 @@ class Groups:
         mass = np.repeat(self.weights if len(self.weights) else np.ones(len(self.gold)), np.diff(self.starts))
         return mass[:, np.newaxis] * a, divergence(a, logs, mass[:, np.newaxis])
 
-    def variances(self, shares: Block) -> NDArray[np.float64]:
+    def variances(self, shares: BlockArray) -> NDArray[np.float64]:
         """w p (1 − p)."""
-        variances = _spread(shares.astype(np.float64))
+        variances = _bernoulli_variances(shares.astype(np.float64))
         if len(self.weights):
             variances *= np.repeat(self.weights, np.diff(self.starts))[:, np.newaxis]
         return variances
 
 
-def _spread(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bernoulli_variances(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """p (1 − p), in place, from p or p − 1."""
     distance = np.abs(shares)
     np.multiply(distance, 1 - distance, out=shares)
@@ -229,4 +229,4 @@ def divergence(a: NDArray[np.float64], logs: Scores, mass: NDArray[np.float64]) 
 
 
 # Losses, residuals and curvatures of the blocks of rows that `split_by_work` makes.
-Inference = Labels | Groups
+Likelihood = MultinomialLikelihood | ConditionalLogitLikelihood

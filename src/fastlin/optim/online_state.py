@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core.aligned import zeros
 from fastlin.optim.array_views import ArrayViews
 from fastlin.optim.sharing import ARRAYS, SharedArrays
-from fastlin.optim.update_rules import ADAGRAD, CLOCK, FTRL, FTRL_RATE, GENERATION, REACH, RULE
+from fastlin.optim.update_rules import ADAGRAD, CLOCK, FTRL, GENERATION, MIN_FTRL_RATE, RULE, WEIGHT_BOUND
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.validation import MAX_ABS_VALUE, as_finite
 
@@ -49,7 +49,7 @@ class OnlineState(SharedArrays):
         self._longer: dict[str, NDArray[Any]] = {}  # with rows for features to come
         self._allocate()
 
-    def adopt(self, rule: NDArray[Any]) -> None:
+    def set_rule(self, rule: NDArray[Any]) -> None:
         """Go on under another rule; debts made under the old one are paid by it."""
         if rule == self.rule:
             return
@@ -63,7 +63,7 @@ class OnlineState(SharedArrays):
             self._measure_norm()
             self._allocate()
             if not rated:
-                self._follow()
+                self._update_ftrl_z()
 
     def _allocate(self) -> None:
         """The arrays that the rule needs and the state does not have yet."""
@@ -98,11 +98,11 @@ class OnlineState(SharedArrays):
         if intercept is not None:
             self.bias[0, self.order] = intercept
         if coef is not None or intercept is not None:
-            self._follow()
+            self._update_ftrl_z()
         largest = max(np.abs(self.weights).max(initial=0), np.abs(self._intercepts[0]).max(initial=0))
         self.clock["reach"] = largest
 
-    def _follow(self) -> None:
+    def _update_ftrl_z(self) -> None:
         """Let FTRL's z be such that the weights are what they are; where they are 0, as near what it was as λ₁ lets."""
         if self.rule["step"] != FTRL:
             return
@@ -124,7 +124,7 @@ class OnlineState(SharedArrays):
 
     def prune(self, threshold: float) -> int:
         """Forget all of the weights that are smaller: they are 0 as if they had never moved; how many there were."""
-        coef = self.columns()
+        coef = self.column_weights()
         small = (np.abs(coef) < threshold) & (coef != 0)
         del coef
         with self.changing():
@@ -134,40 +134,40 @@ class OnlineState(SharedArrays):
             self._measure_norm()
         return int(np.count_nonzero(small))
 
-    def more_room(self) -> None:
+    def grow_history(self) -> None:
         """Room for twice as many generations."""
         self.past = np.concatenate([self.past, np.zeros_like(self.past)])
 
-    def with_columns(self, sources: NDArray[np.int64], factors: NDArray[np.float64]) -> "OnlineState":
+    def remap_labels(self, column_mapping: NDArray[np.int64], factors: NDArray[np.float64]) -> "OnlineState":
         """A state whose label k has factors[k] times the weights of label sources[k] here; −1: none.
 
         Σg² are copied, not scaled. Of this state and the new one, which share a lock, only one may go on.
         """
         if len(self.order) > 1:
-            return self._with_labels(sources)
+            return self._remap_columns(column_mapping)
         self.settle()
-        other = OnlineState(self.rule, len(self.weights), len(sources), self.weights.dtype)
+        other = OnlineState(self.rule, len(self.weights), len(column_mapping), self.weights.dtype)
         other.lock = self.lock
         other.clock, other.past = self.clock.copy(), self.past.copy()
-        known = sources >= 0
+        known = column_mapping >= 0
         for name, (shape, _) in ARRAYS.items():
             if shape == "VK" and len(getattr(self, name)):
                 scale = known if name in ("squares", "root") else factors
                 np.multiply(getattr(self, name), scale, out=getattr(other, name), casting="same_kind")
         if len(self.touched):
             other.touched[:] = self.touched
-        other.bias = _bias(self._intercepts * np.stack([factors, known, factors, factors, known]), len(sources))
-        other._follow()
+        other.bias = _bias(self._intercepts * np.stack([factors, known, factors, factors, known]), len(column_mapping))
+        other._update_ftrl_z()
         other._measure_norm()
         return other
 
-    def _with_labels(self, sources: NDArray[np.int64]) -> "OnlineState":
+    def _remap_columns(self, column_mapping: NDArray[np.int64]) -> "OnlineState":
         """New labels take the next columns; where there is none, room is made for a quarter more than needed."""
-        other, n, room = self._shared(), len(sources), self.weights.shape[1]
+        other, n, room = self._shared(), len(column_mapping), self.weights.shape[1]
         other._views = self._views.copy()
         other.order = np.empty(n, np.int64)
-        other.order[sources >= 0] = self.order[sources[sources >= 0]]
-        other.order[sources < 0] = np.arange(len(self.order), n)
+        other.order[column_mapping >= 0] = self.order[column_mapping[column_mapping >= 0]]
+        other.order[column_mapping < 0] = np.arange(len(self.order), n)
         if n > room:
             room = n + n // 4
             for name, (shape, _) in ARRAYS.items():
@@ -298,7 +298,7 @@ class OnlineState(SharedArrays):
             held[:] = given
             if held.ndim == 2 and name != "bias" and held[:, len(order) :].any():
                 raise ValueError(f"state[{name!r}] has weights in columns that no label has")
-        clock, limit = state.clock[0], REACH[weights.dtype]
+        clock, limit = state.clock[0], WEIGHT_BOUND[weights.dtype]
         if not clock["averaged"] <= clock["steps"] <= clock["t"] or (clock["averaged"] and not len(state.total)):
             raise ValueError("state['clock'] counts more steps than instances, or an average that is not there")
         masses = max(clock["mass"], state.past["mass"].max())
@@ -307,7 +307,7 @@ class OnlineState(SharedArrays):
         roots = np.concatenate([state.root.ravel(), state._intercepts[4]])
         if max(np.abs(state.weights).max(), np.abs(state._intercepts[0]).max()) > limit or (state.squares < 0).any():
             raise ValueError("state['weights'], state['bias'] or state['squares'] holds an impossible value")
-        if (roots < 0).any() or (state.rule["step"][0] == FTRL and not FTRL_RATE <= state.rule["eta0"][0] <= 1e100):
+        if (roots < 0).any() or (state.rule["step"][0] == FTRL and not MIN_FTRL_RATE <= state.rule["eta0"][0] <= 1e100):
             raise ValueError("state['root'], state['bias'] or state['rule'] holds an impossible value for FTRL")
         generation = int(clock["generation"])
         if len(state.past) < generation + 2 or (state.generation > generation).any() or (state.generation < 0).any():

@@ -14,33 +14,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.scratch import Scratch, ScratchArray
-from fastlin.optim.design import Design, by_frequency, tally
-from fastlin.optim.likelihoods import Inference, Labels
+from fastlin.optim.design import Design, count_rows, order_by_frequency
+from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
 
-Segments = Callable[[], Iterable[tuple[CSRRows, Inference]]]
-OfRows = list[ScratchArray]  # for each part, numbers of its rows
+Segments = Callable[[], Iterable[tuple[CSRRows, Likelihood]]]
+PerRowArrays = list[ScratchArray]  # for each part, numbers of its rows
 
 
-class Part:
+class Partition:
     """Some rows, and what they mean."""
 
-    def __init__(self, index: int, design: Design, inference: Inference, held: ExitStack) -> None:
-        self.index, self.design, self.inference, self._held = index, design, inference, held
+    def __init__(self, index: int, design: Design, inference: Likelihood, held: ExitStack) -> None:
+        self.index, self.design, self.likelihood, self._held = index, design, inference, held
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> MultinomialLikelihood:
         """What the rows mean, where it is known to be labels."""
-        assert isinstance(self.inference, Labels)
-        return self.inference
+        assert isinstance(self.likelihood, MultinomialLikelihood)
+        return self.likelihood
 
-    def map(self, of_rows: OfRows) -> NDArray[Any]:
+    def map(self, of_rows: PerRowArrays) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self.index].map())
 
 
-class Mapped(Design):
+class MappedDesign(Design):
     """A design that maps an array when it is first asked for: passes over rows need no columns, nor the other way."""
 
     def __init__(self, features: NDArray[np.int64], n_rows: int, matrix: list[ScratchArray], held: ExitStack) -> None:
@@ -55,79 +55,79 @@ class Mapped(Design):
         return array
 
 
-class Stretch:
+class RowRange:
     """Some rows of a part in a row: as they lie, without their columns."""
 
-    def __init__(self, stored: "Stored", place: int, start: int, stop: int, held: ExitStack) -> None:
+    def __init__(self, stored: "PartitionFiles", place: int, start: int, stop: int, held: ExitStack) -> None:
         self._place, self._rows, self._held = place, (start, stop), held
-        indptr, indices, values = stored.matrix[:3]
+        indptr, indices, values = stored.design_arrays[:3]
         bounds = held.enter_context(indptr.map(start, stop + 1))
         self._non_zeros = int(bounds[0]), int(bounds[-1])
         self.indptr = bounds - bounds[0] if bounds[0] else bounds
         self.indices, self.values = (held.enter_context(each.map(*self._non_zeros)) for each in (indices, values))
-        codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.meaning)
-        self.labels = Labels(codes, weights, stored.width)
+        codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.likelihood_arrays)
+        self.labels = MultinomialLikelihood(codes, weights, stored.width)
 
-    def map(self, of_rows: OfRows) -> NDArray[Any]:
+    def map(self, of_rows: PerRowArrays) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self._place].map(*self._rows))
 
-    def of_non_zeros(self, of_parts: list[ScratchArray]) -> NDArray[Any]:
+    def map_non_zeros(self, of_parts: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows' non-zeros."""
         return self._held.enter_context(of_parts[self._place].map(*self._non_zeros))
 
 
-class Stored(NamedTuple):
+class PartitionFiles(NamedTuple):
     """Where the arrays of a part's design and inference lie."""
 
     n_rows: int
-    matrix: list[ScratchArray]
-    meaning: list[ScratchArray]
+    design_arrays: list[ScratchArray]
+    likelihood_arrays: list[ScratchArray]
     kind: Any
     width: int
 
 
-class Parts:
+class Partitions:
     """All rows; `features` are the columns of X that any of them has, most frequent first: those of every part."""
 
     def __init__(self, features: NDArray[np.int64], scratch: Scratch) -> None:
         self.features, self.scratch = features, scratch
-        self._stored: list[Stored] = []
+        self._files: list[PartitionFiles] = []
 
     @classmethod
-    def single(cls, design: Design, inference: Inference) -> Self:
+    def single(cls, design: Design, inference: Likelihood) -> Self:
         """One part, in memory."""
         parts = cls(design.features, Scratch())
         matrix, meaning = (
             [ScratchArray(array) for array in design.arrays],
             [ScratchArray(array) for array in inference.arrays],
         )
-        parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
+        parts._files.append(PartitionFiles(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
 
     @classmethod
-    def of(cls, segments: Segments, n_columns: int, scratch: Scratch) -> Self:
+    def from_segments(cls, segments: Segments, n_columns: int, scratch: Scratch) -> Self:
         """Lay segments of proved rows out and write them down; they are read twice."""
         counts = np.zeros(n_columns, np.int64)
         for rows, _ in segments():
-            tally(rows, counts)
-        features = by_frequency(counts)
-        return cls.written(
+            count_rows(rows, counts)
+        features = order_by_frequency(counts)
+        return cls.from_designs(
             ((Design.of(rows, features), inference) for rows, inference in segments()), features, scratch
         )
 
     @classmethod
-    def written(
-        cls, designs: Iterable[tuple[Design, Inference]], features: NDArray[np.int64], scratch: Scratch
+    def from_designs(
+        cls, designs: Iterable[tuple[Design, Likelihood]], features: NDArray[np.int64], scratch: Scratch
     ) -> Self:
         """One part after the other, written down."""
         parts = cls(features, scratch)
         for design, inference in designs:
-            matrix, meaning = parts.copies(design.arrays), parts.copies(inference.arrays)
-            parts._stored.append(Stored(design.n_rows, matrix, meaning, type(inference), inference.width))
+            matrix, meaning = parts.store_arrays(design.arrays), parts.store_arrays(inference.arrays)
+            parts._files.append(PartitionFiles(design.n_rows, matrix, meaning, type(inference), inference.width))
         return parts
 
-    def copies(self, arrays: Iterable[NDArray[Any]]) -> list[ScratchArray]:
+    def store_arrays(self, arrays: Iterable[NDArray[Any]]) -> list[ScratchArray]:
         """Arrays written down."""
         kept = []
         for array in arrays:
@@ -137,37 +137,37 @@ class Parts:
         return kept
 
     def __len__(self) -> int:
-        return len(self._stored)
+        return len(self._files)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[Partition]:
         """Each in turn; what it has mapped is let go when the next is asked for."""
         for index in range(len(self)):
             with self.open(index) as part:
                 yield part
 
     @contextmanager
-    def open(self, index: int) -> Iterator[Part]:
+    def open(self, index: int) -> Iterator[Partition]:
         """One of them."""
-        stored = self._stored[index]
+        stored = self._files[index]
         with ExitStack() as held:
-            meaning = [held.enter_context(each.map()) for each in stored.meaning]
-            design = Mapped(self.features, stored.n_rows, stored.matrix, held)
-            yield Part(index, design, stored.kind(*meaning, stored.width), held)
+            meaning = [held.enter_context(each.map()) for each in stored.likelihood_arrays]
+            design = MappedDesign(self.features, stored.n_rows, stored.design_arrays, held)
+            yield Partition(index, design, stored.kind(*meaning, stored.width), held)
 
     @contextmanager
-    def stretch(self, index: int, start: int, stop: int) -> Iterator[Stretch]:
+    def row_range(self, index: int, start: int, stop: int) -> Iterator[RowRange]:
         """The rows of one of them from `start` to `stop`, which have labels."""
         with ExitStack() as held:
-            yield Stretch(self._stored[index], index, start, stop, held)
+            yield RowRange(self._files[index], index, start, stop, held)
 
-    def room(self, width: int, dtype: Any = np.float64) -> OfRows:
+    def allocate_per_row(self, width: int, dtype: Any = np.float64) -> PerRowArrays:
         """So many numbers for each row."""
         return [self.scratch.zeros((size, width), dtype) for size in self.sizes]
 
     @property
     def sizes(self) -> list[int]:
         """The number of rows of each part."""
-        return [stored.n_rows for stored in self._stored]
+        return [stored.n_rows for stored in self._files]
 
     @property
     def n_features(self) -> int:
@@ -178,27 +178,27 @@ class Parts:
         return sum(self.sizes)
 
     @made_once
-    def of_labels(self) -> bool:
+    def has_labels(self) -> bool:
         """Whether rows have labels of their own, and do not compete in groups."""
-        return all(isinstance(part.inference, Labels) for part in self)
+        return all(isinstance(part.likelihood, MultinomialLikelihood) for part in self)
 
     @made_once
     def n_instances(self) -> int:
         """Rows, or groups of rows."""
-        return sum(part.inference.n_instances for part in self)
+        return sum(part.likelihood.n_instances for part in self)
 
     @made_once
     def total_weight(self) -> float:
         """Σ w."""
-        return sum(part.inference.total_weight for part in self)
+        return sum(part.likelihood.total_weight for part in self)
 
     @made_once
-    def largest(self) -> float:
+    def max_abs_value(self) -> float:
         """max |x|."""
         return max(part.design.largest for part in self)
 
     @made_once
-    def weights(self) -> tuple[float, float]:
+    def weight_range(self) -> tuple[float, float]:
         """The least and the largest w, and 1."""
-        all_of = [part.inference.weights for part in self]
+        all_of = [part.likelihood.weights for part in self]
         return min(float(w.min(initial=1)) for w in all_of), max(float(w.max(initial=1)) for w in all_of)

@@ -30,8 +30,8 @@ ARRAYS: dict[str, tuple[str, Any]] = {
     "generation": ("V", np.int32),
     "touched": ("V", np.int64),
 }
-SETTLED = 1 << 22  # weights whose debts are paid at once: a few milliseconds
-LOOKUP = 20_000  # weights settled in the time that it takes to look some features up
+CHUNK_WEIGHTS = 1 << 22  # weights whose debts are paid at once: a few milliseconds
+LOOKUP_COST = 20_000  # weights settled in the time that it takes to look some features up
 
 
 class SharedArrays(ABC):
@@ -73,7 +73,7 @@ class SharedArrays(ABC):
         self._changes += 1
         try:
             if self._shown:
-                self._heed_changes()
+                self._take_over_written()
             for name in self._views.names():
                 if name != "settled":
                     self._replace(name)
@@ -99,15 +99,15 @@ class SharedArrays(ABC):
             if len(getattr(self, name)) and np.may_share_memory(getattr(self, name), getattr(other, name)):
                 self._replace(name)
 
-    def _heed_changes(self) -> None:
+    def _take_over_written(self) -> None:
         """Take over what was written into the copy of the weights that `coef` handed out."""
         shown, self._shown = self._settled, False
         if shown is None:
             return
-        room = np.empty((min(len(shown), _lines(shown)), shown.shape[1]), shown.dtype)
+        room = np.empty((min(len(shown), _features_per_chunk(shown)), shown.shape[1]), shown.dtype)
         for start in range(0, len(shown), len(room)):
             block = room[: len(shown) - start]
-            self._pay(block, start=start)
+            self._settle_into(block, start=start)
             if not np.array_equal(block, shown[start : start + len(block)], equal_nan=True):
                 self.restart(shown[:, : len(self.order)].T, self.intercept())
                 return
@@ -125,20 +125,20 @@ class SharedArrays(ABC):
 
     def settle(self) -> None:
         """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
-        if self._owes():
+        if self._has_debts():
             with self.changing():
                 lazy = self.debt, self.generation, self.touched
                 online.settle_all(self.rule, self.clock, self.past, self.weights, self.total, self.squares, *lazy)
 
     # Reading
 
-    def _owes(self) -> bool:
+    def _has_debts(self) -> bool:
         """Whether some weights are not what they stand for."""
         clock = self.clock[0]
         scaled = clock["generation"] > 0 or clock["scale"] != 1 or clock["mass"] > 0 or clock["debt"] > 0
         return bool(scaled or (self.touched < clock["steps"]).any())
 
-    def _pay(self, out: NDArray[Any], features: NDArray[np.int64] | None = None, start: int = 0) -> None:
+    def _settle_into(self, out: NDArray[Any], features: NDArray[np.int64] | None = None, start: int = 0) -> None:
         """The weights to predict with of some features, or of those from `start` on."""
         features = np.empty(0, np.int64) if features is None else features
         online.settled(
@@ -146,7 +146,7 @@ class SharedArrays(ABC):
             self.touched, features, start, np.empty(self.weights.shape[1]), out,
         )  # fmt: skip
 
-    def present(self) -> NDArray[Any] | None:
+    def settled_or_none(self) -> NDArray[Any] | None:
         """The weights of every column to predict with, while the lock is held; None where a copy has to be made.
 
         They are the average, where there is one.
@@ -154,13 +154,13 @@ class SharedArrays(ABC):
         if self._changes:
             return None
         if self._indebted is None:
-            self._indebted = bool(self.clock["averaged"][0] > 0) or self._owes()
+            self._indebted = bool(self.clock["averaged"][0] > 0) or self._has_debts()
         return self._settled if self._indebted else self.weights
 
-    def columns(self) -> NDArray[Any]:
+    def column_weights(self) -> NDArray[Any]:
         """A view of the weights of every column to predict with."""
         with self.lock.reading():
-            weights = self.present()
+            weights = self.settled_or_none()
             if weights is None:
                 weights = self._settled_copy()
                 if self._changes:
@@ -177,36 +177,36 @@ class SharedArrays(ABC):
             copy = zeros(shape, dtype)
         if (copy.shape, copy.dtype) != (shape, dtype):
             copy = zeros(shape, dtype)
-        step = _lines(copy)
+        step = _features_per_chunk(copy)
         for start in range(0, len(copy), step):
-            self._pay(copy[start : start + step], start=start)
+            self._settle_into(copy[start : start + step], start=start)
         return copy
 
-    def lookup_pays(self, n_features: int) -> bool:
+    def should_look_up(self, n_features: int) -> bool:
         """Whether to settle so many features alone; all are cheaper for who reads again and again."""
-        return self._looked_up + LOOKUP + n_features * self.weights.shape[1] < self.weights.size
+        return self._looked_up + LOOKUP_COST + n_features * self.weights.shape[1] < self.weights.size
 
-    def of_features(self, features: NDArray[np.int64]) -> NDArray[Any]:
+    def feature_weights(self, features: NDArray[np.int64]) -> NDArray[Any]:
         """The weights of some features to predict with, [n, K]."""
         out = np.zeros((max(1, len(features)), self.weights.shape[1]), self.weights.dtype)
-        self._pay(out[: len(features)], features)
-        self._looked_up += LOOKUP + out.size
+        self._settle_into(out[: len(features)], features)
+        self._looked_up += LOOKUP_COST + out.size
         return out
 
-    def by_label(self) -> NDArray[Any]:
+    def label_weights(self) -> NDArray[Any]:
         """The weights to predict with as [V, K], one column a label; a view where they lie so."""
         with self.lock.reading():
-            columns = self.columns()
+            columns = self.column_weights()
             return columns[:, self.order] if len(self.rank()) else columns[:, : len(self.order)]
 
     def coef(self) -> NDArray[Any]:
         """The weights to predict with for somebody who may write into them: what is written is learnt on from."""
         with self.lock.reading():
-            weights = self.by_label()
+            weights = self.label_weights()
             self._shown = self._shown or (self._settled is not None and not len(self.rank()))
             return weights
 
-    def lanes(self) -> NDArray[np.float64]:
+    def column_intercepts(self) -> NDArray[np.float64]:
         """The intercept of every column."""
         averaged, room = int(self.clock["averaged"][0]), self.weights.shape[1]
         return self.bias[2, :room] / averaged if averaged else self.bias[0, :room].copy()
@@ -214,7 +214,7 @@ class SharedArrays(ABC):
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every label."""
         with self.lock.reading():
-            return self.lanes()[self.order]
+            return self.column_intercepts()[self.order]
 
     def rank(self) -> NDArray[np.int32]:
         """Which label each column has; of length 0 where label k has column k."""
@@ -223,6 +223,6 @@ class SharedArrays(ABC):
         return np.argsort(self.order).astype(np.int32)
 
 
-def _lines(weights: NDArray[Any]) -> int:
+def _features_per_chunk(weights: NDArray[Any]) -> int:
     """The number of features that are settled at once."""
-    return max(1, SETTLED // weights.shape[1])
+    return max(1, CHUNK_WEIGHTS // weights.shape[1])

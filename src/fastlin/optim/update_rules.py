@@ -33,14 +33,14 @@ SCHEDULES = {
 # Schedules like 1/t stay below for ever, as the ratio grows with log t; a constant rate starts a generation every
 # 5/(ηλ) steps.
 CANCELLATION = 32.0
-REACH = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
-FTRL_REACH, FTRL_RATE = 1e120, 1e-50  # the largest weight and the least η₀: θ√Σg²/η₀ stays a number
+WEIGHT_BOUND = {np.dtype(np.float64): 1e290, np.dtype(np.float32): 1e37}
+FTRL_WEIGHT_BOUND, MIN_FTRL_RATE = 1e120, 1e-50  # the largest weight and the least η₀: θ√Σg²/η₀ stays a number
 
 
-def rule_of(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
+def make_rule(dtype: np.dtype[Any], **fields: Any) -> NDArray[Any]:
     """A Rule with these fields; the others are 0, or what every run of weights of this type has."""
     rule = np.zeros(1, RULE)
-    reach = min(REACH[dtype], FTRL_REACH) if fields.get("step") == FTRL else REACH[dtype]
+    reach = min(WEIGHT_BOUND[dtype], FTRL_WEIGHT_BOUND) if fields.get("step") == FTRL else WEIGHT_BOUND[dtype]
     common = {"batch_size": 1, "cancellation": CANCELLATION, "reach": reach}
     for field, value in (common | fields).items():
         rule[field] = value

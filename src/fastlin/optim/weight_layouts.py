@@ -9,29 +9,29 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import observed_weights, passes
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
-from fastlin.optim.partitions import Part, Parts
+from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.partitions import Partition, Partitions
 
 Vector = NDArray[Any]
-FEW = 1 << 12  # weights of one column that the first-level cache holds: nothing to prefetch
+MAX_CACHED_WEIGHTS = 1 << 12  # weights of one column that the first-level cache holds: nothing to prefetch
 
 
 @dataclass(frozen=True)
-class Dense:
+class DenseWeights:
     """Every label's weight of every feature, [V, K]."""
 
     n_features: int
     width: int
 
     @property
-    def step(self) -> int:
+    def weights_per_feature(self) -> int:
         return self.width
 
     @property
     def n_weights(self) -> int:
         return self.n_features * self.width
 
-    def span(self, low: int, high: int) -> slice:
+    def slice_of(self, low: int, high: int) -> slice:
         """The weights of the features [low, high)."""
         return slice(low * self.width, high * self.width)
 
@@ -39,12 +39,12 @@ class Dense:
         """One value a feature, as one for each entry of a prior."""
         return of_features
 
-    def scores(
+    def forward(
         self, design: Design, weights: Vector, bias: NDArray[np.float64], start: int, stop: int
     ) -> NDArray[np.float64]:
         """The scores of a block of rows."""
         indptr, indices, values = design.rows(start, stop)
-        if self.width == 1 and len(weights) <= FEW:
+        if self.width == 1 and len(weights) <= MAX_CACHED_WEIGHTS:
             scores = np.empty((stop - start, 1))
             passes.dots(indptr, indices, values, start, stop, weights, scores[:, 0])
             scores += bias
@@ -53,7 +53,7 @@ class Dense:
         passes.forward(indptr, indices, values, start, stop, weights.reshape(-1, self.width), bias, spare, scores)
         return scores
 
-    def columns(
+    def backward(
         self,
         design: Design,
         values: NDArray[Any],
@@ -73,40 +73,42 @@ class Dense:
         sums = out.reshape(-1, self.width)
         passes.forward(indptr, rows, values, low, high, residual, nothing, spare, sums, more)
 
-    def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weights as [V, K]."""
         return weights.reshape(-1, self.width)
 
-    def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    def from_matrix(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weights that are in a [V, K]."""
         return matrix.reshape(-1)
 
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def feature_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each feature's weights begin, and the column of each."""
         n = self.n_features
         return np.arange(n + 1) * self.width, np.tile(np.arange(self.width, dtype=np.int32), n)
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ObservedWeights:
     """The weights of the (feature, label) pairs that enough rows have; starts[j] is feature j's first."""
 
     n_features: int
     width: int
     starts: NDArray[np.int64]
     labels: NDArray[np.int32]
-    step: int = 1
+    weights_per_feature: int = 1
 
     @classmethod
-    def observed(cls, parts: Parts, n_labels: int, cutoff: NDArray[np.int64]) -> "Pairs":
+    def observed(cls, parts: Partitions, n_labels: int, cutoff: NDArray[np.int64]) -> "ObservedWeights":
         """The pairs seen in at least cutoff[j] rows."""
         if len(parts) == 1:
             (part,) = parts
-            assert isinstance(part.inference, Labels)
-            return cls(parts.n_features, n_labels, *observed_pairs(part.design, part.inference.codes, n_labels, cutoff))
+            assert isinstance(part.likelihood, MultinomialLikelihood)
+            return cls(
+                parts.n_features, n_labels, *observed_pairs(part.design, part.likelihood.codes, n_labels, cutoff)
+            )
         counts = sp.csr_array((parts.n_features, n_labels), dtype=np.int64)
         for part in parts:
-            counts = counts + _counts_of(part, n_labels)
+            counts = counts + _count_pairs(part, n_labels)
         counts.sort_indices()
         counts.data[counts.data < np.repeat(cutoff, np.diff(counts.indptr))] = 0
         counts.eliminate_zeros()
@@ -116,13 +118,13 @@ class Pairs:
     def n_weights(self) -> int:
         return len(self.labels)
 
-    def span(self, low: int, high: int) -> slice:
+    def slice_of(self, low: int, high: int) -> slice:
         return slice(int(self.starts[low]), int(self.starts[high]))
 
     def expand(self, of_features: NDArray[Any]) -> NDArray[Any]:
         return np.repeat(of_features, np.diff(self.starts))
 
-    def scores(
+    def forward(
         self, design: Design, weights: Vector, bias: NDArray[np.float64], start: int, stop: int
     ) -> NDArray[np.float64]:
         indptr, indices, values = design.rows(start, stop)
@@ -130,7 +132,7 @@ class Pairs:
         observed_weights.forward(indptr, indices, values, start, stop, self.starts, self.labels, weights, bias, scores)
         return scores
 
-    def columns(
+    def backward(
         self,
         design: Design,
         values: NDArray[Any],
@@ -143,15 +145,15 @@ class Pairs:
         indptr, rows, values = design.columns(low, high, values)
         observed_weights.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, out, more)
 
-    def matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         matrix = np.zeros((self.n_features, self.width))
         matrix[self._features(), self.labels] = weights
         return matrix
 
-    def select(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    def from_matrix(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         return matrix[self._features(), self.labels]
 
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def feature_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         return self.starts, self.labels
 
     def _features(self) -> NDArray[np.int64]:
@@ -171,14 +173,14 @@ def observed_pairs(
     return starts, labels
 
 
-def _counts_of(part: Part, n_labels: int) -> sp.csr_array:
+def _count_pairs(part: Partition, n_labels: int) -> sp.csr_array:
     """How many rows of a part have each pair, [V, K]."""
-    design, inference = part.design, part.inference
-    assert isinstance(inference, Labels)
+    design, inference = part.design, part.likelihood
+    assert isinstance(inference, MultinomialLikelihood)
     ones, n = np.ones(max(design.nnz, design.n_rows), np.int32), design.n_rows
     columns = sp.csr_array((ones[: design.nnz], design.column_rows, design.column_indptr), (design.n_features, n))
     return columns @ sp.csr_array((ones[:n], inference.codes, np.arange(n + 1)), (n, n_labels))
 
 
 # Weight q belongs to a feature of the design; `span` says which are whose; `step` weights share an entry of a prior.
-Layout = Dense | Pairs
+WeightLayout = DenseWeights | ObservedWeights

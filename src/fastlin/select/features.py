@@ -14,7 +14,7 @@ from fastlin.data import Corpus
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
+from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS
 from fastlin.runtime import parallel
 from fastlin.select.induction import Induction
@@ -229,7 +229,7 @@ class SelectFeatures(Selector):
     def _induce(self, data: Labelled, held: Validation | None, solver: str, began: float) -> None:
         """Grow a model."""
         ((rows, codes, weights),) = data.pieces()
-        design, labels = Design.of(rows), Labels(codes, weights, columns(len(data)))
+        design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, columns(len(data)))
         generator = validation.as_generator(self.random_state)
         with parallel.WorkerPool(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)

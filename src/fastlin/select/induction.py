@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import aligned, passes
 from fastlin.engine.solvers import feature_gain as kernels
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import Labels
-from fastlin.optim.partitions import Parts
-from fastlin.optim.problem import Prior, Problem
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.partitions import Partitions
+from fastlin.optim.problem import LogLinearProblem, WeightPrior
+from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
@@ -50,11 +50,16 @@ class Induction:
     """The active model, θ over `active` features of a design, and what the others would add to it."""
 
     def __init__(
-        self, design: Design, labels: Labels, precision: float, fit_intercept: bool, workers: parallel.WorkerPool
+        self,
+        design: Design,
+        labels: MultinomialLikelihood,
+        precision: float,
+        fit_intercept: bool,
+        workers: parallel.WorkerPool,
     ) -> None:
         self.design, self.labels, self.precision = design, labels, precision
         self.fit_intercept, self.workers = fit_intercept, workers
-        self.layout = Dense(design.n_features, labels.width)
+        self.layout = DenseWeights(design.n_features, labels.width)
         self.cuts = list(parallel.split_by_work(design.column_indptr, labels.width))
         self.ones = np.ones(design.nnz, np.float32)
         self.active = np.empty(0, np.int64)
@@ -64,12 +69,14 @@ class Induction:
     def refit(self, solver: Callable[..., None], tol: float, max_iter: int, generator: np.random.Generator) -> float:
         """Move θ to its optimum from where it is; returns the objective."""
         design, width = self.design.restricted(self.active), self.labels.width
-        prior = Prior(np.full(len(self.active), self.precision), np.empty(0))
-        parts = Parts.single(design, self.labels)
-        problem = Problem(parts, Dense(design.n_features, width), prior, self.fit_intercept, self.workers)
+        prior = WeightPrior(np.full(len(self.active), self.precision), np.empty(0))
+        parts = Partitions.single(design, self.labels)
+        problem = LogLinearProblem(
+            parts, DenseWeights(design.n_features, width), prior, self.fit_intercept, self.workers
+        )
         if problem.size:
-            progress = Progress(tol, max_iter, self.labels.total_weight)
-            solver(problem, self.theta, progress, generator)
+            monitor = ConvergenceMonitor(tol, max_iter, self.labels.total_weight)
+            solver(problem, self.theta, monitor, generator)
         (part,) = parts
         self.loss = problem.loss(self.theta)
         self.residual = problem.residual
@@ -137,7 +144,7 @@ class Induction:
         def backward(low: int, high: int) -> None:
             span = slice(low, high)
             design, of_span = self.design, slopes[span].reshape(-1)
-            self.layout.columns(design, design.column_values, self.residual, low, high, of_span)
+            self.layout.backward(design, design.column_values, self.residual, low, high, of_span)
             passes.dots(*design.columns(low, high, self.ones), low, high, self.losses, losses[span])
 
         self.workers.map(backward, self.cuts)

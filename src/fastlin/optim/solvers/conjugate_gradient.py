@@ -5,37 +5,37 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.optim.checkpoint_reader import State
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import Objective
-from fastlin.optim.solvers.line_search import start
+from fastlin.optim.solvers.line_search import make_line_search
 
 ACCURACY = 0.1  # of the line search: its trials are cheap, and conjugacy needs a good minimum
 
 
-def steepest(
+def steepest_descent(
     problem: Objective,
     theta: NDArray[np.float64],
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Go against the gradient."""
-    _descend(problem, theta, progress, conjugate=False)
+    _descend(problem, theta, monitor, conjugate=False)
 
 
-def conjugate(
+def nonlinear_cg(
     problem: Objective,
     theta: NDArray[np.float64],
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """d = −M⁻¹∇f + βd with β = max(0, ∇f·M⁻¹(∇f − ∇f′) / ∇f′·M⁻¹∇f′)."""
-    _descend(problem, theta, progress, conjugate=True)
+    _descend(problem, theta, monitor, conjugate=True)
 
 
-def _descend(problem: Objective, theta: NDArray[np.float64], progress: Progress, conjugate: bool) -> None:
+def _descend(problem: Objective, theta: NDArray[np.float64], monitor: ConvergenceMonitor, conjugate: bool) -> None:
     solver = "cg" if conjugate else "gd"
-    saved = progress.resume(solver)
-    point = start(problem, theta, saved)
+    saved = monitor.resume(solver)
+    point = make_line_search(problem, theta, saved)
     metric = problem.diagonal()
     metric[~(metric > 0)] = 1.0
     direction, before, size = np.zeros(problem.size), np.zeros(problem.size), np.inf
@@ -46,10 +46,10 @@ def _descend(problem: Objective, theta: NDArray[np.float64], progress: Progress,
     def state() -> State:
         return point.state() | {"metric": metric, "direction": direction, "before": before, "size": float(size)}
 
-    progress.keep(solver, problem, state)
-    while not progress.record(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
-        progress.offer()
-        progress.iterations += 1
+    monitor.register_state(solver, problem, state)
+    while not monitor.log_iteration(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
+        monitor.maybe_save()
+        monitor.iterations += 1
         downhill = point.gradient / -metric
         beta = 0.0
         if conjugate:

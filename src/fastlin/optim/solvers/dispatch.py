@@ -5,34 +5,38 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.problem import Problem
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.solvers import conjugate_gradient, iterative_scaling, lbfgs, logistic_dual, newton, sgd
 
-Solver = Callable[[Problem, NDArray[np.float64], Progress, np.random.Generator], None]
+Solver = Callable[[LogLinearProblem, NDArray[np.float64], ConvergenceMonitor, np.random.Generator], None]
 
 
-def automatic(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
+def automatic(
+    problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
     """Dual ascent where the dual exists and is fast, else Newton's method; L-BFGS where that finds nothing to gain."""
-    if logistic_dual.applies(problem) and not (progress.stood_at("newton") or progress.stood_at("lbfgs")):
-        logistic_dual.maximise(problem, theta, progress, generator)
-    if progress.may_go_on and not progress.stood_at("lbfgs"):
-        newton.minimise(problem, theta, progress, generator)
-    if progress.may_go_on:
-        progress.go_on()
-        lbfgs.minimise(problem, theta, progress, generator)
+    if logistic_dual.has_logistic_dual(problem) and not (
+        monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs")
+    ):
+        logistic_dual.maximise(problem, theta, monitor, generator)
+    if monitor.may_continue and not monitor.was_saved_by("lbfgs"):
+        newton.minimise(problem, theta, monitor, generator)
+    if monitor.may_continue:
+        monitor.reset_stall()
+        lbfgs.minimise(problem, theta, monitor, generator)
 
 
 SOLVERS: dict[str, Solver] = {
     "auto": automatic,
-    "gd": conjugate_gradient.steepest,
-    "cg": conjugate_gradient.conjugate,
+    "gd": conjugate_gradient.steepest_descent,
+    "cg": conjugate_gradient.nonlinear_cg,
     "newton": newton.minimise,
     "lbfgs": lbfgs.minimise,
-    "gis": iterative_scaling.generalised,
-    "iis": iterative_scaling.improved,
-    "sgd": sgd.averaged,
-    "adagrad": sgd.adaptive,
+    "gis": iterative_scaling.minimise_gis,
+    "iis": iterative_scaling.minimise_iis,
+    "sgd": sgd.averaged_sgd,
+    "adagrad": sgd.adagrad,
 }
 ALIASES = {
     "newton-cg": "newton",

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.engine.solvers import iterative_scaling
-from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.partitions import Part
-from fastlin.optim.problem import Problem
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.partitions import Partition
+from fastlin.optim.problem import LogLinearProblem
+from fastlin.optim.weight_layouts import DenseWeights
 
 Vector = NDArray[np.float64]
-PIECE = 1 << 16  # weights that are solved for between two looks at Ctrl-C
-TURNS = 100  # three to five are usual
+WEIGHTS_PER_JOB = 1 << 16  # weights that are solved for between two looks at Ctrl-C
+MAX_TURNS = 100  # three to five are usual
 
 
 @dataclass(frozen=True)
-class Side:
+class ScaledSide:
     """The weights as they are scaled: all at once, or one of the two labels that share a column."""
 
     label: int
@@ -33,42 +33,42 @@ class Side:
     precision: Vector
 
 
-def generalised(
-    problem: Problem,
+def minimise_gis(
+    problem: LogLinearProblem,
     theta: Vector,
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """GIS."""
-    _sweep("gis", problem, theta, progress, Generalised(problem))
+    _sweep("gis", problem, theta, monitor, GeneralisedScaling(problem))
 
 
-def improved(
-    problem: Problem,
+def minimise_iis(
+    problem: LogLinearProblem,
     theta: Vector,
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """IIS."""
-    scaler = Improved(problem) if len(problem.parts) == 1 else ImprovedByParts(problem)
-    _sweep("iis", problem, theta, progress, scaler)
+    scaler = ImprovedScaling(problem) if len(problem.partitions) == 1 else PartitionedImprovedScaling(problem)
+    _sweep("iis", problem, theta, monitor, scaler)
 
 
-class Generalised:
+class GeneralisedScaling:
     """Steps from expected counts alone."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: LogLinearProblem) -> None:
         self.problem = problem
-        most = max(float(feature_sums(problem, part).max(initial=0)) for part in problem.parts)
+        most = max(float(feature_sums(problem, part).max(initial=0)) for part in problem.partitions)
         self.largest = max(most, np.finfo(float).tiny)
 
-    def look(self, theta: Vector, gradient: Vector) -> None:
+    def update_expectations(self, theta: Vector, gradient: Vector) -> None:
         """Note what the model expects at θ, where `gradient` was taken."""
         self.counts = self.problem.counts(theta, gradient)
 
-    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+    def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
         """δ of the weights and the intercepts of a side."""
-        n, width, precision = self.problem.n_weights, self.problem.layout.step, side.precision
+        n, width, precision = self.problem.n_weights, self.problem.layout.weights_per_feature, side.precision
         expected = np.maximum(side.observed + side.sign * self.counts, 0)
         free = np.zeros(len(theta) - n)
         iterative_scaling.generalise(expected[n:], side.observed[n:], self.largest, free, 1, theta[n:], delta[n:])
@@ -78,35 +78,35 @@ class Generalised:
             weights = expected[part], side.observed[part], self.largest, priors, width, theta[part], delta[part]
             iterative_scaling.generalise(*weights)
 
-        pieces = range(0, len(precision), max(1, PIECE // width))
+        pieces = range(0, len(precision), max(1, WEIGHTS_PER_JOB // width))
         self.problem.workers.map(work, [(start, min(start + pieces.step, len(precision))) for start in pieces])
 
 
-class Improved:
+class ImprovedScaling:
     """Steps from the rows of each column, of which those with the same feature sum are one term."""
 
-    def __init__(self, problem: Problem) -> None:
-        (self.part,) = problem.parts
+    def __init__(self, problem: LogLinearProblem) -> None:
+        (self.part,) = problem.partitions
         self.problem = problem
         sums = feature_sums(problem, self.part)
         self.levels, level = np.unique(sums, return_inverse=True)
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
         self.everything = np.arange(len(sums), dtype=np.int32)
 
-    def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
-        self.p = self.part.inference.expected(self.problem.residual)
+    def update_expectations(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
+        self.p = self.part.likelihood.expected(self.problem.residual)
 
-    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
+    def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
         problem, design, p = self.problem, self.part.design, self.p
         n, K = problem.n_weights, len(theta) - problem.n_weights
-        starts, labels = problem.layout.pairs()
+        starts, labels = problem.layout.feature_columns()
         labels = np.full_like(labels, side.label) if side.share < 1 else labels
 
         def work(low: int, high: int) -> None:
             iterative_scaling.improve(
                 design.column_indptr, design.column_rows, design.column_values, low, high, starts, labels, p,
-                self.level, self.levels, side.observed, side.precision, problem.layout.step, theta, delta,
-                *self._spare(),
+                self.level, self.levels, side.observed, side.precision, problem.layout.weights_per_feature,
+                theta, delta, *self._spare(),
             )  # fmt: skip
 
         problem.workers.map(work, problem.column_cuts[0])
@@ -125,25 +125,25 @@ class Improved:
         return np.empty((3, room)), np.zeros((2, room), np.int32)
 
 
-class ImprovedByParts:
+class PartitionedImprovedScaling:
     """The same where the rows of a column lie in several parts: after a pass over them, all equations have a turn."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem, parts = problem, problem.parts
-        self.sums = parts.room(1 if isinstance(problem.layout, Dense) else problem.width)
-        self.p = parts.room(max(2, problem.width) if parts.of_labels else 1)
+    def __init__(self, problem: LogLinearProblem) -> None:
+        self.problem, parts = problem, problem.partitions
+        self.sums = parts.allocate_per_row(1 if isinstance(problem.layout, DenseWeights) else problem.width)
+        self.p = parts.allocate_per_row(max(2, problem.width) if parts.has_labels else 1)
         for part in parts:
             part.map(self.sums)[:] = feature_sums(problem, part)
 
-    def look(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - every scaler is told
-        for part in self.problem.parts:
+    def update_expectations(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - every scaler is told
+        for part in self.problem.partitions:
             residual = self.problem.residual[: part.design.n_rows]
-            self.problem.leave(part, theta, residual)
-            part.map(self.p)[:] = part.inference.expected(residual)
+            self.problem.partition_loss(part, theta, residual)
+            part.map(self.p)[:] = part.likelihood.expected(residual)
         self.problem.passes += 1
 
-    def steps(self, side: Side, theta: Vector, delta: Vector) -> None:
-        problem, step = self.problem, self.problem.layout.step
+    def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
+        problem, step = self.problem, self.problem.layout.weights_per_feature
         equations = np.zeros((iterative_scaling.EQUATION, problem.size))
         equations[:3] = np.array([[np.inf], [-np.inf], [np.inf]])  # the smallest f, and the bracket
         delta[:] = 0
@@ -153,18 +153,18 @@ class ImprovedByParts:
             where = piece.start, piece.stop
             return iterative_scaling.turn(side.observed, precision, step, theta, *where, delta, equations)
 
-        for number in range(TURNS):
-            for part in problem.parts:
+        for number in range(MAX_TURNS):
+            for part in problem.partitions:
                 self._add(part, side, delta, equations, first=number == 0)
-            if not sum(problem.pieces.each(turn)):
+            if not sum(problem.pieces.map(turn)):
                 break
 
-    def _add(self, part: Part, side: Side, delta: Vector, equations: Vector, first: bool) -> None:
+    def _add(self, part: Partition, side: ScaledSide, delta: Vector, equations: Vector, first: bool) -> None:
         """The terms of a part."""
         problem, design = self.problem, part.design
         p, sums = part.map(self.p), part.map(self.sums)
         n, K = problem.n_weights, problem.size - problem.n_weights
-        starts, labels = problem.layout.pairs()
+        starts, labels = problem.layout.feature_columns()
         labels = np.append(labels, np.arange(K, dtype=np.int32))
         labels = np.full_like(labels, side.label) if side.share < 1 else labels
 
@@ -178,52 +178,52 @@ class ImprovedByParts:
             iterative_scaling.add_terms(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
 
 
-def feature_sums(problem: Problem, part: Part) -> Vector:
+def feature_sums(problem: LogLinearProblem, part: Partition) -> Vector:
     """f# of each row of a part and label, [n, K], or [n, 1] where it is every label's: scores of weights that are 1."""
     sums = np.empty((part.design.n_rows, problem.width))
-    problem.score(part, np.ones(problem.size), sums)
-    return sums[:, :1].copy() if isinstance(problem.layout, Dense) else sums
+    problem.partition_scores(part, np.ones(problem.size), sums)
+    return sums[:, :1].copy() if isinstance(problem.layout, DenseWeights) else sums
 
 
-def _sides(problem: Problem) -> list[Side]:
+def _sides(problem: LogLinearProblem) -> list[ScaledSide]:
     """Observed counts, of labels that share a column twice: for the one and for the other."""
 
-    def own(part: Part, residual: Vector) -> float:
-        residual[:] = part.inference.observed(problem.width)
+    def own(part: Partition, residual: Vector) -> float:
+        residual[:] = part.likelihood.observed(problem.width)
         return 0.0
 
-    def mass(part: Part, residual: Vector) -> float:
-        residual[:] = part.labels.mass()
+    def mass(part: Partition, residual: Vector) -> float:
+        residual[:] = part.labels.row_weights()
         return 0.0
 
-    observed = problem.observe(own)
-    if not (problem.width == 1 and problem.parts.of_labels):
-        return [Side(0, 1.0, 1.0, observed, problem.precision)]
-    total, precision = problem.observe(mass), 2 * problem.precision
-    return [Side(0, -1.0, 0.5, total - observed, precision), Side(1, 1.0, 0.5, observed, precision)]
+    observed = problem.sum_over_features(own)
+    if not (problem.width == 1 and problem.partitions.has_labels):
+        return [ScaledSide(0, 1.0, 1.0, observed, problem.precision)]
+    total, precision = problem.sum_over_features(mass), 2 * problem.precision
+    return [ScaledSide(0, -1.0, 0.5, total - observed, precision), ScaledSide(1, 1.0, 0.5, observed, precision)]
 
 
 def _sweep(
     solver: str,
-    problem: Problem,
+    problem: LogLinearProblem,
     theta: Vector,
-    progress: Progress,
-    scaler: Generalised | Improved | ImprovedByParts,
+    monitor: ConvergenceMonitor,
+    scaler: GeneralisedScaling | ImprovedScaling | PartitionedImprovedScaling,
 ) -> None:
     n, sides = problem.n_weights, _sides(problem)
     _check_counts(problem, sides)
     gradient, delta = np.empty(problem.size), np.empty(problem.size)
     shift = problem.prior.mean if len(problem.prior.mean) else 0.0
-    common = problem.width > 1 and isinstance(problem.layout, Dense) and not len(problem.prior.mean)
-    saved = progress.resume(solver)
+    common = problem.width > 1 and isinstance(problem.layout, DenseWeights) and not len(problem.prior.mean)
+    saved = monitor.resume(solver)
     if saved is not None:
-        saved.copy("theta", theta)
+        saved.read_into("theta", theta)
     value = problem.value(theta, gradient)
-    progress.keep(solver, problem, lambda: {"theta": theta})
-    while not progress.record(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
-        progress.offer()
-        progress.iterations += 1
-        scaler.look(theta, gradient)
+    monitor.register_state(solver, problem, lambda: {"theta": theta})
+    while not monitor.log_iteration(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
+        monitor.maybe_save()
+        monitor.iterations += 1
+        scaler.update_expectations(theta, gradient)
         centred = theta.copy()
         centred[:n] -= shift
         for side in sides:
@@ -235,15 +235,15 @@ def _sweep(
         value = problem.value(theta, gradient)
 
 
-def _check_counts(problem: Problem, sides: list[Side]) -> None:
+def _check_counts(problem: LogLinearProblem, sides: list[ScaledSide]) -> None:
     """Without a prior a weight whose feature never occurs with its label would go to −∞."""
-    free = np.repeat(problem.precision == 0, problem.layout.step)
+    free = np.repeat(problem.precision == 0, problem.layout.weights_per_feature)
     for side in sides:
         missing = free & (side.observed[: problem.n_weights] <= 0)
         if missing.any():
             where = int(np.argmax(missing))
-            starts, labels = problem.layout.pairs()
-            column = int(problem.parts.features[np.searchsorted(starts, where, side="right") - 1])
+            starts, labels = problem.layout.feature_columns()
+            column = int(problem.partitions.features[np.searchsorted(starts, where, side="right") - 1])
             label = max(int(labels[where]), side.label)
             raise ValueError(
                 f"without a prior, scaling needs a count for every weight, and column {column} of X never occurs with "

@@ -14,22 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import aligned, vector_ops
-from fastlin.optim.checkpoint_reader import Saved, State
-from fastlin.optim.chunked_vectors import Pieces
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.checkpoint_reader import CheckpointReader, State
+from fastlin.optim.chunked_vectors import ChunkedVectors
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import Objective
 from fastlin.optim.solvers import owlqn
-from fastlin.optim.solvers.line_search import start
+from fastlin.optim.solvers.line_search import make_line_search
 
 ACCURACY = 0.9  # Wolfe's second constant
 
 Vector = NDArray[Any]
 
 
-class Memory:
+class LBFGSHistory:
     """The last steps s and changes of gradient y, and the gradient, scaled to z = M^½ θ, with their inner products."""
 
-    def __init__(self, scale: NDArray[np.float64], dtype: Any, pieces: Pieces, length: int) -> None:
+    def __init__(self, scale: NDArray[np.float64], dtype: Any, pieces: ChunkedVectors, length: int) -> None:
         self.scale, self.pieces, self.length = scale, pieces, length  # M^−½
         self.rows = aligned.zeros(
             (2 * length + 3, len(scale)), dtype
@@ -42,13 +42,16 @@ class Memory:
         names = ("scale", "rows", "products", "held", "free")
         return {name: getattr(self, name) for name in names}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: CheckpointReader) -> None:
         """Become what `state` said."""
         for name in ("scale", "rows", "products"):
-            saved.copy(name, getattr(self, name))
-        self.held, self.free = saved.wholes("held", self.length + 1), saved.wholes("free", self.length + 1)
+            saved.read_into(name, getattr(self, name))
+        self.held, self.free = (
+            saved.distinct_integers("held", self.length + 1),
+            saved.distinct_integers("free", self.length + 1),
+        )
         if sorted(self.held + self.free) != list(range(self.length + 1)) or not self.free:
-            saved.refuse("held")
+            saved.reject("held")
 
     def add(self, theta: Vector, gradient: Vector, before: Vector, slopes: Vector) -> None:
         """Take a pair in, for the oldest if need be: what θ and its gradient are, and what they were."""
@@ -59,7 +62,7 @@ class Memory:
             np.divide(theta[part] - before[part], self.scale[part], out=s[part], casting="same_kind")
             np.multiply(gradient[part] - slopes[part], self.scale[part], out=y[part], casting="same_kind")
 
-        self.pieces.each(work)
+        self.pieces.map(work)
         self.held.append(place)
         if not self.free:
             self.free.append(self.held.pop(0))
@@ -90,7 +93,7 @@ class Memory:
             c[s] += alphas[place] - self.products[y] @ c / self.products[s, y]
         direction = np.empty(len(gradient))
 
-        self.pieces.each(lambda part: vector_ops.combine(self.rows, part.start, part.stop, c, self.scale, direction))
+        self.pieces.map(lambda part: vector_ops.combine(self.rows, part.start, part.stop, c, self.scale, direction))
         return direction
 
     def _multiply(self, gradient: Vector) -> None:
@@ -104,7 +107,7 @@ class Memory:
             vector_ops.products(self.rows, part.start, part.stop, rows, some, products)
             return products
 
-        products = sum(self.pieces.each(work))
+        products = sum(self.pieces.map(work))
         self.products[np.ix_(rows, some)] = products
         self.products[np.ix_(some, rows)] = products.T
 
@@ -112,27 +115,27 @@ class Memory:
 def minimise(
     problem: Objective,
     theta: NDArray[np.float64],
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Move θ to the minimum, of an elastic net too."""
-    saved = progress.resume("lbfgs")
-    point = start(problem, theta, saved)
+    saved = monitor.resume("lbfgs")
+    point = make_line_search(problem, theta, saved)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
-    pairs = Memory(1 / np.sqrt(diagonal), problem.inner_type, problem.pieces, problem.pairs)
+    pairs = LBFGSHistory(1 / np.sqrt(diagonal), problem.inner_type, problem.pieces, problem.pairs)
     if saved is not None:
         pairs.restore(saved)
-    progress.keep("lbfgs", problem, lambda: point.state() | pairs.state())
+    monitor.register_state("lbfgs", problem, lambda: point.state() | pairs.state())
     before, slopes = np.empty(problem.size), np.empty(problem.size)
-    while not progress.record(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
-        progress.offer()
-        progress.iterations += 1
+    while not monitor.log_iteration(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
+        monitor.maybe_save()
+        monitor.iterations += 1
         problem.pieces.copy(theta, before)
         problem.pieces.copy(point.gradient, slopes)
         direction = pairs.direction(point.steepest)
         if problem.prior.l1:
-            owlqn.align(problem, direction, point.steepest)
+            owlqn.align_direction(problem, direction, point.steepest)
         first = 1.0
         if not pairs.held and not problem.has_curvature:  # trials are dear
             first /= np.sqrt(problem.pieces.dot(direction, direction))

@@ -12,28 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
-from fastlin.optim.checkpoint_reader import Saved, State
-from fastlin.optim.problem import Objective, Problem
+from fastlin.optim.checkpoint_reader import CheckpointReader, State
+from fastlin.optim.problem import LogLinearProblem, Objective
 from fastlin.optim.solvers import owlqn
 
 SUFFICIENT = 1e-4  # Armijo's constant
-EXACT = 1e-3  # of a slope: what is left where f is least
-MOST = 40  # trials
+EXACT_SLOPE = 1e-3  # of a slope: what is left where f is least
+MAX_TRIALS = 40  # trials
 ROUNDING = 1e-14  # of f
 
 
-class Point:
+class ExactLineSearch:
     """θ with its scores, value and gradient."""
 
-    def __init__(self, problem: Problem, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
+    def __init__(
+        self, problem: LogLinearProblem, theta: NDArray[np.float64], saved: CheckpointReader | None = None
+    ) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
         if saved is not None:
-            saved.copy("theta", theta)
-        self.scores, self.ahead = problem.scores(theta), problem.parts.room(problem.width)
+            saved.read_into("theta", theta)
+        self.scores, self.direction_scores = problem.scores(theta), problem.partitions.allocate_per_row(problem.width)
         if saved is not None:  # they were added up along the way
-            saved.rows("scores", self.scores)
-        self._arrive(0.0)
+            saved.read_per_row("scores", self.scores)
+        self._step_along(0.0)
 
     def state(self) -> State:
         return {"theta": self.theta, "scores": self.scores}
@@ -56,13 +58,13 @@ class Point:
         slope = pieces.dot(self.gradient, direction)
         if not slope < 0:
             return False
-        self.problem.scores(direction, self.ahead)
-        linear, square = self.problem.pull(self.theta, direction)
+        self.problem.scores(direction, self.direction_scores)
+        linear, square = self.problem.prior_line_derivatives(self.theta, direction)
         penalty = self.value - self.loss
 
         def trial(step: float) -> tuple[float, float, float]:
             """φ, φ′, φ″ at α."""
-            loss, derivative, bend = self.problem.along(self.scores, self.ahead, step)
+            loss, derivative, bend = self.problem.line_derivatives(self.scores, self.direction_scores, step)
             prior = penalty + step * (linear + 0.5 * step * square)
             return loss + prior, derivative + linear + step * square, bend + square
 
@@ -70,7 +72,7 @@ class Point:
         if not first:
             bend = trial(0.0)[2]
             step = -slope / bend if bend > 0 else 1.0
-        for _ in range(MOST):
+        for _ in range(MAX_TRIALS):
             at = step
             value, derivative, bend = trial(at)
             far = not np.isfinite(value) or derivative > 0
@@ -82,27 +84,29 @@ class Point:
             limit = 10 * at if high == np.inf else high
             step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
         if not value < self.value + ROUNDING * abs(self.value):
-            self._arrive(0.0)
+            self._step_along(0.0)
             return False
-        pieces.each(lambda part: np.add(self.theta[part], at * direction[part], out=self.theta[part]))
-        self._arrive(at)
+        pieces.map(lambda part: np.add(self.theta[part], at * direction[part], out=self.theta[part]))
+        self._step_along(at)
         return True
 
-    def _arrive(self, step: float) -> None:
+    def _step_along(self, step: float) -> None:
         """The scores move along the direction; value and gradient at θ, which has moved."""
-        self.loss, penalty = self.problem.arrive(self.scores, self.ahead, step, self.theta, self.gradient)
+        self.loss, penalty = self.problem.step_along(
+            self.scores, self.direction_scores, step, self.theta, self.gradient
+        )
         self.value = self.loss + penalty
 
 
-class Projected:
+class OrthantSearch:
     """θ with the value of f + λ₁‖θ‖₁, the gradient of f, and the steepest subgradient of both."""
 
-    def __init__(self, problem: Objective, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
+    def __init__(self, problem: Objective, theta: NDArray[np.float64], saved: CheckpointReader | None = None) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
         if saved is not None:
-            saved.copy("theta", theta)
-        self._arrive()
+            saved.read_into("theta", theta)
+        self._evaluate()
 
     def state(self) -> State:
         return {"theta": self.theta}
@@ -114,38 +118,38 @@ class Projected:
     def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:  # noqa: ARG002
         """θ to the first of θ + d, θ + d/2, …, cut off at the borders of the orthant, that has enough less f."""
         base, value = self.theta.copy(), self.value
-        orthants = owlqn.choose(self.problem, base, self.steepest)
+        orthants = owlqn.choose_orthant(self.problem, base, self.steepest)
         steepest, step = self.steepest, first
-        for _ in range(MOST):
+        for _ in range(MAX_TRIALS):
             np.multiply(direction, step, out=self.theta)
             self.theta += base
-            owlqn.project(self.problem, self.theta, orthants)
-            self._arrive()
+            owlqn.project_to_orthant(self.problem, self.theta, orthants)
+            self._evaluate()
             fall = vector_ops.dot(steepest, self.theta - base)
             if fall < 0 and self.value <= value + SUFFICIENT * fall + ROUNDING * abs(value):
                 return True
             step /= 2
         self.theta[:] = base
-        self._arrive()
+        self._evaluate()
         return False
 
-    def _arrive(self) -> None:
+    def _evaluate(self) -> None:
         smooth = self.problem.value(self.theta, self.gradient)
-        self.value = smooth + owlqn.absolute(self.problem, self.theta)
+        self.value = smooth + owlqn.l1_penalty(self.problem, self.theta)
         self.steepest = owlqn.pseudo_gradient(self.problem, self.theta, self.gradient)
 
 
-class Searched:
+class SecantSearch:
     """θ with its value and gradient, where every trial is an evaluation.
 
     f is convex, so the slope φ′ along a direction increases, and its zero is found by secants in a bracket.
     """
 
-    def __init__(self, problem: Objective, theta: NDArray[np.float64], saved: Saved | None = None) -> None:
+    def __init__(self, problem: Objective, theta: NDArray[np.float64], saved: CheckpointReader | None = None) -> None:
         self.problem, self.theta = problem, theta
         self.gradient = np.empty(problem.size)
         if saved is not None:
-            saved.copy("theta", theta)
+            saved.read_into("theta", theta)
         self.value = problem.value(theta, self.gradient)
 
     def state(self) -> State:
@@ -169,15 +173,15 @@ class Searched:
         if not slope < 0:
             return False
         low, of_low, high, of_high, step = 0.0, slope, np.inf, 0.0, first or 1.0
-        for _ in range(MOST):
+        for _ in range(MAX_TRIALS):
             at = step
-            pieces.each(lambda part: np.add(base[part], at * direction[part], out=self.theta[part]))  # noqa: B023
+            pieces.map(lambda part: np.add(base[part], at * direction[part], out=self.theta[part]))  # noqa: B023
             self.value = self.problem.value(self.theta, self.gradient)
             found = pieces.dot(self.gradient, direction)
             falls = self.value <= value + SUFFICIENT * at * slope + ROUNDING * abs(value)
             if falls and abs(found) <= accuracy * -slope:
                 return True
-            if self.value < value and abs(found) <= EXACT * -slope:  # the least on the line, of a kink in f
+            if self.value < value and abs(found) <= EXACT_SLOPE * -slope:  # the least on the line, of a kink in f
                 return True
             if np.isfinite(self.value) and found <= 0:
                 low, of_low = at, found
@@ -193,8 +197,12 @@ class Searched:
         return False
 
 
-def start(problem: Objective, theta: NDArray[np.float64], saved: Saved | None) -> Any:
+def make_line_search(problem: Objective, theta: NDArray[np.float64], saved: CheckpointReader | None) -> Any:
     """The kind of point that the problem needs: θ, or where a fit stood."""
     if problem.prior.l1:
-        return Projected(problem, theta, saved)
-    return Point(problem, theta, saved) if isinstance(problem, Problem) else Searched(problem, theta, saved)
+        return OrthantSearch(problem, theta, saved)
+    return (
+        ExactLineSearch(problem, theta, saved)
+        if isinstance(problem, LogLinearProblem)
+        else SecantSearch(problem, theta, saved)
+    )

@@ -13,45 +13,45 @@ from numpy.typing import NDArray
 from fastlin.engine.core import aligned, vector_ops
 from fastlin.engine.solvers import logistic_dual
 from fastlin.optim.certificate import prior_gap
-from fastlin.optim.checkpoint_reader import Saved, State
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.checkpoint_reader import CheckpointReader, State
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.likelihoods import divergence
-from fastlin.optim.partitions import OfRows, Part, Stretch
-from fastlin.optim.problem import Problem
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.partitions import Partition, PerRowArrays, RowRange
+from fastlin.optim.problem import LogLinearProblem
+from fastlin.optim.weight_layouts import DenseWeights
 
 Vector = NDArray[Any]
-START = 0.01  # mass that each a begins with outside its own label
-LEAST = 1e-12  # and the least of a label when it begins with probabilities
-CENTRE = 30.0  # 1/ρ times the intercept's curvature: on text 3 is slower and 300 no faster
+INITIAL_MASS = 0.01  # mass that each a begins with outside its own label
+MIN_PROBABILITY = 1e-12  # and the least of a label when it begins with probabilities
+INTERCEPT_DAMPING = 30.0  # 1/ρ times the intercept's curvature: on text 3 is slower and 300 no faster
 BUDGET = 1 << 23  # multiply–adds between two looks at Ctrl-C
-PATIENCE = 8  # epochs over which the rate is measured
-TOO_MANY = 150  # epochs still to go at that rate
-LITTLE = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
-LONGEST = 3  # epochs of rest
-STRETCHES = (
+RATE_EPOCHS = 8  # epochs over which the rate is measured
+MAX_EPOCHS_LEFT = 150  # epochs still to go at that rate
+SMALL_GAP = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
+MAX_REST_EPOCHS = 3  # epochs of rest
+N_ROW_RANGES = (
     64  # of rows visited together, of several parts: 20 Newsgroups takes 80 epochs in 4, 40 in 16, 24 in 64 or one
 )
-FINE = 0.5  # times tol: the share of f that the gaps met must come down to before the first look
-NOTHING = 1e-13  # of f: a gap lost in rounding
+FIRST_LOOK_SHARE = 0.5  # times tol: the share of f that the gaps met must come down to before the first look
+ROUNDING_SHARE = 1e-13  # of f: a gap lost in rounding
 
 
-def applies(problem: Problem) -> bool:
+def has_logistic_dual(problem: LogLinearProblem) -> bool:
     """Whether the dual exists: labels, dense weights, a Gaussian prior on each, and features."""
     return (
-        isinstance(problem.layout, Dense)
-        and problem.parts.of_labels
+        isinstance(problem.layout, DenseWeights)
+        and problem.partitions.has_labels
         and problem.prior.l1 == 0
         and problem.n_weights > 0
         and bool((problem.prior.precision > 0).all())
     )
 
 
-class Dual:
+class LogisticDual:
     """a_i for each row, and the weights that follow: W = θ/σ, so that one C serves any prior."""
 
-    def __init__(self, problem: Problem, theta: Vector) -> None:
-        parts, precision = problem.parts, problem.prior.precision
+    def __init__(self, problem: LogLinearProblem, theta: Vector) -> None:
+        parts, precision = problem.partitions, problem.prior.precision
         self.problem = problem
         same = np.ptp(precision) == 0
         self.deviation = np.ones(1) if same else 1 / np.sqrt(precision)
@@ -59,53 +59,61 @@ class Dual:
         self.W = aligned.zeros((parts.n_features, problem.width))
         self.bias = np.zeros(problem.width)
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
-        self.values: OfRows = []  # where features differ in their variances
-        self.norms, self.state = parts.room(1), parts.room(2 * problem.width)
-        self.gaps, self.rest, self.patience = parts.room(1), parts.room(1, np.int8), parts.room(1, np.int8)
-        self.stretches = stretches(parts.sizes)
-        self.met, self.spread = np.zeros((2, len(self.stretches)))  # the sum of the gaps of each, and the spread of a
+        self.values: PerRowArrays = []  # where features differ in their variances
+        self.norms, self.state = parts.allocate_per_row(1), parts.allocate_per_row(2 * problem.width)
+        self.gaps, self.rest, self.patience = (
+            parts.allocate_per_row(1),
+            parts.allocate_per_row(1, np.int8),
+            parts.allocate_per_row(1, np.int8),
+        )
+        self.row_ranges = row_ranges(parts.sizes)
+        self.met, self.spread = np.zeros((2, len(self.row_ranges)))  # the sum of the gaps of each, and the spread of a
         problem.passes += int(theta.any())
         for part in parts:
             self._begin(part, theta)
-        self.violation = self.follow()
+        self.violation = self.primal_from_dual()
 
-    def _begin(self, part: Part, theta: Vector) -> None:
+    def _begin(self, part: Partition, theta: Vector) -> None:
         """Norms of rows, and the first a: nearly the labels, or what θ says."""
         design, labels, problem = part.design, part.labels, self.problem
         values = design.values
         if len(self.deviation) > 1:
             values = design.values * self.deviation[design.indices]
-            self.values += problem.parts.copies([values])
+            self.values += problem.partitions.store_arrays([values])
         filled = np.diff(design.indptr) > 0
         squares = np.square(values, dtype=np.float64)
         part.map(self.norms)[filled, 0] = np.add.reduceat(squares, design.indptr[:-1][filled])
 
         K = max(2, problem.width)
-        a = np.full((design.n_rows, K), START / K)
-        a[np.arange(design.n_rows), labels.codes] += 1 - START
+        a = np.full((design.n_rows, K), INITIAL_MASS / K)
+        a[np.arange(design.n_rows), labels.codes] += 1 - INITIAL_MASS
         if theta.any():
             residual = problem.residual[: design.n_rows]
-            problem.leave(part, theta, residual)
-            a = np.clip(labels.probabilities(residual), LEAST, 1 - LEAST)
+            problem.partition_loss(part, theta, residual)
+            a = np.clip(labels.probabilities(residual), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
         state = part.map(self.state)
         if problem.width == 1:
             state[:] = np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
         else:
             state[:, :K], state[:, K:] = np.log(a), a
         part.map(self.gaps)[:] = np.inf
-        for index, (place, start, stop) in enumerate(self.stretches):
+        for index, (place, start, stop) in enumerate(self.row_ranges):
             if place == part.index:
-                self.spread[index] = labels.take(slice(start, stop)).spread(_shares(state)[start:stop])
+                self.spread[index] = labels.take(slice(start, stop)).mean_variance(_shares(state)[start:stop])
 
-    def follow(self) -> NDArray[np.float64]:
+    def primal_from_dual(self) -> NDArray[np.float64]:
         """W from a; returns Σ w (e_y − a), which an intercept keeps at zero."""
         problem = self.problem
 
-        def distances(part: Part, residual: Vector) -> float:
-            part.labels.distances(_shares(part.map(self.state)), residual)
+        def distances(part: Partition, residual: Vector) -> float:
+            part.labels.fill_residual(_shares(part.map(self.state)), residual)
             return 0.0
 
-        counts, n, precision = problem.observe(distances), problem.n_weights, problem.of_weights(problem.precision)
+        counts, n, precision = (
+            problem.sum_over_features(distances),
+            problem.n_weights,
+            problem.repeat_per_weight(problem.precision),
+        )
         counts[:n] /= -precision
         if len(problem.prior.mean):
             counts[:n] += problem.prior.mean
@@ -116,17 +124,17 @@ class Dual:
         """Visit the rows that do not rest, stretch by stretch, in a new order; returns the sum of the gaps last met."""
         problem, step = self.problem, 0.0
         if problem.size > problem.n_weights:
-            step = CENTRE / max(float(self.spread.sum()), 1e-3)
-        several = len(self.stretches) > 1
-        for index in generator.permutation(len(self.stretches)) if several else range(1):
-            with problem.parts.stretch(*self.stretches[index]) as stretch:
+            step = INTERCEPT_DAMPING / max(float(self.spread.sum()), 1e-3)
+        several = len(self.row_ranges) > 1
+        for index in generator.permutation(len(self.row_ranges)) if several else range(1):
+            with problem.partitions.row_range(*self.row_ranges[index]) as stretch:
                 self._visit(stretch, index, step, generator)
         self.bias += step * self.violation
         return float(self.met.sum())
 
-    def _visit(self, rows: Stretch, index: int, step: float, generator: np.random.Generator) -> None:
+    def _visit(self, rows: RowRange, index: int, step: float, generator: np.random.Generator) -> None:
         problem = self.problem
-        values = rows.of_non_zeros(self.values) if self.values else rows.values
+        values = rows.map_non_zeros(self.values) if self.values else rows.values
         state, norms, gaps = rows.map(self.state), rows.map(self.norms)[:, 0], rows.map(self.gaps)[:, 0]
         rest, patience = rows.map(self.rest)[:, 0], rows.map(self.patience)[:, 0]
         order = generator.permutation(np.flatnonzero(rest <= 0))
@@ -142,22 +150,22 @@ class Dual:
             if step:
                 self.violation += (self.bias - before) / step
         rest -= 1
-        little = gaps[order] < LITTLE * gaps.mean()
-        patience[order] = np.where(little, np.minimum(patience[order] + 1, LONGEST), 0)
+        little = gaps[order] < SMALL_GAP * gaps.mean()
+        patience[order] = np.where(little, np.minimum(patience[order] + 1, MAX_REST_EPOCHS), 0)
         rest[order] = patience[order]
-        self.met[index], self.spread[index] = gaps.sum(), rows.labels.spread(_shares(state))
+        self.met[index], self.spread[index] = gaps.sum(), rows.labels.mean_variance(_shares(state))
 
-    def changed(self) -> State:
-        """What the epochs have changed."""
+    def export_state(self) -> State:
+        """The state that the epochs have changed."""
         names = ("W", "bias", "violation", "met", "spread", "state", "gaps", "rest", "patience")
         return {f"dual_{name}": getattr(self, name) for name in names}
 
-    def restore(self, saved: Saved) -> None:
-        """Become what `changed` said."""
+    def restore(self, saved: CheckpointReader) -> None:
+        """Become what `export_state` said."""
         for name in ("W", "bias", "violation", "met", "spread"):
-            saved.copy(f"dual_{name}", getattr(self, name))
+            saved.read_into(f"dual_{name}", getattr(self, name))
         for name in ("state", "gaps", "rest", "patience"):
-            saved.rows(f"dual_{name}", getattr(self, name), finite=name != "gaps")
+            saved.read_per_row(f"dual_{name}", getattr(self, name), finite=name != "gaps")
 
     def gap(self, theta: Vector) -> float:
         """The duality gap of the weights that follow from a, with one distribution for all rows mixed in.
@@ -167,24 +175,24 @@ class Dual:
         problem, gradient = self.problem, np.empty(self.problem.size)
         kept, rest = self._mixture() if problem.size > problem.n_weights else (1.0, 0.0)
 
-        def fill(part: Part, residual: Vector) -> float:
+        def fill(part: Partition, residual: Vector) -> float:
             scores = np.empty((part.design.n_rows, problem.width))
-            problem.score(part, theta, scores)
+            problem.partition_scores(part, theta, scores)
             a = kept * _of_all_labels(part.map(self.state)) + rest
-            part.labels.distances(a[:, -problem.width :], residual)
-            return divergence(a, part.labels.logarithms(scores), part.labels.mass())
+            part.labels.fill_residual(a[:, -problem.width :], residual)
+            return divergence(a, part.labels.log_proba(scores), part.labels.row_weights())
 
-        distance, _ = problem.gather(theta, gradient, fill)
+        distance, _ = problem.backward(theta, gradient, fill)
         return distance + prior_gap(problem, gradient)
 
     def _mixture(self) -> tuple[float, Any]:
         total, held = np.zeros((2, max(2, self.problem.width)))
-        for part in self.problem.parts:
-            labels, mass = part.labels, part.labels.mass()
+        for part in self.problem.partitions:
+            labels, mass = part.labels, part.labels.row_weights()
             total += (mass * _of_all_labels(part.map(self.state))).sum(axis=0)
             held += np.bincount(labels.codes, mass[:, 0], minlength=len(held))
-        kept = min(1.0, float((held / np.maximum(total, LEAST)).min()))
-        return kept, (held - kept * total) / self.problem.parts.total_weight
+        kept = min(1.0, float((held / np.maximum(total, MIN_PROBABILITY)).min()))
+        return kept, (held - kept * total) / self.problem.partitions.total_weight
 
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
@@ -192,11 +200,11 @@ class Dual:
         theta[n:] = self.bias[: len(theta) - n]
 
 
-def stretches(sizes: list[int]) -> list[tuple[int, int, int]]:
+def row_ranges(sizes: list[int]) -> list[tuple[int, int, int]]:
     """(part, first row, end) of the rows that are visited together: a single part's are all its rows."""
     if len(sizes) == 1:
         return [(0, 0, sizes[0])]
-    each = -(-STRETCHES // len(sizes))
+    each = -(-N_ROW_RANGES // len(sizes))
     cuts = [(part, np.linspace(0, size, min(each, size) + 1).astype(int).tolist()) for part, size in enumerate(sizes)]
     return [(part, start, stop) for part, bounds in cuts for start, stop in itertools.pairwise(bounds)]
 
@@ -212,57 +220,59 @@ def _of_all_labels(state: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([1 - a, a], axis=1) if a.shape[1] == 1 else a
 
 
-def maximise(problem: Problem, theta: Vector, progress: Progress, generator: np.random.Generator) -> None:
-    """Move θ towards the optimum; `progress` tells whether it got there."""
-    dual, saved = Dual(problem, theta), progress.resume("ascent")
+def maximise(
+    problem: LogLinearProblem, theta: Vector, monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
+    """Move θ towards the optimum; `monitor` tells whether it got there."""
+    dual, saved = LogisticDual(problem, theta), monitor.resume("ascent")
     gradient, trial = np.empty(problem.size), theta.copy()
     gaps: list[float] = []
-    fine = FINE * progress.tol
+    fine = FIRST_LOOK_SHARE * monitor.tol
     if saved is None:
         value = problem.value(theta, gradient)
-        if progress.record(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes, epochs=0):
+        if monitor.log_iteration(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes, epochs=0):
             return
         target = fine * value
     else:
-        saved.copy("theta", theta)
-        saved.generator("generator", generator)
+        saved.read_into("theta", theta)
+        saved.restore_generator("generator", generator)
         dual.restore(saved)
         value, target, gaps = saved.number("value"), saved.number("target"), saved.numbers("gaps")
 
     def state() -> State:
         own = {"theta": theta, "generator": generator, "value": value, "target": target, "gaps": gaps}
-        return own | dual.changed()
+        return own | dual.export_state()
 
-    progress.keep("ascent", problem, state, noted=False)
+    monitor.register_state("ascent", problem, state, logged=False)
     while True:
-        progress.offer()
+        monitor.maybe_save()
         gaps.append(dual.epoch(generator))
         problem.passes += 2
-        progress.iterations += 1
-        slow = _epochs_left(gaps, target) > min(TOO_MANY, progress.max_iter - progress.iterations)
-        if gaps[-1] > target and not slow and progress.iterations < progress.max_iter:
+        monitor.iterations += 1
+        slow = _epochs_left(gaps, target) > min(MAX_EPOCHS_LEFT, monitor.max_iter - monitor.iterations)
+        if gaps[-1] > target and not slow and monitor.iterations < monitor.max_iter:
             continue
         dual.copy_to(trial)
         reached, norm = problem.value(trial, gradient), vector_ops.largest(gradient)
-        last = slow or gaps[-1] <= NOTHING * reached or progress.iterations >= progress.max_iter
+        last = slow or gaps[-1] <= ROUNDING_SHARE * reached or monitor.iterations >= monitor.max_iter
         if gaps[-1] > fine * reached and not last:  # f is smaller than thought
             target = fine * reached
             continue
         gap = dual.gap(trial)
-        if progress.certificate is not None:
-            progress.certificate.note(reached, gap)
+        if monitor.certificate is not None:
+            monitor.certificate.tighten(reached, gap)
         if reached < value:
             theta[:], value = trial, reached
-            if progress.record(value, norm, theta, gradient, passes=problem.passes, epochs=len(gaps)):
+            if monitor.log_iteration(value, norm, theta, gradient, passes=problem.passes, epochs=len(gaps)):
                 return
         if last:
             return
-        target = gaps[-1] * min(0.25, 0.5 * progress.tol * reached / gap)
+        target = gaps[-1] * min(0.25, 0.5 * monitor.tol * reached / gap)
 
 
 def _epochs_left(gaps: list[float], target: float) -> float:
     """How long at the rate of the last epochs; 0 while there are too few."""
-    if len(gaps) <= PATIENCE or gaps[-1] <= target:
+    if len(gaps) <= RATE_EPOCHS or gaps[-1] <= target:
         return 0.0
-    rate = np.log(gaps[-1] / gaps[-1 - PATIENCE]) / PATIENCE
+    rate = np.log(gaps[-1] / gaps[-1 - RATE_EPOCHS]) / RATE_EPOCHS
     return float(np.log(target / gaps[-1]) / rate) if rate < 0 and target > 0 else np.inf

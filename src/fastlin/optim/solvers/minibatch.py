@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim.checkpoint_reader import Saved, State
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.checkpoint_reader import CheckpointReader, State
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import Objective
-from fastlin.optim.solvers.sgd import BURN_IN, STEADY_GROUP, Lowest
+from fastlin.optim.solvers.sgd import BURN_IN, GROUP_RATE_TIMES_SQUARED_NORM, BestWeights
 
 BATCHES = 64  # of an epoch, about
 
@@ -34,7 +34,7 @@ class SampledObjective(Objective, Protocol):
         """How often each feature is seen in one of the parts of a unit, at most, each being cut into so many."""
 
 
-class Batches:
+class MinibatchSampler:
     """The mini-batches of an objective's events, and the metric of their steps."""
 
     def __init__(self, problem: SampledObjective) -> None:
@@ -65,26 +65,30 @@ class Batches:
             step(self.gradient, events)
 
 
-def averaged(problem: SampledObjective, theta: Vector, progress: Progress, generator: np.random.Generator) -> None:
+def averaged_sgd(
+    problem: SampledObjective, theta: Vector, monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
     """SGD with η₀/(1 + η₀λt), whose weights are averaged over the second half of the epochs."""
-    first = int(BURN_IN * progress.max_iter)
+    first = int(BURN_IN * monitor.max_iter)
     strength = float(problem.prior.precision.min())
 
-    def start(batches: Batches) -> Any:
-        return SteepSteps(batches, STEADY_GROUP / problem.n_active, strength / batches.n_events, first)
+    def start(batches: MinibatchSampler) -> Any:
+        return SteepSteps(batches, GROUP_RATE_TIMES_SQUARED_NORM / problem.n_active, strength / batches.n_events, first)
 
-    _run("sgd", problem, theta, progress, generator, start)
+    _run("sgd", problem, theta, monitor, generator, start)
 
 
-def adaptive(problem: SampledObjective, theta: Vector, progress: Progress, generator: np.random.Generator) -> None:
+def adagrad(
+    problem: SampledObjective, theta: Vector, monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
     """Adagrad with η₀ = 1."""
-    _run("adagrad", problem, theta, progress, generator, AdaptiveSteps)
+    _run("adagrad", problem, theta, monitor, generator, AdaptiveSteps)
 
 
 class SteepSteps:
     """SGD; the weights are the mean over the batches from the epoch `first` on, which counts from 0."""
 
-    def __init__(self, batches: Batches, eta0: float, strength: float, first: int) -> None:
+    def __init__(self, batches: MinibatchSampler, eta0: float, strength: float, first: int) -> None:
         self.metric, self.eta0, self.strength, self.first = batches.metric, eta0, strength, first
         self.events, self.averaged = 0.0, 0
         self.total = np.zeros(len(self.metric))
@@ -106,11 +110,11 @@ class SteepSteps:
     def state(self) -> State:
         return {"events": self.events, "averaged": self.averaged, "total": self.total, "eta0": self.eta0}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: CheckpointReader) -> None:
         """Become what `state` said."""
-        self.events, self.averaged = saved.number("events"), saved.whole("averaged", 0)
+        self.events, self.averaged = saved.number("events"), saved.integer("averaged", 0)
         self.eta0 = saved.number("eta0")
-        saved.copy("total", self.total)
+        saved.read_into("total", self.total)
 
     def begin_again(self) -> None:
         """Go on more slowly, and forget what was averaged."""
@@ -121,7 +125,7 @@ class SteepSteps:
 class AdaptiveSteps:
     """Adagrad (Duchi et al. 2011): rates fall with the sum of a weight's squared gradients, which begins at 1."""
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, batches: MinibatchSampler) -> None:
         self.eta0, self.squares = 1.0, np.ones(len(batches.metric))
 
     def step(self, theta: Vector, gradient: Vector, events: float, epoch: int) -> None:  # noqa: ARG002
@@ -138,10 +142,10 @@ class AdaptiveSteps:
     def state(self) -> State:
         return {"eta0": self.eta0, "squares": self.squares}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: CheckpointReader) -> None:
         """Become what `state` said."""
         self.eta0 = saved.number("eta0")
-        saved.copy("squares", self.squares)
+        saved.read_into("squares", self.squares)
 
     def begin_again(self) -> None:
         """Go on more slowly."""
@@ -152,33 +156,33 @@ def _run(
     solver: str,
     problem: SampledObjective,
     theta: Vector,
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,
-    make: Callable[[Batches], Any],
+    make: Callable[[MinibatchSampler], Any],
 ) -> None:
-    saved, gradient = progress.resume(solver), np.empty(problem.size)
+    saved, gradient = monitor.resume(solver), np.empty(problem.size)
     value = problem.value(theta, gradient)
-    batches = Batches(problem)
-    steps, lowest, at = make(batches), Lowest(theta, value), theta.copy()
+    batches = MinibatchSampler(problem)
+    steps, lowest, at = make(batches), BestWeights(theta, value), theta.copy()
     if saved is not None:
         steps.restore(saved)
         lowest.restore(saved)
-        saved.generator("generator", generator)
+        saved.restore_generator("generator", generator)
         for name, array in (("theta", theta), ("at", at), ("metric", batches.metric)):
-            saved.copy(name, array)
+            saved.read_into(name, array)
         value = problem.value(theta, gradient)
 
     def state() -> State:
         own = {"theta": theta, "at": at, "metric": batches.metric, "generator": generator}
         return own | steps.state() | lowest.state()
 
-    progress.keep(solver, problem, state)
-    progress.wanders = True
-    while not progress.record(value, problem.distance(theta, gradient), theta, gradient, passes=problem.passes):
-        progress.offer()
-        epoch = progress.iterations
+    monitor.register_state(solver, problem, state)
+    monitor.nonmonotone = True
+    while not monitor.log_iteration(value, problem.distance(theta, gradient), theta, gradient, passes=problem.passes):
+        monitor.maybe_save()
+        epoch = monitor.iterations
         batches.epoch(generator, at, lambda slopes, events: steps.step(at, slopes, events, epoch))  # noqa: B023
-        progress.iterations += 1
+        monitor.iterations += 1
         problem.passes += 1
         theta[:] = steps.weights(at)
         value = problem.value(theta, gradient)
@@ -186,5 +190,5 @@ def _run(
             theta[:] = at[:] = lowest.theta
             steps.begin_again()
             value = problem.value(theta, gradient)
-        lowest.offer(theta, value)
+        lowest.update(theta, value)
     theta[:] = lowest.theta

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import aligned, vector_ops
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import CurvedObjective
 from fastlin.optim.solvers import owlqn
-from fastlin.optim.solvers.line_search import start
+from fastlin.optim.solvers.line_search import make_line_search
 
-MOST = 250  # inner iterations
-FEWEST = 8  # of them with an L1 term, while weights still come and go
-STEADY = 0.01  # share of the weights that may do so before the model is solved better
-TOLERANCE = 0.25  # of the residual, at first
-TIGHTEST = 0.01
+MAX_CG_ITERATIONS = 250  # inner iterations
+MIN_CG_ITERATIONS = 8  # of them with an L1 term, while weights still come and go
+STEADY_SHARE = 0.01  # share of the weights that may do so before the model is solved better
+CG_TOLERANCE = 0.25  # of the residual, at first
+MIN_CG_TOLERANCE = 0.01
 ACCURACY = 0.1  # of the line search: at 0.9 it accepts steps that overshoot, and saturated labels follow
 LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say how far to go
 
@@ -27,35 +27,35 @@ LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say 
 def minimise(
     problem: CurvedObjective,
     theta: NDArray[np.float64],
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Move θ to the minimum; with an L1 term, among the weights that are not zero or want to leave it."""
-    dtype, saved = problem.inner_type, progress.resume("newton")
-    point = start(problem, theta, saved)
+    dtype, saved = problem.inner_type, monitor.resume("newton")
+    point = make_line_search(problem, theta, saved)
     norm = point.gradient_norm
     first = norm if saved is None else saved.number("first")
-    limit = FEWEST if problem.prior.l1 else MOST
+    limit = MIN_CG_ITERATIONS if problem.prior.l1 else MAX_CG_ITERATIONS
     if saved is not None:
-        limit = saved.whole("limit", 1, MOST)
-    progress.keep("newton", problem, lambda: point.state() | {"first": first, "limit": limit})
-    while not progress.record(point.value, norm, theta, point.gradient, passes=problem.passes):
-        progress.offer()
-        progress.iterations += 1
+        limit = saved.integer("limit", 1, MAX_CG_ITERATIONS)
+    monitor.register_state("newton", problem, lambda: point.state() | {"first": first, "limit": limit})
+    while not monitor.log_iteration(point.value, norm, theta, point.gradient, passes=problem.passes):
+        monitor.maybe_save()
+        monitor.iterations += 1
         damping = Damping(problem, point.steepest)
         inverse = damping.preconditioner(dtype)
         if problem.prior.l1:
-            inverse[owlqn.resting(problem, theta, point.steepest)] = 0
-        tolerance = max(TIGHTEST, min(TOLERANCE, np.sqrt(norm / first)))
-        step = solve(problem, damping, point.steepest, inverse, tolerance, limit)
+            inverse[owlqn.stays_at_zero(problem, theta, point.steepest)] = 0
+        tolerance = max(MIN_CG_TOLERANCE, min(CG_TOLERANCE, np.sqrt(norm / first)))
+        step = solve_cg(problem, damping, point.steepest, inverse, tolerance, limit)
         before = theta[: problem.n_weights] != 0 if problem.prior.l1 else None
-        if not point.move(step, 1.0, ACCURACY) and not descend(point, damping, dtype):
+        if not point.move(step, 1.0, ACCURACY) and not steepest_step(point, damping, dtype):
             break
         norm = point.gradient_norm
         if before is not None:
             changed = np.count_nonzero(before != (theta[: problem.n_weights] != 0))
-            steady = changed <= STEADY * np.count_nonzero(before)
-            limit = min(MOST, 2 * limit) if steady else max(FEWEST, limit // 2)
+            steady = changed <= STEADY_SHARE * np.count_nonzero(before)
+            limit = min(MAX_CG_ITERATIONS, 2 * limit) if steady else max(MIN_CG_ITERATIONS, limit // 2)
 
 
 class Damping:
@@ -68,7 +68,7 @@ class Damping:
     def __init__(self, problem: CurvedObjective, gradient: NDArray[np.float64]) -> None:
         self.problem, self.diagonal = problem, problem.diagonal()
         least = np.abs(gradient) / LARGEST_STEP
-        self.flat = np.flatnonzero(self.diagonal < least * max(1.0, problem.largest_value))
+        self.flat = np.flatnonzero(self.diagonal < least * max(1.0, problem.max_abs_value))
         self.added = np.empty(0)
         if len(self.flat):
             least = least[self.flat] * problem.largest_values()[self.flat]
@@ -83,7 +83,7 @@ class Damping:
             diagonal[part][~(diagonal[part] > np.finfo(dtype).tiny)] = 1.0
             np.divide(1.0, diagonal[part], out=inverse[part], casting="same_kind")
 
-        self.problem.pieces.each(work)
+        self.problem.pieces.map(work)
         return inverse
 
     def product(self, p: NDArray[Any], Hp: NDArray[Any]) -> float:
@@ -96,7 +96,7 @@ class Damping:
         return curvature
 
 
-def descend(point: Any, damping: Damping, dtype: Any) -> bool:
+def steepest_step(point: Any, damping: Damping, dtype: Any) -> bool:
     """A step of steepest descent, as long as the model says."""
     direction = -point.steepest
     p = direction.astype(dtype)
@@ -105,7 +105,7 @@ def descend(point: Any, damping: Damping, dtype: Any) -> bool:
     return bool(point.move(direction, size / curvature if curvature > 0 else 1.0, ACCURACY))
 
 
-def solve(
+def solve_cg(
     problem: CurvedObjective,
     damping: Damping,
     gradient: NDArray[np.float64],
@@ -131,16 +131,16 @@ def solve(
     def redirect(part: slice) -> None:
         vector_ops.redirect(size / previous, r[part], inverse[part], p[part])
 
-    pieces.each(begin)
+    pieces.map(begin)
     first = size = pieces.dot(r, p)
     for _ in range(limit):
         curvature = damping.product(p, Hp)
         if not curvature > 0:
             break
-        previous, size = size, sum(pieces.each(advance))
+        previous, size = size, sum(pieces.map(advance))
         if not size > tolerance**2 * first:
             break
-        pieces.each(redirect)
-    found = s if any(pieces.each(lambda part: s[part].any())) else p
-    pieces.each(lambda part: np.multiply(found[part], scale, out=step[part]))
+        pieces.map(redirect)
+    found = s if any(pieces.map(lambda part: s[part].any())) else p
+    pieces.map(lambda part: np.multiply(found[part], scale, out=step[part]))
     return step

@@ -23,30 +23,30 @@ def pseudo_gradient(problem: Objective, theta: Vector, gradient: Vector) -> Vect
     return steepest
 
 
-def choose(problem: Objective, theta: Vector, steepest: Vector) -> Vector:
+def choose_orthant(problem: Objective, theta: Vector, steepest: Vector) -> Vector:
     """The signs of the weights; a weight at zero may go where the steepest descent leads."""
     n = problem.n_weights
     return np.where(theta[:n] == 0, -np.sign(steepest[:n]), np.sign(theta[:n]))
 
 
-def project(problem: Objective, theta: Vector, orthant: Vector) -> None:
+def project_to_orthant(problem: Objective, theta: Vector, orthant: Vector) -> None:
     """Weights outside the orthant become zero."""
     weights = theta[: problem.n_weights]
     weights[weights * orthant <= 0] = 0
 
 
-def align(problem: Objective, direction: Vector, steepest: Vector) -> None:
+def align_direction(problem: Objective, direction: Vector, steepest: Vector) -> None:
     """Leave out what goes against the steepest descent: quasi-Newton metrics know nothing of the orthants."""
     n = problem.n_weights
     direction[:n][direction[:n] * steepest[:n] > 0] = 0
 
 
-def absolute(problem: Objective, theta: Vector) -> float:
+def l1_penalty(problem: Objective, theta: Vector) -> float:
     """λ₁ ‖θ‖₁ over the weights."""
     return problem.prior.l1 * float(np.abs(theta[: problem.n_weights]).sum())
 
 
-def resting(problem: Objective, theta: Vector, steepest: Vector) -> NDArray[np.bool_]:
+def stays_at_zero(problem: Objective, theta: Vector, steepest: Vector) -> NDArray[np.bool_]:
     """The weights at zero that the L1 term keeps there."""
     rest = np.zeros(problem.size, bool)
     n = problem.n_weights

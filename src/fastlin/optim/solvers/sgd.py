@@ -12,97 +12,101 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.losses import CODES
-from fastlin.optim.candidates import instances
-from fastlin.optim.checkpoint_reader import Saved, State, write
-from fastlin.optim.convergence_monitor import Progress
-from fastlin.optim.epochs import Data, Source, Stopping, Visit, train
-from fastlin.optim.likelihoods import Groups
+from fastlin.optim.candidates import training_groups
+from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.epochs import RowSource, Stopping, TrainingRows, Visit, train_epochs
+from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.partitions import OfRows, Part, Parts
-from fastlin.optim.problem import Problem
+from fastlin.optim.partitions import Partition, Partitions, PerRowArrays
+from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.solvers import newton
-from fastlin.optim.training_state import Keeper
-from fastlin.optim.update_rules import ADAGRAD, GRADIENT, SCHEDULES, rule_of
-from fastlin.optim.weight_layouts import Dense
+from fastlin.optim.training_state import CheckpointManager
+from fastlin.optim.update_rules import ADAGRAD, GRADIENT, SCHEDULES, make_rule
+from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.validation import CSRRows
 
 BURN_IN = 0.5  # the share of max_iter epochs that the average leaves out
-STEADY = 4.0  # η₀ times the mean squared norm of a row
-STEADY_GROUP = (
+RATE_TIMES_SQUARED_NORM = 4.0  # η₀ times the mean squared norm of a row
+GROUP_RATE_TIMES_SQUARED_NORM = (
     2.0  # the same for candidates: of the powers of 2 the best on text and on dense groups, C from 0.1 to 100
 )
 
 
-def averaged(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
+def averaged_sgd(
+    problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
     """SGD whose weights are averaged over the second half of the epochs."""
-    n = problem.parts.n_instances
-    first = int(BURN_IN * progress.max_iter * n) + 1
+    n = problem.partitions.n_instances
+    first = int(BURN_IN * monitor.max_iter * n) + 1
     fields = {"step": GRADIENT, "schedule": SCHEDULES["inverse"], "eta0": _first_rate(problem), "average_from": first}
-    _run("sgd", problem, theta, progress, generator, fields)
+    _run("sgd", problem, theta, monitor, generator, fields)
 
 
-def adaptive(problem: Problem, theta: NDArray[np.float64], progress: Progress, generator: np.random.Generator) -> None:
+def adagrad(
+    problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
     """Adagrad with η₀ = 1."""
-    size = 2 if not problem.parts.of_labels else 1  # a group is a mini-batch: there must be room for its sum
+    size = 2 if not problem.partitions.has_labels else 1  # a group is a mini-batch: there must be room for its sum
     fields = {"step": ADAGRAD, "schedule": SCHEDULES["adagrad"], "eta0": 1.0, "batch_size": size}
-    _run("adagrad", problem, theta, progress, generator, fields)
+    _run("adagrad", problem, theta, monitor, generator, fields)
 
 
-def _first_rate(problem: Problem) -> float:
+def _first_rate(problem: LogLinearProblem) -> float:
     """η₀, from the mean ‖x‖² of a row, the intercept included, or of the candidates of a group."""
-    parts = problem.parts
+    parts = problem.partitions
     square = sum(float(np.square(part.design.values, dtype=np.float64).sum()) for part in parts) / parts.n_rows
-    if not parts.of_labels:
+    if not parts.has_labels:
         weighted = square * parts.total_weight / parts.n_instances
-        return STEADY_GROUP / weighted if weighted > 0 else 1.0
-    return STEADY / (1.0 + square)
+        return GROUP_RATE_TIMES_SQUARED_NORM / weighted if weighted > 0 else 1.0
+    return RATE_TIMES_SQUARED_NORM / (1.0 + square)
 
 
 @dataclass(frozen=True)
-class OfParts:
+class PartitionStream:
     """Several parts as the data of epochs, in random order, and the rows of each in random order."""
 
-    whole: Parts
+    partitions: Partitions
     generator: np.random.Generator
     in_memory: ClassVar[bool] = False
 
     def __len__(self) -> int:
-        return self.whole.n_instances
+        return self.partitions.n_instances
 
-    def counted(self) -> int:
+    def n_weighted(self) -> int:
         return len(self)
 
-    def residuals(self, width: int) -> OfRows:
-        scratch = self.whole.scratch
-        return [scratch.zeros((size if width else 0, width)) for size in self.whole.sizes]
+    def residuals(self, width: int) -> PerRowArrays:
+        scratch = self.partitions.scratch
+        return [scratch.zeros((size if width else 0, width)) for size in self.partitions.sizes]
 
-    def parts(self) -> Iterator[Data]:
-        return (_data(part, self.generator) for part in self.whole)
+    def parts(self) -> Iterator[TrainingRows]:
+        return (_data(part, self.generator) for part in self.partitions)
 
-    def visit(self, residuals: OfRows, visit: Visit) -> None:
-        for index in self.generator.permutation(len(self.whole)):
-            with self.whole.open(index) as part:
+    def visit(self, residuals: PerRowArrays, visit: Visit) -> None:
+        for index in self.generator.permutation(len(self.partitions)):
+            with self.partitions.open(index) as part:
                 data = _data(part, self.generator)
                 visit(data, data.order(), part.map(residuals))
 
 
-def _source(parts: Parts, generator: np.random.Generator) -> Source:
+def _source(parts: Partitions, generator: np.random.Generator) -> RowSource:
     if len(parts) > 1:
-        return OfParts(parts, generator)
+        return PartitionStream(parts, generator)
     (part,) = parts
     return _data(part, generator)
 
 
-def _data(part: Part, generator: np.random.Generator) -> Data:
-    design, inference = part.design, part.inference
+def _data(part: Partition, generator: np.random.Generator) -> TrainingRows:
+    design, inference = part.design, part.likelihood
     values = design.values.astype(np.float64, copy=False)
     rows = CSRRows(design.indptr, design.indices, values, design.n_features, True, True, design.largest)
-    if isinstance(inference, Groups):
-        return instances(rows, inference, True, generator)
-    return Data(rows, inference.codes, inference.weights, np.arange(len(rows)), "shuffle", generator)
+    if isinstance(inference, ConditionalLogitLikelihood):
+        return training_groups(rows, inference, True, generator)
+    return TrainingRows(rows, inference.codes, inference.weights, np.arange(len(rows)), "shuffle", generator)
 
 
-class Lowest:
+class BestWeights:
     """The weights of the lowest objective that epochs came to."""
 
     def __init__(self, theta: NDArray[np.float64], value: float) -> None:
@@ -111,67 +115,67 @@ class Lowest:
     def state(self) -> State:
         return {"lowest": float(self.value), "best": self.theta}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: CheckpointReader) -> None:
         """Become what `state` said."""
         self.value = saved.number("lowest")
-        saved.copy("best", self.theta)
+        saved.read_into("best", self.theta)
 
-    def offer(self, theta: NDArray[np.float64], value: float) -> None:
+    def update(self, theta: NDArray[np.float64], value: float) -> None:
         if value < self.value:
             self.value = value
             self.theta[:] = theta
 
 
-class Beside:
+class NestedCheckpoint:
     """The checkpoint of a solver's epochs: what they keep, in the file of what the solver keeps."""
 
-    def __init__(self, progress: Progress, saved: Saved | None) -> None:
-        self._progress, self._saved = progress, saved
-        self.path = None if progress.checkpoint is None else progress.checkpoint.path
+    def __init__(self, monitor: ConvergenceMonitor, saved: CheckpointReader | None) -> None:
+        self._monitor, self._saved = monitor, saved
+        self.path = None if monitor.checkpoint is None else monitor.checkpoint.path
 
     def load(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
         return None if self._saved is None else (self._saved.header.get("epochs") or {}, self._saved.arrays)
 
     def due(self) -> bool:
-        return self._progress.checkpoint is not None and self._progress.checkpoint.due()
+        return self._monitor.checkpoint is not None and self._monitor.checkpoint.due()
 
     def save(self, header: dict[str, Any], arrays: dict[str, Any], /) -> None:
-        assert self._progress.checkpoint is not None
-        write(self._progress.checkpoint, self._progress.state() | {"epochs": header} | arrays)
+        assert self._monitor.checkpoint is not None
+        write_checkpoint(self._monitor.checkpoint, self._monitor.state() | {"epochs": header} | arrays)
 
 
 def _run(
     solver: str,
-    problem: Problem,
+    problem: LogLinearProblem,
     theta: NDArray[np.float64],
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,
     fields: dict[str, Any],
 ) -> None:
-    parts, precision = problem.parts, problem.prior.precision
-    if not isinstance(problem.layout, Dense):
+    parts, precision = problem.partitions, problem.prior.precision
+    if not isinstance(problem.layout, DenseWeights):
         raise ValueError("solver='sgd' and solver='adagrad' need weights='dense'")
     if len(problem.prior.mean) or (len(precision) and np.ptp(precision) > 0):
         raise ValueError("solver='sgd' and solver='adagrad' know one variance for all features, and no prior_mean")
     gradient, n = np.empty(problem.size), problem.n_weights
     if n == 0:  # only intercepts
-        newton.minimise(problem, theta, progress, generator)
+        newton.minimise(problem, theta, monitor, generator)
         return
-    saved, lowest = progress.resume(solver), Lowest(theta, np.inf)
+    saved, lowest = monitor.resume(solver), BestWeights(theta, np.inf)
     if saved is None:
         lowest.value = problem.value(theta, gradient)
-        if progress.record(lowest.value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
+        if monitor.log_iteration(lowest.value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
             return
     else:
         lowest.restore(saved)
-    progress.keep(solver, problem, lowest.state, noted=False)
-    progress.wanders = True
+    monitor.register_state(solver, problem, lowest.state, logged=False)
+    monitor.nonmonotone = True
     strength, dtype = float(precision[0]) / parts.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
-    rule = rule_of(dtype, **common, **fields)
-    keeper = Keeper(Beside(progress, saved), generator)
-    keeper.check((parts.n_features, problem.width), rule, np.array([0, parts.n_rows]))
-    state = keeper.state
+    rule = make_rule(dtype, **common, **fields)
+    manager = CheckpointManager(NestedCheckpoint(monitor, saved), generator)
+    manager.check_fits((parts.n_features, problem.width), rule, np.array([0, parts.n_rows]))
+    state = manager.online_state
     if state is None:
         state = OnlineState(rule, parts.n_features, problem.width, dtype)
         state.start_from(theta[:n].reshape(-1, problem.width).T, theta[n:] if problem.size > n else None)
@@ -179,12 +183,14 @@ def _run(
     def report(_: dict[str, Any]) -> bool:
         theta[:n] = state.coef().reshape(-1)
         theta[n:] = state.intercept()[: problem.size - n]
-        progress.iterations += 1
+        monitor.iterations += 1
         problem.passes += 2
         value = problem.value(theta, gradient)
-        lowest.offer(theta, value)
-        return progress.record(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes)
+        lowest.update(theta, value)
+        return monitor.log_iteration(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes)
 
-    data, stopping = _source(parts, generator), Stopping(progress.max_iter, None, 1)
-    train(state, data, stopping, report=report, n_jobs=1, keeper=keeper)  # in one thread: the rows are not sorted
+    data, stopping = _source(parts, generator), Stopping(monitor.max_iter, None, 1)
+    train_epochs(
+        state, data, stopping, report=report, n_jobs=1, manager=manager
+    )  # in one thread: the rows are not sorted
     theta[:] = lowest.theta

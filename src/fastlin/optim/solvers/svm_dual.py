@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.engine.core.aligned import zeros
 from fastlin.engine.solvers import svm_dual
-from fastlin.optim.checkpoint_reader import Saved, State, write
-from fastlin.optim.solvers.svm_problem import Block, Floats, Problem
+from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
+from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
 
@@ -33,19 +33,23 @@ TASK = np.dtype(
         *((name, np.float64) for name in ("scaling", "bar", "gap", "gain", "loss", "linear")),
     ]
 )
-WIDTH = 8  # labels of a group: a cache line of weights a feature
-VISITS = 64  # of segments in a round, where there are several: they take turns, each time with some of their rows
-EPOCH = 2  # an epoch visits at least one row in so many
+LABELS_PER_BLOCK = 8  # a cache line of weights a feature
+VISITS_PER_ROUND = (
+    64  # of segments in a round, where there are several: they take turns, each time with some of their rows
+)
+ROWS_PER_EPOCH_VISIT = 2  # an epoch visits at least one row in so many
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
 # By whether the problem is joint: a row waits when its gap is below this share of the mean gap, so many rounds at most.
 SMALL_GAP = {False: 0.5, True: 1.0}
 PATIENCE = {False: 15, True: 31}
 
-ARRAYS, NUMBERS = ("weights", "bias", "ahead", "limits", "gaps"), ("value", "gap", "objective")  # of a group's state
+# A block's state in a checkpoint, and the attribute of each array.
+ARRAYS = {"weights": "weights", "bias": "bias", "ahead": "intercept_lag", "limits": "limits", "gaps": "gaps"}
+NUMBERS = ("value", "gap", "objective")
 
 
-class Kept(NamedTuple):
-    """What a group keeps of the rows of a segment."""
+class RowState(NamedTuple):
+    """The state of a segment's rows in the dual of a block of labels."""
 
     alpha: Any
     gaps: Any  # as last seen
@@ -53,46 +57,46 @@ class Kept(NamedTuple):
     skip: Any  # rounds until it is due; −1: dropped until the next inspection
 
 
-class Group:
+class LabelBlock:
     """The dual variables and the weights of neighbouring labels: an independent problem, or all of a joint one."""
 
-    def __init__(self, problem: Problem, first: int, stop: int, random: Any) -> None:
-        costs, sizes, width = problem.costs, problem.sizes, stop - first
+    def __init__(self, problem: SvmProblem, first: int, stop: int, random: Any) -> None:
+        costs, sizes, width = problem.objective, problem.sizes, stop - first
         self.problem, self.columns = problem, slice(first, stop)
         self.generator = np.random.Generator(random)
         self.weights = zeros((problem.corpus.shape[1], width))
-        self.bias, self.ahead = np.zeros(width), np.zeros(width)
+        self.bias, self.intercept_lag = np.zeros(width), np.zeros(width)
         self.task = np.zeros(1, TASK)
         self.task["squared"], self.task["joint"] = costs.squared, costs.joint
-        self.task["scaling"] = costs.scaling * np.sqrt(problem.share)
+        self.task["scaling"] = costs.scaling * np.sqrt(problem.intercept_damping)
         self.task["first"] = first + (costs.n_columns == 1)  # a single column is that of label 1
         self.task["patience"] = PATIENCE[costs.joint]
-        self._kept = [self._nothing(problem.scratch, size, width) for size in sizes]
-        for C, kept in zip(problem.C, self._kept, strict=True):
+        self._row_states = [self._allocate(problem.scratch, size, width) for size in sizes]
+        for C, kept in zip(problem.C, self._row_states, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
                 skip[its_C == 0] = -2
         self.limits, self.spare = np.zeros((4, width)), np.zeros((3, width))
-        self._forget_limits()
+        self._reset_limits()
         self.gaps = np.zeros(len(sizes))  # of each segment, as last seen
         self.value, self.gap, self.objective = 0.0, np.inf, np.inf
         self.visits = self.size = 0  # in this epoch, and in this round
         self.measured, self.finished, self.cancelled = False, False, False
 
     @staticmethod
-    def _nothing(scratch: Scratch, size: int, width: int) -> Kept:
-        return Kept(
+    def _allocate(scratch: Scratch, size: int, width: int) -> RowState:
+        return RowState(
             scratch.zeros((size, width)), scratch.zeros(size), scratch.zeros(size, np.int32),
             scratch.zeros(size, np.int32),
         )  # fmt: skip
 
     @contextmanager
-    def _rows(self, index: int) -> Iterator[Kept]:
+    def _rows(self, index: int) -> Iterator[RowState]:
         with ExitStack() as stack:
-            yield Kept(*(stack.enter_context(held.map()) for held in self._kept[index]))
+            yield RowState(*(stack.enter_context(held.map()) for held in self._row_states[index]))
 
     def start_from(self, signed: list[ScratchArray], intercept: Floats) -> None:
         """Take over dual variables, made feasible: zα of each label, or α of the joint problem."""
-        costs, total = self.problem.costs, np.zeros(len(self.bias))
+        costs, total = self.problem.objective, np.zeros(len(self.bias))
         for block in self.problem.blocks():
             with signed[block.number].map() as before, self._rows(block.number) as kept:
                 own, limit = self._own(block.labels), block.C
@@ -113,30 +117,33 @@ class Group:
                 total += again.sum(axis=0)
         if costs.scaling:
             self.bias = intercept[self.columns] / costs.scaling
-            self.ahead = self.bias - costs.scaling * total
+            self.intercept_lag = self.bias - costs.scaling * total
 
     def state(self) -> State:
         """What the epochs have changed."""
-        state: State = {name: getattr(self, name) for name in (*ARRAYS, *NUMBERS, "generator", "measured")}
-        rows = {f"rows.{name}": [getattr(kept, name) for kept in self._kept] for name in Kept._fields}
+        state: State = {name: getattr(self, attribute) for name, attribute in ARRAYS.items()}
+        state |= {name: getattr(self, name) for name in (*NUMBERS, "generator", "measured")}
+        rows = {f"rows.{name}": [getattr(kept, name) for kept in self._row_states] for name in RowState._fields}
         return state | rows | {"bar": float(self.task["bar"][0])}
 
-    def restore(self, saved: Saved, prefix: str, tol: float) -> None:
+    def restore(self, saved: CheckpointReader, prefix: str, tol: float) -> None:
         """Become what `state` said."""
-        for name in ARRAYS:
-            saved.copy(prefix + name, getattr(self, name), finite=name != "limits")
-        for name in Kept._fields:
-            saved.rows(f"{prefix}rows.{name}", [getattr(kept, name) for kept in self._kept])
-        saved.generator(prefix + "generator", self.generator)
+        for name, attribute in ARRAYS.items():
+            saved.read_into(prefix + name, getattr(self, attribute), finite=name != "limits")
+        for name in RowState._fields:
+            saved.read_per_row(f"{prefix}rows.{name}", [getattr(kept, name) for kept in self._row_states])
+        saved.restore_generator(prefix + "generator", self.generator)
         for name in NUMBERS:
             setattr(self, name, saved.number(prefix + name))
-        self.task["bar"], self.measured = saved.number(prefix + "bar"), saved.flag(prefix + "measured")
+        self.task["bar"], self.measured = saved.number(prefix + "bar"), saved.boolean(prefix + "measured")
         self.finished = self.measured and self.gap <= tol * self.objective
 
-    def signed(self, index: int, labels: NDArray[np.int32]) -> Floats:
+    def signed_dual_variables(self, index: int, labels: NDArray[np.int32]) -> Floats:
         """The multiples of a segment's rows whose sum over all segments the weights are."""
         with self._rows(index) as kept:
-            return kept.alpha.copy() if self.problem.costs.joint else np.where(self._own(labels), 1, -1) * kept.alpha
+            return (
+                kept.alpha.copy() if self.problem.objective.joint else np.where(self._own(labels), 1, -1) * kept.alpha
+            )
 
     def _own(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which column is that of each row's label."""
@@ -147,18 +154,18 @@ class Group:
 
         As the weight of a feature s that all rows have it is s²U. But then a few rows bend it to their own wish, and
         the next ones back, for ever: only `share` of s² is at work during a round, a step of the proximal point method
-        on b, and what U promises beyond comes before the next round. b/s is `bias`, and `ahead` of sU.
+        on b, and what U promises beyond comes before the next round. b/s is `bias`, and `intercept_lag` of sU.
         """
-        share = self.problem.share
-        self.bias -= share * self.ahead
-        self.ahead *= 1 - share
+        share = self.problem.intercept_damping
+        self.bias -= share * self.intercept_lag
+        self.intercept_lag *= 1 - share
         self._begun = self.bias.copy()
         self.bias /= np.sqrt(share)
         self.task["gap"], self.task["gain"] = 0, 0
         self.limits[2], self.limits[3] = -np.inf, np.inf
         self.size = 0
 
-    def visit(self, block: Block, rows: slice) -> None:
+    def visit(self, block: SegmentBlock, rows: slice) -> None:
         """A visit of a segment in a round: to some of its rows, those that are due."""
         X, position = block.rows, 0
         with self._rows(block.number) as kept:
@@ -178,140 +185,144 @@ class Group:
 
     def end_round(self) -> None:
         """What the round says about the next one, and about the end."""
-        share = self.problem.share
+        share = self.problem.intercept_damping
         self.bias *= np.sqrt(share)
         moved = (self.bias - self._begun) / share  # s ΔU
-        self.value += float(self.task["gain"][0]) + float((self.ahead - 0.5 * (1 - share) * moved) @ moved)
-        self.ahead -= (1 - share) * moved
+        self.value += float(self.task["gain"][0]) + float((self.intercept_lag - 0.5 * (1 - share) * moved) @ moved)
+        self.intercept_lag -= (1 - share) * moved
         self.limits[0] = np.where(self.limits[2] > 0, self.limits[2], np.inf)
         self.limits[1] = np.where(self.limits[3] < 0, self.limits[3], -np.inf)
-        self.task["bar"] = SMALL_GAP[self.problem.costs.joint] * self.task["gap"] / max(self.size, 1)
-        self.gap, self.measured = float(self.gaps.sum()) + 0.5 * float(self.ahead @ self.ahead), False
+        self.task["bar"] = SMALL_GAP[self.problem.objective.joint] * self.task["gap"] / max(self.size, 1)
+        self.gap, self.measured = float(self.gaps.sum()) + 0.5 * float(self.intercept_lag @ self.intercept_lag), False
         self.visits += self.size
 
-    def promises(self, tol: float) -> bool:
+    def may_have_converged(self, tol: float) -> bool:
         """Whether the gaps, as last seen, are those of an end; or nobody is due, and the intercept not settled."""
-        idle = not self.size and bool(self.ahead.any())
+        idle = not self.size and bool(self.intercept_lag.any())
         return (idle or not self.gap > tol * (self.value + self.gap)) and not self.cancelled
 
-    def inspect(self, block: Block) -> None:
+    def measure_segment(self, block: SegmentBlock) -> None:
         """The part of a segment in the exact objective and gap; its rows with much to win are due."""
         with self._rows(block.number) as kept:
 
             def infer(scores: Floats, start: int, _: int) -> None:
                 svm_dual.inspect(self.task, scores, start, block.labels, block.C, kept.alpha, kept.gaps, kept.skip)
 
-            parallel.forward(block.rows, self.weights, self.problem.costs.scaling * self.bias, infer, None)
+            parallel.forward(block.rows, self.weights, self.problem.objective.scaling * self.bias, infer, None)
             self.gaps[block.number] = kept.gaps.sum()
 
-    def conclude(self, tol: float) -> None:
+    def measure_gap(self, tol: float) -> None:
         """The exact objective and gap, once all segments have been inspected."""
-        size, mass = svm_dual.squared_size(self.weights), self.bias - self.ahead
+        size, mass = svm_dual.squared_size(self.weights), self.bias - self.intercept_lag
         self.objective = 0.5 * (size + float(self.bias @ self.bias)) + float(self.task["loss"][0])
         self.value = float(self.task["linear"][0]) - 0.5 * (size + float(mass @ mass))
         self.gap, self.measured = max(0.0, self.objective - self.value), True
         if not np.isfinite([self.objective, self.value]).all():
             raise ValueError("the objective overflows: scale the features, or lower C and the weights of the rows")
         self.finished = self.gap <= tol * self.objective
-        self._forget_limits()
+        self._reset_limits()
 
-    def _forget_limits(self) -> None:
+    def _reset_limits(self) -> None:
         """Drop nobody in the next round."""
         self.limits[0], self.limits[1] = np.inf, -np.inf
 
 
-def groups(problem: Problem, generator: np.random.Generator) -> list[Group]:
+def label_blocks(problem: SvmProblem, generator: np.random.Generator) -> list[LabelBlock]:
     """All of a joint problem, or at most WIDTH labels each, whatever the number of threads."""
-    n_columns = problem.costs.n_columns
-    width = n_columns if problem.costs.joint else WIDTH
+    n_columns = problem.objective.n_columns
+    width = n_columns if problem.objective.joint else LABELS_PER_BLOCK
     starts = range(0, n_columns, width)
     seeds = generator.integers(2**63, size=len(starts))
     return [
-        Group(problem, start, min(start + width, n_columns), np.random.PCG64(int(seed)))
+        LabelBlock(problem, start, min(start + width, n_columns), np.random.PCG64(int(seed)))
         for start, seed in zip(starts, seeds, strict=True)
     ]
 
 
-def total(parts: list[Group], name: str) -> float:
+def sum_over_blocks(parts: list[LabelBlock], name: str) -> float:
     """A value, gap or objective of the whole problem."""
-    return parts[0].problem.costs.share * float(sum(getattr(part, name) for part in parts))
+    return parts[0].problem.objective.share * float(sum(getattr(part, name) for part in parts))
 
 
-def signed(parts: list[Group]) -> list[ScratchArray]:
+def signed_dual_variables(parts: list[LabelBlock]) -> list[ScratchArray]:
     """The dual variables of all labels, for each segment."""
     problem = parts[0].problem
-    every = [problem.scratch.zeros((size, problem.costs.n_columns)) for size in problem.sizes]
+    every = [problem.scratch.zeros((size, problem.objective.n_columns)) for size in problem.sizes]
     for index, segment in enumerate(problem.corpus.segments()):
         with every[index].map() as alpha:
             for part in parts:
-                alpha[:, part.columns] = part.signed(index, segment.codes)
+                alpha[:, part.columns] = part.signed_dual_variables(index, segment.codes)
     return every
 
 
-class Ascent:
+class SvmDualSolver:
     """Groups that climb together, so that a segment is read once for all of them."""
 
     def __init__(
-        self, parts: list[Group], tol: float, generator: np.random.Generator, workers: parallel.WorkerPool
+        self, parts: list[LabelBlock], tol: float, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
-        self.parts, self.problem = parts, parts[0].problem
+        self.blocks, self.problem = parts, parts[0].problem
         self.tol, self.generator, self.workers = tol, generator, workers
         self.n_rows = len(self.problem.corpus)
 
     def state(self) -> State:
         """Where they stand between two epochs."""
         state: State = {"generator": self.generator}
-        for place, part in enumerate(self.parts):
+        for place, part in enumerate(self.blocks):
             state |= {f"{place}.{name}": value for name, value in part.state().items()}
         return state
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: CheckpointReader) -> None:
         """Become what `state` said."""
-        saved.generator("generator", self.generator)
-        for place, part in enumerate(self.parts):
+        saved.restore_generator("generator", self.generator)
+        for place, part in enumerate(self.blocks):
             part.restore(saved, f"{place}.", self.tol)
 
-    def epoch(self, parts: list[Group]) -> None:
+    def epoch(self, parts: list[LabelBlock]) -> None:
         """Rounds, until those of each group come to a good part of the rows, or to the end."""
         for part in parts:
             part.visits = 0
         while parts:
             self._round(parts)
-            self.inspect([part for part in parts if part.promises(self.tol)])
-            parts = [part for part in parts if part.size and not part.finished and EPOCH * part.visits < self.n_rows]
+            self.measure_gaps([part for part in parts if part.may_have_converged(self.tol)])
+            parts = [
+                part
+                for part in parts
+                if part.size and not part.finished and ROWS_PER_EPOCH_VISIT * part.visits < self.n_rows
+            ]
 
-    def _round(self, parts: list[Group]) -> None:
+    def _round(self, parts: list[LabelBlock]) -> None:
         n = len(self.problem.sizes)
-        visits = -(-VISITS // n) if n > 1 else 1
+        visits = -(-VISITS_PER_ROUND // n) if n > 1 else 1
         for part in parts:
             part.begin_round()
         for visit in self.generator.permutation(n * visits).tolist():
             with self.problem.block(visit % n) as block:
-                self._each(parts, partial(Group.visit, block=block, rows=slice(visit // n, None, visits)))
+                self._map_blocks(parts, partial(LabelBlock.visit, block=block, rows=slice(visit // n, None, visits)))
         for part in parts:
             part.end_round()
 
-    def inspect(self, parts: list[Group]) -> None:
+    def measure_gaps(self, parts: list[LabelBlock]) -> None:
         """The exact objective and gap of some groups, and with them who is to be visited."""
         for part in parts:
             part.task["loss"], part.task["linear"] = 0, 0
         for block in self.problem.blocks() if parts else ():
-            self._each(parts, lambda part: part.inspect(block))  # noqa: B023 - called at once
+            self._map_blocks(parts, lambda part: part.measure_segment(block))  # noqa: B023 - called at once
         for part in parts:
-            part.conclude(self.tol)
+            part.measure_gap(self.tol)
 
-    def _each(self, parts: list[Group], work: Callable[[Group], None]) -> None:
+    def _map_blocks(self, parts: list[LabelBlock], work: Callable[[LabelBlock], None]) -> None:
         self.workers.map(work, [(part,) for part in parts])
 
 
-def train(
-    ascent: Ascent,
+def train_dual(
+    ascent: SvmDualSolver,
     max_iter: int,
     report: Callable[[dict[str, Any]], Any] | None,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
     """Run epochs until every group's gap is at most tol times its objective; returns (history, converged)."""
-    parts, history, saved = ascent.parts, list[dict[str, Any]](), Saved.of(checkpoint)
+    parts, history, saved = ascent.blocks, list[dict[str, Any]](), CheckpointReader.open(checkpoint)
     started, stopped = time.perf_counter(), False
     if saved is not None:
         ascent.restore(saved)
@@ -321,23 +332,23 @@ def train(
         while len(history) < max_iter and not (history and all(part.finished for part in parts)):
             if checkpoint is not None and checkpoint.due():
                 own = {"history": history, "seconds": time.perf_counter() - started}
-                write(checkpoint, own | ascent.state())
+                write_checkpoint(checkpoint, own | ascent.state())
             unfinished = [part for part in parts if not part.finished]
             ascent.epoch(unfinished)
             record: dict[str, Any] = {
                 "epoch": len(history) + 1,
-                "dual": total(parts, "value"),
-                "gap": total(parts, "gap"),
+                "dual": sum_over_blocks(parts, "value"),
+                "gap": sum_over_blocks(parts, "gap"),
                 "active": sum(part.visits for part in unfinished),
             }
             if all(part.measured for part in parts):
-                record["objective"] = total(parts, "objective")
+                record["objective"] = sum_over_blocks(parts, "objective")
             record["seconds"] = time.perf_counter() - started
             history.append(record)
             stopped = report is not None and bool(report(record))
             if stopped:
                 break
-        ascent.inspect([part for part in parts if not part.measured])
+        ascent.measure_gaps([part for part in parts if not part.measured])
     except BaseException:
         for part in parts:  # threads that are at work end early
             part.cancelled = True

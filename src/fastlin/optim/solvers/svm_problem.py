@@ -14,15 +14,15 @@ from fastlin.data.scratch import Scratch
 from fastlin.engine.solvers import svm_dual
 from fastlin.validation import CSRRows
 
-AHEAD = 0.02  # of the mean curvature of a row: how fast the intercept follows the dual variables in a round;
-FEW = 10.0  # times that of few rows, divided by their number;
-SLOWEST = 1e-6  # and the least share of its own speed
+INTERCEPT_SPEED = 0.02  # of the mean curvature of a row: how fast the intercept follows the dual variables in a round;
+FEW_ROWS_SPEED = 10.0  # times that of few rows, divided by their number;
+MIN_INTERCEPT_DAMPING = 1e-6  # and the least share of its own speed
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Costs:
+class SvmObjective:
     """What is to be minimised: ½‖θ‖² + Σ_i C_i ℓ_i."""
 
     C: float
@@ -34,7 +34,7 @@ class Costs:
     share: float  # what is reported of the objective
 
 
-class Block(NamedTuple):
+class SegmentBlock(NamedTuple):
     """A segment, as the ascent sees it."""
 
     number: int
@@ -44,39 +44,41 @@ class Block(NamedTuple):
     norms: Floats
 
 
-class Problem:
+class SvmProblem:
     """The costs of the rows of a corpus."""
 
-    def __init__(self, corpus: Any, costs: Costs, scratch: Scratch) -> None:
-        self.corpus, self.costs, self.scratch = corpus, costs, scratch
+    def __init__(self, corpus: Any, costs: SvmObjective, scratch: Scratch) -> None:
+        self.corpus, self.objective, self.scratch = corpus, costs, scratch
         self.sizes = np.diff(corpus.bounds).tolist()
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
         weight, squares = np.sum([self._prepare(corpus.segment(b.number), b) for b in self.blocks()], axis=0).tolist()
         if not weight > 0:
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         n = len(corpus)
-        rate = max(AHEAD, FEW / n) * (squares / n + 0.5 * n / weight)  # of the squared hinge, the mean curvature
-        self.share = max(SLOWEST, 1 / (1 + costs.scaling**2 / rate)) if rate > 0 else 1.0
+        rate = max(INTERCEPT_SPEED, FEW_ROWS_SPEED / n) * (
+            squares / n + 0.5 * n / weight
+        )  # of the squared hinge, the mean curvature
+        self.intercept_damping = max(MIN_INTERCEPT_DAMPING, 1 / (1 + costs.scaling**2 / rate)) if rate > 0 else 1.0
         for C, norms in zip(self.C, self.norms, strict=True):
             with C.map() as its_C, norms.map() as its_norms:
-                self._bend(its_C, its_norms)
+                self._add_intercept_curvature(its_C, its_norms)
 
     @contextmanager
-    def block(self, index: int) -> Iterator[Block]:
+    def block(self, index: int) -> Iterator[SegmentBlock]:
         """A segment and what belongs to it."""
         segment = self.corpus.segment(index)
         with self.C[index].map() as C, self.norms[index].map() as norms:
-            yield Block(index, segment.rows, segment.codes, C, norms)
+            yield SegmentBlock(index, segment.rows, segment.codes, C, norms)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[SegmentBlock]:
         """All of them in order."""
         for index in range(len(self.sizes)):
             with self.block(index) as block:
                 yield block
 
-    def _prepare(self, segment: Segment, block: Block) -> tuple[float, float]:
+    def _prepare(self, segment: Segment, block: SegmentBlock) -> tuple[float, float]:
         """Check the rows, note their C and squared norms; returns the sums of both."""
-        costs, weights = self.costs, segment.weights
+        costs, weights = self.objective, segment.weights
         validation.check_values(block.rows, dtype=np.dtype(np.float64), start=segment.start)
         if costs.factors is not None:
             weights = costs.factors[block.labels] * (weights if len(weights) else 1.0)
@@ -86,9 +88,9 @@ class Problem:
         svm_dual.squared_norms(block.rows.indptr, block.rows.values, block.norms)
         return float(block.C.sum()), float(block.norms.sum())
 
-    def _bend(self, C: Floats, norms: Floats) -> None:
+    def _add_intercept_curvature(self, C: Floats, norms: Floats) -> None:
         """Squared norms to curvatures, with the intercept; a number above the true one only makes steps shorter."""
-        norms += self.share * self.costs.scaling**2
+        norms += self.intercept_damping * self.objective.scaling**2
         least = np.ones(len(C))
         np.divide(1e-200, C, where=C > 0, out=least)
         np.maximum(norms, np.maximum(1e-290, least), out=norms)

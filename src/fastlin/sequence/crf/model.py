@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.core.callbacks import reporter
 from fastlin.core.estimator import learns
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import lbfgs, owlqn
 from fastlin.runtime import parallel
 from fastlin.sequence.base import SequenceModel
@@ -194,20 +194,20 @@ class CRF(SequenceModel):
             del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
             report = reporter(model, lambda: model._install(problem, theta))
-            progress = Progress(self.tol, self.max_iter, 1.0, report)
+            monitor = ConvergenceMonitor(self.tol, self.max_iter, 1.0, report)
             seed = 0 if self.random_state is None else self.random_state
-            start = self._minimise(problem, theta, progress, validation.as_generator(seed))
-            model._record(problem, theta, progress)
+            start = self._minimise(problem, theta, monitor, validation.as_generator(seed))
+            model._record(problem, theta, monitor)
             if not model.objective_ <= start.objective:
-                progress.converged = False
+                monitor.converged = False
                 if start.theta is not None:  # what was better is kept
                     theta[:] = start.theta
-                model._record(problem, theta, progress)
+                model._record(problem, theta, monitor)
         model._install(problem, theta)
         self._become(model)
-        if not (progress.converged or progress.stopped):
-            text = f"The fit did not converge in {progress.iterations} iterations to tol={self.tol}"
-            warnings.warn(f"{text}: {_advice(problem, progress)}.", ConvergenceWarning, stacklevel=3)
+        if not (monitor.converged or monitor.stopped):
+            text = f"The fit did not converge in {monitor.iterations} iterations to tol={self.tol}"
+            warnings.warn(f"{text}: {_advice(problem, monitor)}.", ConvergenceWarning, stacklevel=3)
         return self
 
     def _check_parameters(self) -> None:
@@ -232,23 +232,25 @@ class CRF(SequenceModel):
         validation.check_verbose(self.verbose)
         validation.as_callback(self.callback)
 
-    def _minimise(self, problem: Problem, theta: Floats, progress: Progress, generator: np.random.Generator) -> "Start":
+    def _minimise(
+        self, problem: Problem, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
+    ) -> "Start":
         """Move θ to the optimum; where the way to it began."""
         start = Start(len(problem.codes) * np.log(problem.hybrid.n_labels), None)  # 0
         if self.solver in sgd.SOLVERS:
-            sgd.minimise(problem, theta, progress, generator, self.solver, self.batch_size, self.eta0)
+            sgd.minimise(problem, theta, monitor, generator, self.solver, self.batch_size, self.eta0)
             return start
         if self.solver == "auto" and len(problem.starts) > MANY and not self.c1 and self.edges is None:
-            first = Progress(0, min(EPOCHS, self.max_iter), 1.0, progress.report)
+            first = ConvergenceMonitor(0, min(EPOCHS, self.max_iter), 1.0, monitor.report)
             sgd.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
-            progress.follow(first)
+            monitor.continue_from(first)
             objective = problem.value(theta, np.empty(problem.size))
             if objective < start.objective:
                 start = Start(objective, theta.copy())
             else:
                 theta[:] = 0  # which is better
-        if not progress.finished:
-            lbfgs.minimise(problem, theta, progress, generator)
+        if not monitor.should_stop:
+            lbfgs.minimise(problem, theta, monitor, generator)
         return start
 
     def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> Problem:
@@ -263,13 +265,13 @@ class CRF(SequenceModel):
             edges = Edges(tokens, codes, K, columns, seen) if len(columns) else None
         return Problem(design, hybrid, links, edges, tokens, codes, self.c1, self.c2, workers)
 
-    def _record(self, problem: Problem, theta: Floats, progress: Progress) -> None:
+    def _record(self, problem: Problem, theta: Floats, monitor: ConvergenceMonitor) -> None:
         """History and certificate."""
         gradient = np.empty(problem.size)
         smooth = problem.value(theta, gradient)
         steepest = owlqn.pseudo_gradient(problem, theta, gradient)
-        self.history_, self.n_iter_, self.converged_ = progress.history, progress.iterations, progress.converged
-        self.objective_ = smooth + owlqn.absolute(problem, theta)
+        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
+        self.objective_ = smooth + owlqn.l1_penalty(problem, theta)
         self.certificate_ = {
             "objective": self.objective_,
             "gradient_norm": problem.distance(theta, steepest),
@@ -329,12 +331,12 @@ class Start(NamedTuple):
     theta: Floats | None
 
 
-def _advice(problem: Problem, progress: Progress) -> str:
+def _advice(problem: Problem, monitor: ConvergenceMonitor) -> str:
     """What helps a fit that has not converged."""
     largest = max(problem.design.largest, 0.0 if problem.edges is None else problem.edges.largest)
     if largest > SIZE:
         return f"scale the features, whose values are up to {largest:g}, to about 1"
-    if progress.iterations < progress.max_iter:
+    if monitor.iterations < monitor.max_iter:
         return "rounding ended the progress: raise tol, or give a larger c2"
     return "raise max_iter or tol, or give a larger c2"
 

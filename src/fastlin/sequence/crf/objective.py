@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from fastlin.engine.chain import crf_objective
 from fastlin.engine.core import aligned, observed_weights, passes, vector_ops
-from fastlin.optim.chunked_vectors import Pieces
+from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.design import Design
-from fastlin.optim.problem import EASY, Prior
+from fastlin.optim.problem import FLOAT32_SAFE, WeightPrior
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import NOTHING, Chain
 from fastlin.sequence.crf.edge_weights import Edges, Segment
@@ -113,8 +113,8 @@ class Problem:
         parts = [hybrid.n_weights, links.n_weights, 0 if edges is None else edges.n_weights]
         self.bounds = np.cumsum([0, *parts]).tolist()
         self.size = self.n_weights = self.bounds[-1]
-        self.prior = Prior(np.full(1, 2 * c2), np.empty(0), c1)
-        self.pieces = Pieces(self.size, workers)
+        self.prior = WeightPrior(np.full(1, 2 * c2), np.empty(0), c1)
+        self.pieces = ChunkedVectors(self.size, workers)
         self.residual = aligned.zeros((len(codes), hybrid.n_labels))
         tabled = hybrid.n_tabled
         self.column_cuts = [
@@ -143,7 +143,7 @@ class Problem:
     def inner_type(self) -> Any:
         """The type of the vectors that only shape a step."""
         largest = self.design.largest if self.edges is None else max(self.design.largest, self.edges.largest)
-        return np.float32 if 1 / EASY < largest < EASY and 2 * self.c2 < EASY else np.float64
+        return np.float32 if 1 / FLOAT32_SAFE < largest < FLOAT32_SAFE and 2 * self.c2 < FLOAT32_SAFE else np.float64
 
     def distance(self, theta: Floats, steepest: Floats) -> float:
         """‖∂f‖ / max(1, ‖θ‖)."""
@@ -194,7 +194,7 @@ class Problem:
         self._gather(slopes[0], self.design.column_values)
         self.expected = self.links.counts(counts)
         np.subtract(self.expected, self.links.seen, out=slopes[1])
-        penalties = self.pieces.each(lambda part: self._penalise(theta[part], gradient[part]))
+        penalties = self.pieces.map(lambda part: self._penalise(theta[part], gradient[part]))
         return loss + float(sum(penalties)) if np.isfinite(loss) else np.inf
 
     def _penalise(self, theta: Floats, gradient: Floats) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.chain import crf_sgd
-from fastlin.optim.convergence_monitor import Progress
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.sequence.crf.objective import Problem
 
 SOLVERS = ("sgd", "adagrad")
@@ -95,7 +95,7 @@ class Descent:
 def minimise(
     problem: Problem,
     theta: Floats,
-    progress: Progress,
+    monitor: ConvergenceMonitor,
     generator: np.random.Generator,
     solver: str,
     batch_size: int,
@@ -108,17 +108,17 @@ def minimise(
     if not steps.shrinks:
         limit = n / (2 * problem.c2)
         raise ValueError(f"eta0={rate:g} is too large for c2={problem.c2:g} and {n} sequences: n / (2 c2) is {limit:g}")
-    progress.wanders = True
+    monitor.nonmonotone = True
     before = np.inf
     while True:
         loss = steps.epoch(steps.filled[generator.permutation(n)])
         steps.theta(theta)
         if not (np.isfinite(loss) and np.abs(theta).max(initial=0.0) < LARGEST):
             raise ValueError(f"eta0={rate:g} carried the weights out of the numbers: give a smaller one")
-        progress.iterations += 1
+        monitor.iterations += 1
         penalty = problem.c2 * float(theta @ theta) + problem.prior.l1 * float(np.abs(theta).sum())
         change, before = abs(before - loss) / max(1, n), loss
-        if progress.note(change, progressive_objective=loss + penalty, eta0=rate):
+        if monitor.log_distance(change, progressive_objective=loss + penalty, eta0=rate):
             return
 
 
