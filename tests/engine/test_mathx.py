@@ -12,13 +12,13 @@ TINY = float(np.finfo(float).tiny)
 def engine_logarithm(x):
     x = np.asarray(x, dtype=float)
     logs = np.empty((len(x), 1))
-    row_scores.smoothed_logs(x[:, None].copy(), np.zeros(len(x)), np.zeros(1), logs)
+    row_scores.smoothed_log_proba(x[:, None].copy(), np.zeros(len(x)), np.zeros(1), logs)
     return logs[:, 0]
 
 
 def engine_softmax(scores):
     table = np.array(scores, dtype=float)
-    row_scores.normalise(table, False)
+    row_scores.softmax(table, False)
     return table
 
 
@@ -65,7 +65,7 @@ def test_the_softmax_is_exact(n_labels, size):
 def test_probabilities_add_up_and_their_logarithms_agree():
     scores = np.random.default_rng(0).normal(size=(200, 20)) * 10
     logs = scores.copy()
-    row_scores.normalise(logs, True)
+    row_scores.softmax(logs, True)
     found = engine_softmax(scores)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15 * 20)
     np.testing.assert_allclose(np.exp(logs), found, rtol=1e-13)

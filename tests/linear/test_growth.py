@@ -207,13 +207,13 @@ def test_a_state_whose_columns_cannot_be_is_refused(name):
 @pytest.fixture
 def allocated(monkeypatch):
     """The number of weights that have been allocated."""
-    sizes, zeros = [], states.zeros
+    sizes, zeros = [], states.aligned_zeros
 
     def counted(shape, dtype):
         sizes.append(np.prod(shape))
         return zeros(shape, dtype)
 
-    monkeypatch.setattr(states, "zeros", counted)
+    monkeypatch.setattr(states, "aligned_zeros", counted)
     return sizes
 
 

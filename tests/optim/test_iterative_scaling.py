@@ -15,9 +15,9 @@ def improve(equations):
     n, total = len(sizes), sum(sizes)
     a, f = (np.concatenate([np.atleast_1d(each[place]) for each in equations]).astype(float) for place in (0, 1))
     levels, level = np.unique(f, return_inverse=True)
-    room, delta = iterative_scaling.ROOM + len(levels), np.full(n, np.nan)
+    room, delta = iterative_scaling.EXTRA_TERMS + len(levels), np.full(n, np.nan)
     H, rho, theta = (np.array([each[place] for each in equations], dtype=float) for place in (2, 3, 4))
-    iterative_scaling.improve(
+    iterative_scaling.iis_update(
         np.concatenate([[0], np.cumsum(sizes)]), np.arange(total, dtype=np.int32), np.ones(total), 0, n,
         np.arange(n + 1), np.zeros(n, np.int32), a[:, np.newaxis], level[:, np.newaxis].astype(np.int32), levels,
         H, rho, 1, theta, delta, np.empty((3, room)), np.zeros((2, room), np.int32),
@@ -62,7 +62,7 @@ def test_generalised_steps_are_improved_steps_of_one_sum(prior, seed, C):
     n = 600  # more than are solved at a time
     E, H, theta = 10 ** rng.uniform(-3, 3, n), 10 ** rng.uniform(-3, 3, n), rng.normal(size=n)
     rho, delta = 10 ** rng.uniform(-3, 3, n) * prior, np.empty(n)
-    iterative_scaling.generalise(E, H, C, rho, 1, theta, delta)
+    iterative_scaling.gis_update(E, H, C, rho, 1, theta, delta)
     wanted = improve([([e], [C], h, r, t) for e, h, r, t in zip(E, H, rho, theta, strict=True)])
     np.testing.assert_allclose(delta, wanted, rtol=1e-11, atol=1e-14 / C)
 

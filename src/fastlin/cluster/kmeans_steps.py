@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import kmeans
 from fastlin.optim.partitions import Partition, Partitions
 from fastlin.optim.weight_layouts import DenseWeights
@@ -52,7 +52,7 @@ class Step(ABC):
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
         self.layout = DenseWeights(self.parts.n_features, n_clusters)
-        self.sums = aligned.zeros((self.parts.n_features, n_clusters))
+        self.sums = aligned_zeros((self.parts.n_features, n_clusters))
         self.starts = np.cumsum([0, *self.parts.sizes])
         self.row_cuts = [list(parallel.split_by_work(part.design.indptr, n_clusters)) for part in self.parts]
         self.column_cuts = [list(parallel.split_by_work(part.design.column_indptr, n_clusters)) for part in self.parts]
@@ -107,7 +107,7 @@ class Step(ABC):
 
             def work(start: int, stop: int, part: Partition = part) -> None:
                 block, scores = self.block(part, start, stop), self.scores(part, start, stop)
-                kmeans.nearest(scores, self.scale, shift, self.labels[block], self.best[block])
+                kmeans.assign_nearest(scores, self.scale, shift, self.labels[block], self.best[block])
 
             self.workers.map(work, self.row_cuts[part.index])
 
@@ -121,7 +121,7 @@ class Step(ABC):
             def work(start: int, stop: int, part: Partition = part) -> None:
                 block, rows = self.block(part, start, stop), part.design.rows(start, stop)
                 labels, room = self.labels[block], found[block]
-                kmeans.distances(*rows, start, stop, self.sums, self.scale, self.squares, labels, room)
+                kmeans.squared_distances(*rows, start, stop, self.sums, self.scale, self.squares, labels, room)
 
             self.workers.map(work, self.row_cuts[part.index])
         return found
@@ -158,7 +158,7 @@ class Hard(Step):
         self.owners = self.labels.copy()  # the clusters whose sums hold the rows: not the labels of relocated ones
         self.of_sums, self.peak = self.squares.copy(), np.zeros(self.K)  # ‖S_k‖², and the largest it has been
         self.whole = True  # the sums are not those of the owners
-        self.fresh = aligned.zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+        self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
 
     def expect(self) -> dict[str, Any]:
         previous = self.labels.copy()
@@ -223,7 +223,7 @@ class Hard(Step):
 
         def work(low: int, high: int) -> None:
             indptr, rows, _ = part.design.columns(low, high, part.design.column_values)
-            kmeans.mark(indptr, rows, low, high, flags, touched)
+            kmeans.mark_changed_columns(indptr, rows, low, high, flags, touched)
 
         self.workers.map(work, self.column_cuts[part.index])
 
@@ -238,9 +238,9 @@ class Hard(Step):
             columns, found = part.design.columns(low, high, part.design.column_values), np.zeros((4, self.K))
             fresh, sums = self.fresh, self.sums
             if last:
-                kmeans.renew(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
+                kmeans.update_sums(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
             else:
-                kmeans.gather(*columns, low, high, labels, weights, touched, fresh)
+                kmeans.sum_columns(*columns, low, high, labels, weights, touched, fresh)
             return found
 
         return self.workers.map(work, self.column_cuts[part.index])
@@ -262,8 +262,8 @@ class Soft(Step):
     ) -> None:
         super().__init__(points, n_clusters, spherical, workers)
         self.temperature = temperature
-        self.shares = aligned.zeros((max(self.parts.sizes), n_clusters))  # of the part at hand
-        self.fresh = aligned.zeros(self.sums.shape)
+        self.shares = aligned_zeros((max(self.parts.sizes), n_clusters))  # of the part at hand
+        self.fresh = aligned_zeros(self.sums.shape)
         self.total = points.weighted(np.ones(len(points)))
 
     def expect(self) -> dict[str, Any]:
@@ -308,7 +308,7 @@ class Soft(Step):
 
         def work(start: int, stop: int) -> float:
             scores, room = self.scores(part, start, stop), self.shares[start:stop]
-            return kmeans.soften(scores, self.scale, shift, self.temperature, weights[start:stop], room)
+            return kmeans.soft_assign(scores, self.scale, shift, self.temperature, weights[start:stop], room)
 
         return sum(self.workers.map(work, self.row_cuts[part.index]))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.engine.core import passes
 from fastlin.engine.core import row_scores as row_kernels
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import SharedLock
@@ -80,7 +80,7 @@ class Counts:
 
     @classmethod
     def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
-        return cls(zeros((n_features, n_labels)), np.zeros(n_labels), prior)
+        return cls(aligned_zeros((n_features, n_labels)), np.zeros(n_labels), prior)
 
     def under(self, prior: Prior, places: NDArray[np.int32], n_labels: int, n_features: int) -> "Counts":
         """The same counts under another prior, with more labels and features; in the same arrays if they have room.
@@ -89,7 +89,7 @@ class Counts:
         """
         V, room = len(self.features), self.features if self.room is None else self.room
         if n_labels > len(self.labels) or n_features > len(room) or not room.flags.writeable:  # those of a file are not
-            room = zeros((n_features if n_features <= V else max(n_features, 2 * V), n_labels))
+            room = aligned_zeros((n_features if n_features <= V else max(n_features, 2 * V), n_labels))
             labels = np.zeros(n_labels)
             room[:V, places], labels[places] = self.features, self.labels
             return Counts(room[:n_features], labels, prior, room)
@@ -189,7 +189,7 @@ class Counts:
         """The features to add to, once the lock is held: copies, if a snapshot holds the arrays."""
         if self._owned().shared:
             old, V = self.features if self.room is None else self.room, len(self.features)
-            self.room = zeros(old.shape)
+            self.room = aligned_zeros(old.shape)
             self.room[:V] = self.features
             self.features = self.room[:V]
             self._arrays = _Arrays(self._alone())
@@ -275,10 +275,10 @@ def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Fl
     A label whose total is 0 gets the base measure.
     """
     pseudo = np.broadcast_to(pseudo, len(counts)).copy()
-    totals, logs = np.empty(counts.shape[1]), zeros(counts.shape)
-    row_kernels.totals(counts, pseudo, totals)
+    totals, logs = np.empty(counts.shape[1]), aligned_zeros(counts.shape)
+    row_kernels.smoothed_totals(counts, pseudo, totals)
     empty = totals == 0
-    impossible = row_kernels.smoothed_logs(counts, pseudo, np.log(np.where(empty, 1.0, totals)), logs)
+    impossible = row_kernels.smoothed_log_proba(counts, pseudo, np.log(np.where(empty, 1.0, totals)), logs)
     with np.errstate(divide="ignore"):
         logs[:, empty] = np.log(measure)[:, None]
     return logs, totals, impossible or bool(empty.any())
@@ -299,7 +299,7 @@ def right_when_left_out(
         mine, label, weight = np.arange(stop - start), codes[start:stop], weights[start:stop]
         own = np.empty(stop - start)
         indices, values = parallel.block_arrays(rows, start, stop, np.float64)
-        passes.own_scores(
+        passes.leave_one_out_scores(
             rows.indptr, indices, values, start, stop, codes, weights, counts.features, totals, pseudo, measure, own
         )
         if fixed is None:

@@ -36,7 +36,7 @@ class GenerativeModel(SparseEstimator, ABC):
         best, scorer = np.zeros(len(rows), np.int64), self._scorer()
 
         def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            row_kernels.best(self._possible(scores), best[start:stop])
+            row_kernels.argmax(self._possible(scores), best[start:stop])
 
         if scorer.width > 1:
             self._forward(rows, scorer, choose)
@@ -44,7 +44,7 @@ class GenerativeModel(SparseEstimator, ABC):
 
     def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
         scores = self._scores(self._checked_rows(X))
-        row_kernels.normalise(self._possible(scores), logarithmic)
+        row_kernels.softmax(self._possible(scores), logarithmic)
         return scores
 
     def _possible(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:

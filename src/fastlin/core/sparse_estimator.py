@@ -230,7 +230,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
     def _codes(self, rows: Readable) -> NDArray[np.int64]:
         """Which label each row gets."""
         codes = np.empty(len(rows), np.int64)
-        self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.best(scores, codes[start:stop]))
+        self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
         return codes
 
     def _accuracy(self, rows: Readable, codes: NDArray[np.int32]) -> float:
@@ -303,8 +303,8 @@ def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool)
     if n_labels == 1:
         return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)
     if scores.shape[1] > 1:
-        row_kernels.normalise(scores, logarithmic)
+        row_kernels.softmax(scores, logarithmic)
         return scores
     both = np.empty((len(scores), 2))
-    row_kernels.sigmoids(np.ascontiguousarray(scores[:, 0]), both, logarithmic)
+    row_kernels.sigmoid_proba(np.ascontiguousarray(scores[:, 0]), both, logarithmic)
     return both

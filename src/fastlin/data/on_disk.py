@@ -109,10 +109,10 @@ class OnDisk:
 
     def _prove(self, rows: CSRRows, codes: NDArray[np.int32], weights: NDArray[np.float64], where: str) -> None:
         """What the kernels and the facts of the whole corpus rely on."""
-        fault, _, _, canonical, negative, zeros, largest = csr_check.prove(
+        fault, _, _, canonical, negative, zeros, largest = csr_check.validate_csr(
             rows.indptr, rows.indices, rows.values, rows.n_columns
         )
-        if fault != csr_check.SOUND:
+        if fault != csr_check.VALID:
             raise CorpusError(f"{where} are damaged: {FAULTS[fault]}")
         if not canonical:
             raise CorpusError(f"{where} are damaged: the indices of a row do not rise")

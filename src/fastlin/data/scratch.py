@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned
+from fastlin.engine.core.aligned import aligned_zeros
 
 POPULATE_READ = 22  # Linux's MADV_POPULATE_READ: pages that are in memory are mapped at once, not one by one
 
@@ -37,7 +37,7 @@ class Scratch:
         shape, dtype = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
         size = math.prod(shape) * dtype.itemsize
         if self._file is None or not size:
-            return ScratchArray(aligned.zeros(shape, dtype))
+            return ScratchArray(aligned_zeros(shape, dtype))
         start = self._size
         os.posix_fallocate(self._file.fileno(), start, size)
         self._size += -(-size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY

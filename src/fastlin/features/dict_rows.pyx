@@ -411,7 +411,8 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
     cdef PyObject *key
     cdef PyObject *held
     cdef object name = None, value = None
-    hashing.rows, hashing.n_features, hashing.signed, hashing.text = GrowingRows(True, sums), n_features, signed, NameBuffer()
+    hashing.rows, hashing.text = GrowingRows(True, sums), NameBuffer()
+    hashing.n_features, hashing.signed = n_features, signed
     hashing.text.errors = "strict"
     for sample in samples:
         name = value = None

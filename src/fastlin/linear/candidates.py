@@ -13,7 +13,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_weights
 from fastlin.core.sparse_estimator import Scorer, Whole, dense_scorer, refuse_beside_corpus
 from fastlin.data import Corpus
-from fastlin.engine.core import aligned
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear import candidate_groups
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
@@ -345,7 +345,7 @@ class CandidateClassifier(MaxentClassifier):
     def _maximise_entropy(self, data: GroupedRows, solver: str, checkpoint: Checkpoint) -> None:
         parts, n_features = data.to_partitions(), data.n_features
         layout, dtype, means = DenseWeights(parts.n_features, 1), self._type(data), self._means(n_features, 1)
-        theta = aligned.zeros((parts.n_features,))
+        theta = aligned_zeros((parts.n_features,))
         with parallel.WorkerPool(self.n_jobs) as workers:
             problem = LogLinearProblem(parts, layout, self._prior(parts, layout, n_features), False, workers)
             if self.warm_start and hasattr(self, "coef_"):

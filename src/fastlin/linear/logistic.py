@@ -12,7 +12,7 @@ from fastlin import validation
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_weights, columns
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
-from fastlin.engine.core import aligned
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.linear.training_sample import Sample
 from fastlin.optim.partitions import Partitions
@@ -304,7 +304,7 @@ class LogisticRegression(MaxentClassifier):
 
     def _beginning(self, problem: LogLinearProblem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
         """Zeros, the prior's means, or with warm_start the present weights."""
-        theta = aligned.zeros((problem.size,))
+        theta = aligned_zeros((problem.size,))
         n = problem.n_weights
         if self.warm_start and hasattr(self, "coef_"):
             if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.core.callbacks import Report, tell
 from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
-from fastlin.engine.core import aligned
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.certificate import Certificate, has_dual
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.partitions import Partitions
@@ -197,7 +197,7 @@ def spread_out(
     dtype: Any,
 ) -> NDArray[Any]:
     """Weights of some features as weights of all, [V, K]; the others are 0, or as `rest` says."""
-    weights = aligned.zeros((n_features, some.shape[1]), dtype)
+    weights = aligned_zeros((n_features, some.shape[1]), dtype)
     if rest is not None:
         np.copyto(weights, rest, casting="same_kind")
     weights[features] = some

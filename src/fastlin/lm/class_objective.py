@@ -224,7 +224,7 @@ class ClassObjective(PenalisedObjective):
     def value(self, theta: Floats, gradient: Floats) -> float:
         """f(θ), and its gradient; ∞ where an e^s would be no normal number."""
         self.passes += 1
-        if not sum(vector_ops.largest(part) for part in self.split(theta)) <= LARGEST_SCORE:
+        if not sum(vector_ops.max_abs(part) for part in self.split(theta)) <= LARGEST_SCORE:
             return np.inf
         loss = self._expect(theta, self.contexts.counts, self._expected)
         pull = theta * self.prior.precision

@@ -123,7 +123,7 @@ class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator
         """ln p(label | text), columns as `classes_`; the prior, where no label can have the text."""
         scores = np.ascontiguousarray(self.predict_joint_log_proba(X))
         scores[np.isneginf(scores).all(axis=1)] = self._learnt.log_prior
-        row_kernels.normalise(scores, True)
+        row_kernels.softmax(scores, True)
         return scores
 
     @reads

@@ -253,7 +253,7 @@ class NgramObjective(PenalisedObjective):
         """f(θ), and its gradient; ∞ where an e^s would be no normal number."""
         self.passes += 1
         weights, slopes = self.split(theta), self.split(gradient)
-        if not sum(vector_ops.largest(part) for part in weights) <= LARGEST_SCORE:
+        if not sum(vector_ops.max_abs(part) for part in weights) <= LARGEST_SCORE:
             return np.inf
         loss = self._normalise(weights)
         self._share_upwards(self._a)

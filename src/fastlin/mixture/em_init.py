@@ -99,7 +99,7 @@ class Starts:
             self._score(part, columns, lambda values, _: values, shares)
             if impossible:
                 shares[np.isneginf(shares.max(axis=1))] = 0
-            row_kernels.normalise(shares, False)
+            row_kernels.softmax(shares, False)
 
         return fill
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Counts, Prior
-from fastlin.engine.core import aligned, passes
+from fastlin.engine.core import passes
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import multinomial_em as kernels
 from fastlin.mixture.merged_columns import Merged
 from fastlin.optim.partitions import Partition
@@ -68,10 +69,10 @@ class Expectation:
         self._rare = int(np.argmax(np.append(parts.times, 2) > 1))  # columns of several features stand last
         self._others = parts.times[self._rare :] - 1
         self._layout = DenseWeights(parts.n_features, self.width)
-        self._logs = aligned.zeros((parts.n_features, self.width))
-        self._sums = self._logs if len(parts) == 1 else aligned.zeros(self._logs.shape)  # of all parts but the last
+        self._logs = aligned_zeros((parts.n_features, self.width))
+        self._sums = self._logs if len(parts) == 1 else aligned_zeros(self._logs.shape)  # of all parts but the last
         self._counts = np.empty((0, self.width))
-        self._shares = aligned.zeros((max(1, *parts.sizes), self.width))  # w q of the part at hand
+        self._shares = aligned_zeros((max(1, *parts.sizes), self.width))  # w q of the part at hand
         self._row_cuts = [list(parallel.split_by_work(part.design.indptr, self.width)) for part in parts]
         self._column_cuts = [
             list(parallel.split_by_work(_work(part.design.column_indptr), self.width)) for part in parts
@@ -118,7 +119,7 @@ class Expectation:
         totals = self._words + self._fixed_totals
         empty = totals <= 0
         log_totals = np.log(np.where(empty, 1.0, totals))
-        self._counts = aligned.zeros(self._logs.shape) if keep else self._counts[:0]
+        self._counts = aligned_zeros(self._logs.shape) if keep else self._counts[:0]
         self._kept = self._masses + self._known.labels
         tile = np.tile(log_totals, (max(1, STRETCH // self.width), 1))
         with self.parts.open(len(self.parts) - 1) as part:
@@ -147,7 +148,7 @@ class Expectation:
 
     def counts(self) -> Counts:
         """The expected counts that the parameters are made of, if they were kept."""
-        features = aligned.zeros((self.n_columns, self.width))
+        features = aligned_zeros((self.n_columns, self.width))
         features[self.parts.members] = self._counts[self.parts.places]
         if len(self._known.features):
             features += self._known.features
@@ -263,7 +264,7 @@ class Expectation:
         lengths, ones = part.map(self._lengths)[:, 0], np.ones(self.parts.n_features)
 
         def work(start: int, stop: int) -> None:
-            passes.dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
+            passes.column_dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
 
         self.workers.map(work, self._row_cuts[part.index])
         return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())

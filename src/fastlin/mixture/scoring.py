@@ -46,7 +46,7 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
 
         def add_up(scores: Floats, start: int, stop: int) -> None:
             best = scores.max(axis=1)
-            row_kernels.normalise(self._possible(scores), True)
+            row_kernels.softmax(self._possible(scores), True)
             found[start:stop] = best - scores.max(axis=1)
 
         self._forward(rows, self._scorer(), add_up)

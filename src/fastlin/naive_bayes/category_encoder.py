@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Counts, Estimates, Floats, Prior, log_phi
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CategoricalColumn, CSRRows
 
@@ -91,7 +91,7 @@ class CategoryCounts(Counts):
                 f"X has {total} categories in all; at most {MAX_COLUMNS} are supported: a number n stands for all "
                 "from 0 to n, so give numbers that are mere names as strings"
             )
-        features, labels = zeros((max(1, total), n_labels)), np.zeros(n_labels)
+        features, labels = aligned_zeros((max(1, total), n_labels)), np.zeros(n_labels)
         return cls(features, labels, prior, sizes=sizes, rooms=rooms, alphabets=alphabets)
 
     def grown(
@@ -155,7 +155,7 @@ class CategoryCounts(Counts):
 
     def _estimated(self) -> CategoryEstimates:
         """Each position is a distribution of its own."""
-        logs, impossible = zeros(self.features.shape), False
+        logs, impossible = aligned_zeros(self.features.shape), False
         for start, stop in self.spans():
             if stop > start:
                 uniform = np.full(1, 1.0 / (stop - start))

@@ -62,7 +62,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         rows, scorer = self._checked_rows(X), self._components()
         scores = np.empty((len(rows), scorer.width))
         self._forward(rows, scorer, lambda some, start, stop: np.copyto(scores[start:stop], some))
-        row_kernels.normalise(possible(scores, log_priors(self._estimates(), self._families)[1]), False)
+        row_kernels.softmax(possible(scores, log_priors(self._estimates(), self._families)[1]), False)
         return scores
 
     @reads

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin.data.scratch import Scratch, ScratchArray
 from fastlin.engine.core import vector_ops
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.online import candidates
 from fastlin.optim.checkpoint_reader import State
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
@@ -122,7 +122,7 @@ class HingeDual:
 
     def __init__(self, grouped: GroupedRows, C: float, workers: parallel.WorkerPool) -> None:
         self.grouped, self.C, self.threads = grouped, C, workers.threads
-        self.theta = zeros((grouped.n_features,))
+        self.theta = aligned_zeros((grouped.n_features,))
         self.alpha = [grouped.scratch.zeros(size) for size in grouped.sizes]
         for held, (_, groups) in zip(self.alpha, grouped, strict=True):
             with held.map() as alpha:
@@ -167,7 +167,7 @@ class HingeDual:
             room = np.empty(int(np.diff(groups.starts).max()))
             with self.alpha[index].map() as alpha:
                 while position < len(order):
-                    position, met = candidates.ascend(
+                    position, met = candidates.coordinate_epoch(
                         rows.indptr, rows.indices, rows.values, groups.starts, groups.gold, order, position, BUDGET,
                         alpha, self.theta, room,
                     )  # fmt: skip

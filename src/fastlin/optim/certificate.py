@@ -118,7 +118,7 @@ def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
     def of_columns(low: int, high: int) -> float:
         span, step = problem.layout.slice_of(low, high), problem.layout.weights_per_feature
         slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
-        return vector_ops.pull(slopes, np.empty(0), variance, step, slopes)[1]
+        return vector_ops.prior_line_derivatives(slopes, np.empty(0), variance, step, slopes)[1]
 
     return 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
 

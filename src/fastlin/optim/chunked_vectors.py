@@ -34,7 +34,7 @@ class ChunkedVectors:
 
     def largest(self, a: Vector) -> float:
         """max |a|; NaN where there is one."""
-        return float(np.max(self.map(lambda part: vector_ops.largest(a[part])), initial=0.0))
+        return float(np.max(self.map(lambda part: vector_ops.max_abs(a[part])), initial=0.0))
 
     def copy(self, source: Vector, target: Vector) -> None:
         self.map(lambda part: np.copyto(target[part], source[part]))

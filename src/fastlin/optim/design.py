@@ -82,7 +82,7 @@ class Design:
         rank[features] = np.arange(len(features), dtype=np.int32)
         indices, values = np.empty(rows.nnz, np.int32), _narrow_exactly(rows.values[: rows.nnz])
         for piece in _pieces(rows.nnz):
-            transpose.renumber(given[piece], rank, indices[piece])
+            transpose.renumber_columns(given[piece], rank, indices[piece])
         column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
         column_rows, column_values = _transpose(rows.indptr, indices, values, column_indptr)
         if len(values) and values[0] == 1 and (values == 1).all():
@@ -119,7 +119,7 @@ def _pieces(n: int) -> Iterator[slice]:
 
 def _tally(indices: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
     for piece in _pieces(len(indices)):
-        transpose.tally(indices[piece], counts)
+        transpose.count_nonzeros(indices[piece], counts)
 
 
 def _transpose(

@@ -48,7 +48,7 @@ class MultinomialLikelihood:
         return list(parallel.split_by_work(design.indptr, self.width))
 
     def loss(self, scores: Scores, start: int, stop: int, residual: BlockArray, shares: BlockArray) -> float:
-        kernel = likelihood.sigmoid_loss if self.width == 1 else likelihood.softmax
+        kernel = likelihood.sigmoid_loss if self.width == 1 else likelihood.softmax_loss
         return kernel(scores, self.codes[start:stop], self.weights[start:stop], residual, shares)
 
     def curvature(self, scores: Scores, start: int, stop: int, shares: BlockArray, curvature: BlockArray) -> None:
@@ -121,10 +121,10 @@ class MultinomialLikelihood:
     def log_proba(self, scores: Scores) -> NDArray[np.float64]:
         """log p of every label, two where they share a column; the scores may be overwritten."""
         if self.width > 1:
-            row_kernels.normalise(scores, True)
+            row_kernels.softmax(scores, True)
             return scores
         both = np.empty((len(scores), 2))
-        row_kernels.sigmoids(scores[:, 0], both, True)
+        row_kernels.sigmoid_proba(scores[:, 0], both, True)
         return both
 
     def mean_variance(self, a: BlockArray) -> float:
@@ -167,14 +167,14 @@ class ConditionalLogitLikelihood:
     def loss(self, scores: Scores, start: int, stop: int, residual: BlockArray, shares: BlockArray) -> float:
         first, last = self._range(start, stop)
         weights = self.weights[first:last]
-        return likelihood.groups(
+        return likelihood.group_loss(
             scores, self.starts[first : last + 1], self.gold[first:last], weights, residual, shares
         )
 
     def curvature(self, scores: Scores, start: int, stop: int, shares: BlockArray, curvature: BlockArray) -> None:
         first, last = self._range(start, stop)
         starts, weights = self.starts[first : last + 1], self.weights[first:last]
-        likelihood.groups_curvature(scores, starts, shares, weights, curvature)
+        likelihood.group_curvature(scores, starts, shares, weights, curvature)
 
     def expected(self, residual: BlockArray) -> NDArray[np.float64]:
         """w p of every row."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.array_views import ArrayViews
 from fastlin.optim.sharing import ARRAYS, SharedArrays
 from fastlin.optim.update_rules import ADAGRAD, CLOCK, FTRL, GENERATION, MIN_FTRL_RATE, RULE, WEIGHT_BOUND
@@ -41,7 +41,7 @@ class OnlineState(SharedArrays):
         self.past = np.zeros(64, GENERATION)
         self.order = np.arange(n_columns)
         self.bias = _bias(np.zeros((5, n_columns)), room)
-        self.weights = zeros((n_features, room), dtype)
+        self.weights = aligned_zeros((n_features, room), dtype)
         for name, (shape, kind) in ARRAYS.items():
             if name != "weights":
                 setattr(self, name, np.zeros((0,) * len(shape), kind))
@@ -82,7 +82,7 @@ class OnlineState(SharedArrays):
         for name, wanted in needed.items():
             if wanted and not len(getattr(self, name)):
                 shape, kind = ARRAYS[name]
-                setattr(self, name, zeros(self.weights.shape[: len(shape)], kind))
+                setattr(self, name, aligned_zeros(self.weights.shape[: len(shape)], kind))
                 if name == "touched" and self.clock["steps"][0]:
                     self.touched[:] = self.clock["steps"]
                 if name in ("squares", "z", "root"):
@@ -173,7 +173,7 @@ class OnlineState(SharedArrays):
             for name, (shape, _) in ARRAYS.items():
                 array = getattr(self, name)
                 if shape == "VK" and len(array):
-                    wider = zeros((len(array), room), array.dtype)
+                    wider = aligned_zeros((len(array), room), array.dtype)
                     wider[:, : array.shape[1]] = array
                     setattr(other, name, wider)
                     other._views.forget(name)
@@ -199,7 +199,7 @@ class OnlineState(SharedArrays):
                 or longer.shape[1:] != array.shape[1:]
                 or longer.ctypes.data != array.ctypes.data
             ):
-                longer = zeros((max(n_features, 2 * len(array)), *array.shape[1:]), array.dtype)
+                longer = aligned_zeros((max(n_features, 2 * len(array)), *array.shape[1:]), array.dtype)
                 longer[: len(array)] = array
                 other._views.forget(name)
             other._longer[name] = longer

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned, vector_ops
+from fastlin.engine.core import vector_ops
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.partitions import Partition, Partitions, PerRowArrays
 from fastlin.optim.weight_layouts import WeightLayout
@@ -93,10 +94,10 @@ class LogLinearProblem:
         self.pieces = ChunkedVectors(self.size, workers)
         self.row_cuts = [part.likelihood.row_blocks(part.design) for part in parts]
         self.column_cuts = [list(parallel.split_by_work(part.design.column_indptr, self.width)) for part in parts]
-        self.residual = aligned.zeros((max(parts.sizes), self.width))  # of the part at hand
+        self.residual = aligned_zeros((max(parts.sizes), self.width))  # of the part at hand
         self.shares = parts.allocate_per_row(self.width, np.float32)
         self.passes = 0
-        self._curvature, self._product = aligned.zeros((0, self.width)), np.empty(0)
+        self._curvature, self._product = aligned_zeros((0, self.width)), np.empty(0)
 
     @property
     def inner_type(self) -> Any:
@@ -184,7 +185,7 @@ class LogLinearProblem:
     def product(self, p: Vector, Hp: Vector) -> float:
         """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
         if self._curvature.dtype != p.dtype or len(self._curvature) == 0:
-            self._curvature = aligned.zeros(self.residual.shape, p.dtype)
+            self._curvature = aligned_zeros(self.residual.shape, p.dtype)
         if len(self.partitions) > 1 and len(self._product) == 0:
             self._product = np.empty(self.n_weights)
         bias, total, of_intercepts = slice(self.n_weights, self.size), 0.0, np.zeros(self.size - self.n_weights)
@@ -241,7 +242,7 @@ class LogLinearProblem:
 
         def work(low: int, high: int) -> tuple[float, float]:
             span = self.layout.slice_of(low, high)
-            return vector_ops.pull(theta[span], *self.prior_of(span), direction[span])
+            return vector_ops.prior_line_derivatives(theta[span], *self.prior_of(span), direction[span])
 
         parts = self.workers.map(work, self.column_cuts[-1])
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
@@ -274,7 +275,7 @@ class LogLinearProblem:
         def backward(low: int, high: int) -> float:
             span = self.layout.slice_of(low, high)
             self.layout.backward(part.design, values, residual, low, high, gradient[span], more=part.index > 0)
-            return vector_ops.penalise(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
+            return vector_ops.prior_penalty(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
 
         penalty = sum(self.workers.map(backward, self.column_cuts[part.index]))
         gradient[self.n_weights :] += self._of_intercepts(part, residual)
@@ -338,7 +339,7 @@ class LogLinearProblem:
             product = self._product[span] if len(self._product) else np.empty(span.stop - span.start)
             self.layout.backward(part.design, values, curvature, low, high, product, more=part.index > 0)
             _, precision, step = self.prior_of(span)
-            return vector_ops.add_prior(product, p[span], precision, step, Hp[span]) if last else 0.0
+            return vector_ops.cg_curvature(product, p[span], precision, step, Hp[span]) if last else 0.0
 
         return sum(self.workers.map(backward, self.column_cuts[part.index]))
 

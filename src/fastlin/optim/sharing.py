@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.online import online
 from fastlin.optim.array_views import ArrayViews
 from fastlin.runtime.shared_lock import SharedLock
@@ -88,7 +88,7 @@ class SharedArrays(ABC):
     def _replace(self, name: str) -> None:
         """Put a copy of an array in its place."""
         array = getattr(self, name)
-        own = zeros(array.shape, array.dtype)
+        own = aligned_zeros(array.shape, array.dtype)
         own[...] = array
         setattr(self, name, own)
         self._views.forget(name)
@@ -128,7 +128,7 @@ class SharedArrays(ABC):
         if self._has_debts():
             with self.changing():
                 lazy = self.debt, self.generation, self.touched
-                online.settle_all(self.rule, self.clock, self.past, self.weights, self.total, self.squares, *lazy)
+                online.catch_up_all(self.rule, self.clock, self.past, self.weights, self.total, self.squares, *lazy)
 
     # Reading
 
@@ -141,7 +141,7 @@ class SharedArrays(ABC):
     def _settle_into(self, out: NDArray[Any], features: NDArray[np.int64] | None = None, start: int = 0) -> None:
         """The weights to predict with of some features, or of those from `start` on."""
         features = np.empty(0, np.int64) if features is None else features
-        online.settled(
+        online.current_weights(
             self.rule, self.clock, self.past, self.weights, self.total, self.squares, self.debt, self.generation,
             self.touched, features, start, np.empty(self.weights.shape[1]), out,
         )  # fmt: skip
@@ -174,9 +174,9 @@ class SharedArrays(ABC):
         try:
             copy = self._spare.pop()
         except IndexError:
-            copy = zeros(shape, dtype)
+            copy = aligned_zeros(shape, dtype)
         if (copy.shape, copy.dtype) != (shape, dtype):
-            copy = zeros(shape, dtype)
+            copy = aligned_zeros(shape, dtype)
         step = _features_per_chunk(copy)
         for start in range(0, len(copy), step):
             self._settle_into(copy[start : start + step], start=start)

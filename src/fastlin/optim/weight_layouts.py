@@ -46,7 +46,7 @@ class DenseWeights:
         indptr, indices, values = design.rows(start, stop)
         if self.width == 1 and len(weights) <= MAX_CACHED_WEIGHTS:
             scores = np.empty((stop - start, 1))
-            passes.dots(indptr, indices, values, start, stop, weights, scores[:, 0])
+            passes.column_dots(indptr, indices, values, start, stop, weights, scores[:, 0])
             scores += bias
             return scores
         scores, spare = np.empty((stop - start, self.width)), np.empty(self.width, weights.dtype)
@@ -66,7 +66,7 @@ class DenseWeights:
         """Xᵀ residual for the features [low, high), with `values` for the columns' own; `more`: added to `out`."""
         indptr, rows, values = design.columns(low, high, values)
         if self.width == 1:
-            passes.dots(indptr, rows, values, low, high, residual[:, 0], out, more)
+            passes.column_dots(indptr, rows, values, low, high, residual[:, 0], out, more)
             return
         spare = np.empty(self.width, residual.dtype)
         nothing = np.zeros(self.width)
@@ -167,9 +167,9 @@ def observed_pairs(
     """For every feature the codes that at least `cutoff[j]` of its rows have: where they begin, and all of them."""
     starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_codes, np.int64)
     columns = design.column_indptr, design.column_rows, codes, cutoff, seen, starts
-    observed_weights.observe(*columns, np.empty(0, np.int32))
+    observed_weights.find_observed_pairs(*columns, np.empty(0, np.int32))
     labels = np.empty(starts[-1], np.int32)
-    observed_weights.observe(*columns, labels)
+    observed_weights.find_observed_pairs(*columns, labels)
     return starts, labels
 
 

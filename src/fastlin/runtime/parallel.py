@@ -166,7 +166,7 @@ def count_features(
     indices, values = block_arrays(rows, start, stop, rows.values.dtype)
 
     def work(low: int, high: int) -> None:
-        passes.count(rows.indptr, indices, values, start, stop, labels, weights, low, high, counts)
+        passes.class_counts(rows.indptr, indices, values, start, stop, labels, weights, low, high, counts)
 
     run_jobs(work, _column_ranges(rows.n_columns, n_jobs), n_jobs)
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned, passes
+from fastlin.engine.core import passes
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import feature_gain as kernels
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
@@ -63,7 +64,7 @@ class Induction:
         self.cuts = list(parallel.split_by_work(design.column_indptr, labels.width))
         self.ones = np.ones(design.nnz, np.float32)
         self.active = np.empty(0, np.int64)
-        self.theta = aligned.zeros((labels.width * fit_intercept,))
+        self.theta = aligned_zeros((labels.width * fit_intercept,))
         self.bar = 0.0
 
     def refit(self, solver: Callable[..., None], tol: float, max_iter: int, generator: np.random.Generator) -> float:
@@ -145,7 +146,7 @@ class Induction:
             span = slice(low, high)
             design, of_span = self.design, slopes[span].reshape(-1)
             self.layout.backward(design, design.column_values, self.residual, low, high, of_span)
-            passes.dots(*design.columns(low, high, self.ones), low, high, self.losses, losses[span])
+            passes.column_dots(*design.columns(low, high, self.ones), low, high, self.losses, losses[span])
 
         self.workers.map(backward, self.cuts)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -174,7 +175,7 @@ class Induction:
     def _maxima(self, places: Places, k: int, bar: float) -> tuple[Floats, Floats]:
         """(α, gain) of some features with one label; zeros for those that do not reach the bar."""
         design = self.design
-        table = aligned.zeros((design.n_rows, 4))
+        table = aligned_zeros((design.n_rows, 4))
         table[:, 0], table[:, 1] = self.p[:, k], self.q[:, k]
         table[:, 2] = self.labels.weights if len(self.labels.weights) else 1.0
         table[:, 3] = table[:, 2] * (self.labels.codes == (k if self.labels.width > 1 else 1))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned
 from fastlin.engine.core import row_scores as row_kernels
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.select.induction import Candidates, Induction
 from fastlin.validation import CSRRows
@@ -24,13 +24,13 @@ class Validation:
 
     def __init__(self, rows: CSRRows, codes: NDArray[np.int32], width: int) -> None:
         self.rows, self.codes = rows, codes
-        self.weights = aligned.zeros((rows.n_columns, width), rows.values.dtype)
+        self.weights = aligned_zeros((rows.n_columns, width), rows.values.dtype)
 
     def accuracy(self, columns: NDArray[np.int64], weights: Floats, intercept: Floats) -> float:
         """The share of rows whose label the weights of some columns predict."""
         self.weights[columns] = weights
         best = np.empty(len(self.rows), np.int64)
-        row_kernels.best(parallel.scores(self.rows, self.weights, intercept, 1), best)
+        row_kernels.argmax(parallel.scores(self.rows, self.weights, intercept, 1), best)
         return float(np.mean(best == self.codes))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.storage.crc32 import largest
 from fastlin.storage.json_values import sparse
 from fastlin.storage.load_context import ModelFileError, Reading
@@ -136,7 +136,7 @@ def unpack(state: Any, reading: Reading, copies: int = 1) -> Any:
     if min(n_features, n_labels) < 1:
         raise ModelFileError(f"weights of shape {state['shape']}")
     reading.take(n_features * n_labels * values.itemsize * copies, "weights that are zero")
-    dense = aligned.zeros((n_features, n_labels), values.dtype)
+    dense = aligned_zeros((n_features, n_labels), values.dtype)
     target = dense if form == "rows" else dense.reshape(-1)
     target[_proved_places(state["places"], len(target), len(values))] = values
     return dense
@@ -213,5 +213,5 @@ def _dequantised(values: NDArray[Any], scales: Any, verify: bool) -> NDArray[Any
         raise ModelFileError(f"scales must be float32, of a shape among {shapes}")
     if not ((scales > 0) & (scales <= _MOST)).all():
         raise ModelFileError(f"scales must be above 0 and at most {_MOST:g}")
-    weights = aligned.zeros(values.shape, np.float32)
+    weights = aligned_zeros(values.shape, np.float32)
     return np.multiply(values, scales, out=weights, casting="unsafe")

@@ -55,7 +55,7 @@ class CSRRows:
         indptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(self.indptr[rows + 1] - self.indptr[rows], out=indptr[1:])
         indices, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], self.values.dtype)
-        csr_check.take(self.indptr, self.indices, self.values, rows, indptr, indices, values)
+        csr_check.copy_rows(self.indptr, self.indices, self.values, rows, indptr, indices, values)
         return replace(self, indptr=indptr, indices=indices, values=values)
 
     def first(self, n_columns: int) -> "CSRRows":
@@ -103,7 +103,7 @@ class CSRRows:
 
     def measured(self) -> "CSRRows":
         """These rows, their values measured anew."""
-        *_, negative, zeros, largest = csr_check.prove(self.indptr, self.indices, self.values, self.n_columns)
+        *_, negative, zeros, largest = csr_check.validate_csr(self.indptr, self.indices, self.values, self.n_columns)
         return replace(self, negative=negative, zeros=zeros, largest=largest)
 
     def astype(self, dtype: np.dtype[Any]) -> "CSRRows":
@@ -266,7 +266,7 @@ def _validate(X: Any, name: str, in_order: bool = True) -> CSRRows:
     nnz = int(indptr[-1])
     if n_columns <= NARROW:
         in_rows = np.empty(nnz, np.int32), np.empty(nnz, values.dtype)
-        if csr_check.sort(indptr, indices, values, n_columns, *in_rows):
+        if csr_check.sort_rows(indptr, indices, values, n_columns, *in_rows):
             return CSRRows(indptr, *in_rows, n_columns, negative, zeros, largest)
     copy = sp.csr_array((values[:nnz].copy(), indices[:nnz].copy(), indptr.copy()), shape=X.shape)
     copy.sum_duplicates()
@@ -296,7 +296,7 @@ def _validate_compressed(
     pointers = np.require(indptr, np.int64, ["C", "A"])
     columns = np.require(indices, np.int32, ["C", "A"])
     reals = np.require(values, np.float32 if half else np.float64, ["C", "A"])
-    fault, line, position, canonical, negative, zeros, largest = csr_check.prove(pointers, columns, reals, width)
+    fault, line, position, canonical, negative, zeros, largest = csr_check.validate_csr(pointers, columns, reals, width)
     if fault == csr_check.INDPTR_START:
         raise ValueError(f"{name}.indptr must start at 0, not at {pointers[0]}")
     if fault == csr_check.INDPTR_ORDER:
@@ -313,7 +313,7 @@ def _validate_compressed(
 
 
 def _repeated(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> bool:
-    return csr_check.repeats(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
+    return csr_check.find_repeated_index(indptr, indices, np.zeros(n_columns // 64 + 1, np.uint64)) >= 0
 
 
 def _where(indptr: NDArray[np.int64], indices: NDArray[np.int32], position: int, start: int = 0) -> str:

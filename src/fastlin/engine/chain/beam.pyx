@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from fastlin.engine.core.allocation cimport allocate, times
+from fastlin.engine.core.allocation cimport allocate, checked_product
 from fastlin.engine.chain.beam cimport Beam, search
 from fastlin.engine.chain.chain cimport Chain, longest, prove_starts
 
@@ -42,8 +42,8 @@ def paths(const double[::1] start, const double[:, ::1] A, const double[::1] end
     try:
         beam.kept = <double*>reserve(beam.width, sizeof(double))
         beam.heap = <double*>reserve(beam.width, sizeof(double))
-        beam.states = <int32_t*>reserve(times(most, beam.width), sizeof(int32_t))
-        beam.back = <int32_t*>reserve(times(most, beam.width), sizeof(int32_t))
+        beam.states = <int32_t*>reserve(checked_product(most, beam.width), sizeof(int32_t))
+        beam.back = <int32_t*>reserve(checked_product(most, beam.width), sizeof(int32_t))
         beam.best = <double*>reserve(size, sizeof(double))
         beam.origin = <int32_t*>reserve(size, sizeof(int32_t))
         with nogil:

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from fastlin.engine.core.allocation cimport allocate, times
+from fastlin.engine.core.allocation cimport allocate, checked_product
 from fastlin.engine.core.mathx cimport exponential
 
 cdef enum:
@@ -89,14 +89,14 @@ cdef inline int open_room(Room* room, const Chain* chain, Py_ssize_t T, bint off
     """Memory for the sums over the paths of chains of up to T tokens; to be closed even if this fails."""
     cdef Py_ssize_t P = chain.P, size = chain.size
     memset(room, 0, sizeof(Room))
-    room.p = reserve(times(T, P))
-    room.alpha = reserve(times(T, size))
-    room.V = reserve(times(T + 1, size))
+    room.p = reserve(checked_product(T, P))
+    room.alpha = reserve(checked_product(T, size))
+    room.V = reserve(checked_product(T + 1, size))
     room.beta = reserve(2 * size)
     room.z = reserve(T + 1)
-    room.factors = reserve(times(T, size)) if offsets else NULL
-    room.steps = reserve(times(T, P * P)) if edges else NULL
-    room.Q = reserve(times(size, P))
+    room.factors = reserve(checked_product(T, size)) if offsets else NULL
+    room.steps = reserve(checked_product(T, P * P)) if edges else NULL
+    room.Q = reserve(checked_product(size, P))
     memset(room.Q, 0, size * P * sizeof(double))
     return 0
 

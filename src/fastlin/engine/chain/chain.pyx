@@ -9,7 +9,7 @@ from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from fastlin.engine.core.allocation cimport times
+from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.chain.chain cimport (
     LANES, Chain, Room, chain_of, close_room, longest, open_room, prove_starts, reserve, value_of,
 )
@@ -58,8 +58,8 @@ cdef class _Sequences:
             raise ValueError(f"offsets do not fit {n} tokens of {K} labels")
         most = longest(starts, first, last)
         self.chain = chain
-        self.S = reserve(times(most, chain.P))
-        self.padded = reserve(times(most, chain.size) if self.all_offsets.shape[0] else 1)
+        self.S = reserve(checked_product(most, chain.P))
+        self.padded = reserve(checked_product(most, chain.size) if self.all_offsets.shape[0] else 1)
         return 0
 
     def __dealloc__(self):
@@ -122,7 +122,7 @@ def marginals(tuple padded, const double[:, ::1] scores, const double[:, :, ::1]
     try:
         open_room(&room, &chain, longest_, offsets.shape[0] > 0, edges.shape[0] > 0)
         if counting and edges.shape[0] > 0:
-            pairs = reserve(times(longest_, K * K))
+            pairs = reserve(checked_product(longest_, K * K))
         with nogil:
             for s in range(first, last):
                 begin, T = starts[s], starts[s + 1] - starts[s]
@@ -164,9 +164,9 @@ def best(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edge
     if y.shape[0] != scores.shape[0] or values.shape[0] < last:
         raise ValueError("no room for the paths")
     try:
-        numbers = reserve(times(longest_ if plain else 3, chain.size))
+        numbers = reserve(checked_product(longest_ if plain else 3, chain.size))
         AT = reserve(chain.P * chain.P if plain else 1)
-        back = <int32_t*>reserve(1 if plain else times(longest_, chain.size) // 2 + 1)
+        back = <int32_t*>reserve(1 if plain else checked_product(longest_, chain.size) // 2 + 1)
         with nogil:
             for i in range(chain.P if plain else 0):
                 for j in range(chain.P):
@@ -199,7 +199,7 @@ def several(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] e
         raise ValueError("no room for the paths")
     sequences.prepare(chain, <int64_t[:2]>one, 0, 1)
     try:
-        reached = reserve(times(T + 1, chain.size))
+        reached = reserve(checked_product(T + 1, chain.size))
         with nogil:
             sequences.take(0, T)
             reach(&chain, T, sequences.S, sequences.edges, sequences.offsets, reached, reached + T * chain.size, NULL)

@@ -5,7 +5,7 @@ from libc.math cimport INFINITY
 from fastlin.engine.chain.chain cimport Chain, Room, top_of
 from fastlin.engine.chain.forward_backward cimport backward, forward, prepare
 from fastlin.engine.chain.forward_backward_log cimport in_logs
-from fastlin.engine.core.mathx cimport add_up, logarithm
+from fastlin.engine.core.mathx cimport array_sum, logarithm
 
 
 cdef inline double infer(const Chain* chain, Room* room, Py_ssize_t T, const double* edges, const double* offsets,
@@ -33,4 +33,4 @@ cdef inline double infer(const Chain* chain, Room* room, Py_ssize_t T, const dou
                     counts[i * P + j] += on_edges[(t * K + i) * K + j]
     for t in range(T + 1):
         room.z[t] = logarithm(room.z[t])
-    return log_z + last + add_up(room.z, T + 1)
+    return log_z + last + array_sum(room.z, T + 1)

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from fastlin.engine.core.allocation cimport times
+from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.chain.chain cimport (
     Chain, Room, chain_of, close_room, longest, open_room, prove_starts, reserve, value_of
 )
@@ -54,10 +54,10 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
         if not 0 <= y[t] < K:
             raise ValueError(f"token {t} has the label {y[t]}, of {K}")
     try:
-        scores = reserve(times(longest_, P))
+        scores = reserve(checked_product(longest_, P))
         open_room(&room, &chain, longest_, False, conditioned)
         if conditioned:
-            on_edges = reserve(times(longest_, K * K))
+            on_edges = reserve(checked_product(longest_, K * K))
         with nogil:
             room.S = scores
             for s in range(first, last):

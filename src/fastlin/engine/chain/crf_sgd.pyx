@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from fastlin.engine.core.allocation cimport times
+from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.chain.chain cimport Chain, Room, close_room, open_room, reserve, value_of
 from fastlin.engine.core.csr cimport number
 from fastlin.engine.chain.hybrid cimport Hybrid, score
@@ -264,7 +264,7 @@ def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
         these.squares, these.sums = &squares[0], &sums[0]
     try:
         open_room(&room, &chain, room_of, False, False)
-        memory = reserve(times(3 * size + P, P) + P + size + n_links + times(2 * P, room_of))
+        memory = reserve(checked_product(3 * size + P, P) + P + size + n_links + checked_product(2 * P, room_of))
         lay_out(&chain, memory)
         these.counts = memory + (2 * size + P) * P + P + size
         room.S = these.counts + n_links + size * P

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 from fastlin.engine.core.csr cimport number, prefetch, score_row
 
 cdef enum:
-    AHEAD = 8                # single features
+    PREFETCH_AHEAD = 8       # single features
 
 cdef struct Hybrid:
     Py_ssize_t K
@@ -64,9 +64,9 @@ cdef inline void score(const Hybrid* weights, const int64_t* indptr, const int32
             p += 1
         while p < end:
             q = indices[p] + alone
-            if p + AHEAD < last:
-                prefetch(&labels[indices[p + AHEAD] + alone])
-                prefetch(&theta[indices[p + AHEAD] + alone])
+            if p + PREFETCH_AHEAD < last:
+                prefetch(&labels[indices[p + PREFETCH_AHEAD] + alone])
+                prefetch(&theta[indices[p + PREFETCH_AHEAD] + alone])
             s[labels[q]] += values[p] * theta[q]
             p += 1
         s += P

@@ -9,7 +9,7 @@ logarithms.
 
 from libc.math cimport INFINITY, log
 
-from fastlin.engine.core.mathx cimport exponential, exponentials, highest, logarithm
+from fastlin.engine.core.mathx cimport exponential, exponentials, array_max, logarithm
 
 cdef double LEAST = 1e-250
 
@@ -21,7 +21,7 @@ cdef inline double log_sum(const double* s, const double* a, const double* edge,
     cdef double top, total = 0
     for j in range(K):
         spare[j] = s[j] + a[j] + (edge[j] if edge else 0.0)
-    top = highest(spare, K)
+    top = array_max(spare, K)
     if top == -INFINITY:
         return top
     for j in range(K):
@@ -42,7 +42,7 @@ def normalise(const double[:, ::1] S, const double[:, ::1] A, const double[:, ::
         raise ValueError(f"scores of {K} labels do not fit the histories")
     with nogil:
         for t in range(S.shape[0]):
-            top = highest(&S[t, 0], K)
+            top = array_max(&S[t, 0], K)
             exponentials(&S[t, 0], K, top, &spare[0])
             out = &offsets[t, 0]
             for c in range(C):

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from fastlin.engine.core.allocation cimport allocate, times
+from fastlin.engine.core.allocation cimport allocate, checked_product
 
 cdef struct Difference:
     Py_ssize_t n             # vectors
@@ -37,7 +37,7 @@ cdef inline bint clear(Difference* these, int64_t most) noexcept nogil:
         close_difference(these)
         these.table = <int64_t*>allocate(slots, sizeof(int64_t))
         these.places = <int64_t*>allocate(slots // 2, sizeof(int64_t))
-        these.rows = <double*>allocate(times(slots // 2, these.most), sizeof(double))
+        these.rows = <double*>allocate(checked_product(slots // 2, these.most), sizeof(double))
         if not (these.table and these.places and these.rows):
             close_difference(these)
             return False

@@ -20,7 +20,7 @@ from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
-from fastlin.engine.core.allocation cimport allocate, allocate_zeros, times
+from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_product
 from fastlin.engine.chain.beam cimport Beam, search
 from fastlin.engine.chain.chain cimport LANES, Chain, value_of
 from fastlin.engine.core.csr cimport number, prefetch
@@ -107,10 +107,10 @@ cdef class Machine:
         self.first_few = self.table.shape[0] * K
         self.first_two = self.first_few + self.few.shape[0]
         self.first_three = self.first_two + K * K
-        self.A = <double*>allocate(times(rows * P, P), sizeof(double))
-        self.AT = <double*>allocate(times(P, P), sizeof(double))
+        self.A = <double*>allocate(checked_product(rows * P, P), sizeof(double))
+        self.AT = <double*>allocate(checked_product(P, P), sizeof(double))
         self.zeros = <double*>allocate_zeros(rows * P, sizeof(double))
-        self.G = <double*>allocate(times(rule.n_best, rule.n_best + 3), sizeof(double))
+        self.G = <double*>allocate(checked_product(rule.n_best, rule.n_best + 3), sizeof(double))
         if not (self.A and self.AT and self.zeros and self.G):
             raise MemoryError
         self.losses = self.G + rule.n_best * rule.n_best
@@ -156,11 +156,11 @@ cdef class Machine:
         if T <= self.longest:
             return True
         self.give_back()
-        self.S = <double*>allocate(times(T, self.chain.P), sizeof(double))
-        self.best = <double*>allocate(times(T, self.chain.size), sizeof(double))
-        self.paths = <int32_t*>allocate(times(T, self.rule.n_best), sizeof(int32_t))
-        self.beam.states = <int32_t*>allocate(times(T, self.beam.width), sizeof(int32_t))
-        self.beam.back = <int32_t*>allocate(times(T, self.beam.width), sizeof(int32_t))
+        self.S = <double*>allocate(checked_product(T, self.chain.P), sizeof(double))
+        self.best = <double*>allocate(checked_product(T, self.chain.size), sizeof(double))
+        self.paths = <int32_t*>allocate(checked_product(T, self.rule.n_best), sizeof(int32_t))
+        self.beam.states = <int32_t*>allocate(checked_product(T, self.beam.width), sizeof(int32_t))
+        self.beam.back = <int32_t*>allocate(checked_product(T, self.beam.width), sizeof(int32_t))
         if not (self.S and self.best and self.paths and self.beam.states and self.beam.back):
             self.give_back()
             return False

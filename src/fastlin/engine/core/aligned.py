@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
     """Zeros that begin at a cache line, so that fewer rows of weights straddle two."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)

@@ -86,8 +86,8 @@ cdef inline void add_row(real* W, Py_ssize_t K, const int32_t* indices, const nu
         fastlin_add_double_double(W, K, indices, values, m, change)
 
 
-cdef inline void move_row(real* W, Py_ssize_t K, const int32_t* indices, const real* values,
-                          Py_ssize_t m, Py_ssize_t to, Py_ssize_t rival, real change) noexcept nogil:
+cdef inline void add_row_to_pair(real* W, Py_ssize_t K, const int32_t* indices, const real* values,
+                                 Py_ssize_t m, Py_ssize_t to, Py_ssize_t rival, real change) noexcept nogil:
     """Two labels only: W[j, to] += x_j change, W[j, rival] −= x_j change."""
     cdef Py_ssize_t p
     cdef real step

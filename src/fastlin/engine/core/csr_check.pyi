@@ -1,21 +1,21 @@
 import numpy as np
 from numpy.typing import NDArray
 
-SOUND: int
+VALID: int
 INDPTR_START: int
 INDPTR_ORDER: int
 INDPTR_END: int
 INDEX_RANGE: int
 NOT_FINITE: int
 
-def prove(
+def validate_csr(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float32] | NDArray[np.float64],
     n_columns: int,
 ) -> tuple[int, int, int, bool, bool, bool, float]: ...
-def repeats(indptr: NDArray[np.int64], indices: NDArray[np.int32], seen: NDArray[np.uint64]) -> int: ...
-def sort(
+def find_repeated_index(indptr: NDArray[np.int64], indices: NDArray[np.int32], seen: NDArray[np.uint64]) -> int: ...
+def sort_rows(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float32] | NDArray[np.float64],
@@ -23,7 +23,7 @@ def sort(
     sorted_indices: NDArray[np.int32],
     sorted_values: NDArray[np.float32] | NDArray[np.float64],
 ) -> bool: ...
-def take(
+def copy_rows(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float32] | NDArray[np.float64],

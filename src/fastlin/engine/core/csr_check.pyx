@@ -29,7 +29,7 @@ cdef extern from * nogil:
     double fastlin_from_float(int64_t) noexcept
     int trailing_zeros "__builtin_ctzll"(uint64_t) noexcept
 
-SOUND, INDPTR_START, INDPTR_ORDER, INDPTR_END, INDEX_RANGE, NOT_FINITE = range(6)
+VALID, INDPTR_START, INDPTR_ORDER, INDPTR_END, INDEX_RANGE, NOT_FINITE = range(6)
 
 
 cdef inline int64_t size_of(real x) noexcept nogil:
@@ -40,7 +40,7 @@ cdef inline int64_t size_of(real x) noexcept nogil:
         return fastlin_size_double(x)
 
 
-def prove(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns):
+def validate_csr(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns):
     """Return (fault, row, position, canonical, negative, zeros, largest).
 
     `fault` is one of this module's constants, at non-zero number `position` of `row`. `canonical`: the indices of every
@@ -90,11 +90,11 @@ def prove(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
             while size_of(values[p]) < infinite:
                 p += 1
         return fault, i, p, False, False, False, 0.0
-    return (SOUND, 0, 0, not disorder, bool(negative), bool(zeros),
+    return (VALID, 0, 0, not disorder, bool(negative), bool(zeros),
             fastlin_from_float(largest) if real is float else fastlin_from_double(largest))
 
 
-def repeats(const int64_t[::1] indptr, const int32_t[::1] indices, uint64_t[::1] seen):
+def find_repeated_index(const int64_t[::1] indptr, const int32_t[::1] indices, uint64_t[::1] seen):
     """The first row with an index twice, or −1; for rows in any order. `seen`: a bit a column, all 0, and so left."""
     cdef int64_t i, p, end, fault = -1, rows = indptr.shape[0] - 1
     cdef uint64_t bit
@@ -113,8 +113,8 @@ def repeats(const int64_t[::1] indptr, const int32_t[::1] indices, uint64_t[::1]
     return fault
 
 
-def sort(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns,
-         int32_t[::1] sorted_indices, real[::1] sorted_values):
+def sort_rows(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns,
+              int32_t[::1] sorted_indices, real[::1] sorted_values):
     """Rows of a proved CSR with their indices rising; returns whether no row has one twice, else they are no good.
 
     A row marks its columns in a set of bits that knows which of its words are not empty, and which of those words; it
@@ -171,8 +171,8 @@ def sort(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] 
     return distinct
 
 
-def take(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, const int64_t[::1] rows,
-         const int64_t[::1] starts, int32_t[::1] taken_indices, real[::1] taken_values):
+def copy_rows(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, const int64_t[::1] rows,
+              const int64_t[::1] starts, int32_t[::1] taken_indices, real[::1] taken_values):
     """Copy the entries of some rows, row rows[i] to where starts[i] says."""
     cdef Py_ssize_t i
     cdef int64_t first, n

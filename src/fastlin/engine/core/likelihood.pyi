@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def softmax(
+def softmax_loss(
     scores: NDArray[np.float64],
     labels: NDArray[np.int32],
     weights: NDArray[np.float64],
@@ -29,7 +29,7 @@ def sigmoid_curvature(
     weights: NDArray[np.float64],
     curvature: NDArray[Any],
 ) -> None: ...
-def groups(
+def group_loss(
     scores: NDArray[np.float64],
     starts: NDArray[np.int64],
     gold: NDArray[np.int64],
@@ -37,7 +37,7 @@ def groups(
     residual: NDArray[np.float64],
     shares: NDArray[np.float32],
 ) -> float: ...
-def groups_curvature(
+def group_curvature(
     u: NDArray[np.float64],
     starts: NDArray[np.int64],
     shares: NDArray[np.float32],

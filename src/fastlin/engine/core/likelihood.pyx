@@ -15,15 +15,15 @@ from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.core.csr cimport real
 from fastlin.engine.core.losses cimport log_loss
-from fastlin.engine.core.mathx cimport add_up, exponential, exponentials, highest, logarithm
+from fastlin.engine.core.mathx cimport array_sum, exponential, exponentials, array_max, logarithm
 
 
 cdef enum:
-    STRETCH = 256            # rows
+    CHUNK = 256              # rows
 
 
-def softmax(const double[:, ::1] scores, const int32_t[::1] labels, const double[::1] weights,
-            double[:, ::1] residual, float[:, ::1] shares):
+def softmax_loss(const double[:, ::1] scores, const int32_t[::1] labels, const double[::1] weights,
+                 double[:, ::1] residual, float[:, ::1] shares):
     """The loss of K ≥ 2 labels; no weights stand for ones."""
     cdef Py_ssize_t i, k, K = scores.shape[1]
     cdef double loss = 0, w = 1
@@ -69,11 +69,11 @@ def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const d
     """The loss of two labels in one column: one exponential a row serves all, and the loop vectorises."""
     cdef Py_ssize_t i, start = 0, n = scores.shape[0], size
     cdef double loss = 0, w, margin, e, u, wrong
-    cdef double losses[STRETCH]
+    cdef double losses[CHUNK]
     cdef bint weighted = weights.shape[0] > 0
     with nogil:
         while start < n:
-            size = STRETCH if n - start > STRETCH else n - start
+            size = CHUNK if n - start > CHUNK else n - start
             for i in range(size):
                 w = weights[start + i] if weighted else 1.0
                 margin = scores[start + i, 0] if labels[start + i] == 1 else -scores[start + i, 0]
@@ -83,7 +83,7 @@ def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const d
                 losses[i] = w * ((0.0 if margin > 0 else -margin) + (logarithm(u) + (e - (u - 1.0)) / u))
                 residual[start + i, 0] = -w * wrong if labels[start + i] == 1 else w * wrong
                 shares[start + i, 0] = <float>((e / u) / u)
-            loss += add_up(losses, size)
+            loss += array_sum(losses, size)
             start += size
     return loss
 
@@ -99,8 +99,8 @@ def sigmoid_curvature(const double[:, ::1] u, const float[:, ::1] shares, const 
             curvature[i, 0] = <real>(w * shares[i, 0] * u[i, 0])
 
 
-def groups(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t[::1] gold,
-           const double[::1] weights, double[:, ::1] residual, float[:, ::1] shares):
+def group_loss(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t[::1] gold,
+               const double[::1] weights, double[:, ::1] residual, float[:, ::1] shares):
     """The loss of groups of rows, starts[g] … starts[g + 1] − 1 less starts[0], with gold[g] the right row of each."""
     cdef Py_ssize_t g, n
     cdef int64_t first
@@ -114,7 +114,7 @@ def groups(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t
                 continue
             if weights.shape[0]:
                 w = weights[g]
-            top = highest(&scores[first, 0], n)
+            top = array_max(&scores[first, 0], n)
             total = exponentials(&scores[first, 0], n, top, &residual[first, 0])
             for i in range(first, first + n):
                 residual[i, 0] /= total
@@ -129,9 +129,9 @@ def groups(const double[:, ::1] scores, const int64_t[::1] starts, const int64_t
     return loss
 
 
-def groups_curvature(const double[:, ::1] u, const int64_t[::1] starts, const float[:, ::1] shares,
-                     const double[::1] weights, real[:, ::1] curvature):
-    """The same within each group."""
+def group_curvature(const double[:, ::1] u, const int64_t[::1] starts, const float[:, ::1] shares,
+                    const double[::1] weights, real[:, ::1] curvature):
+    """w p (u − Σ p u) within each group."""
     cdef Py_ssize_t g
     cdef int64_t i, own, first, last
     cdef double mean, origin, w = 1

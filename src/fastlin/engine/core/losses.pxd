@@ -14,7 +14,7 @@ usual binary loss: the same formulas with s_r − s_y = −z, and log(1 + e^{−
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t
 
-from fastlin.engine.core.mathx cimport exponentials, highest, log1pexp, logarithm, sigmoid
+from fastlin.engine.core.mathx cimport exponentials, array_max, log1pexp, logarithm, sigmoid
 
 cdef enum Loss:
     ZERO_ONE = 0             # a prediction's, not a margin's: see row_scores.pyx
@@ -35,8 +35,9 @@ cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) n
     return rival
 
 
-cdef inline Py_ssize_t lowest_rival(const double* s, Py_ssize_t K, Py_ssize_t y, const int32_t* rank) noexcept nogil:
-    """The same where column k holds the label number rank[k]; NULL: the label number k."""
+cdef inline Py_ssize_t lowest_label_rival(const double* s, Py_ssize_t K, Py_ssize_t y,
+                                          const int32_t* rank) noexcept nogil:
+    """The rival with the lowest label, where column k holds the label number rank[k]; NULL: the label number k."""
     cdef Py_ssize_t k, rival = find_rival(s, K, y)
     if rank != NULL:
         for k in range(rival + 1, K):
@@ -45,7 +46,7 @@ cdef inline Py_ssize_t lowest_rival(const double* s, Py_ssize_t K, Py_ssize_t y,
     return rival
 
 
-cdef inline bint beaten(Py_ssize_t rival, Py_ssize_t y, double margin, const int32_t* rank) noexcept nogil:
+cdef inline bint is_mistake(Py_ssize_t rival, Py_ssize_t y, double margin, const int32_t* rank) noexcept nogil:
     """Whether the rival of y is predicted: ties go to the lowest label. `margin` is s_y − s_r."""
     return margin < 0 or (margin == 0 and (rival < y if rank == NULL else rank[rival] < rank[y]))
 
@@ -72,7 +73,7 @@ cdef inline double margin_loss(int loss, double margin, double* slope) noexcept 
 
 cdef inline double log_loss(const double* s, Py_ssize_t K, Py_ssize_t y, double step, double* g) noexcept nogil:
     """g = step·(softmax(s) − e_y)."""
-    cdef double top = highest(s, K)
+    cdef double top = array_max(s, K)
     cdef double total = exponentials(s, K, top, g)
     cdef double share = 1.0 / total
     cdef Py_ssize_t k

@@ -76,7 +76,7 @@ cdef inline bint logarithms(double* x, Py_ssize_t n) noexcept nogil:
     return impossible
 
 
-cdef inline double highest(const double* s, Py_ssize_t K) noexcept nogil:
+cdef inline double array_max(const double* s, Py_ssize_t K) noexcept nogil:
     """max s. Four maxima, here as below four sums, hide the latency of one; the order of addition stays fixed."""
     cdef double a = s[0], b = s[0], c = s[0], d = s[0]
     cdef Py_ssize_t k = 0
@@ -94,7 +94,7 @@ cdef inline double highest(const double* s, Py_ssize_t K) noexcept nogil:
     return a if a > c else c
 
 
-cdef inline double add_up(const double* x, Py_ssize_t n) noexcept nogil:
+cdef inline double array_sum(const double* x, Py_ssize_t n) noexcept nogil:
     """Σ x."""
     cdef double a = 0, b = 0, c = 0, d = 0
     cdef Py_ssize_t k = 0
@@ -115,7 +115,7 @@ cdef inline double exponentials(const double* s, Py_ssize_t K, double top, doubl
     cdef Py_ssize_t k
     for k in range(K):
         p[k] = exponential(s[k] - top)
-    return add_up(p, K)
+    return array_sum(p, K)
 
 
 cdef inline double log1pexp(double x) noexcept nogil:

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def observe(
+def find_observed_pairs(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
     codes: NDArray[np.int32],

@@ -11,12 +11,12 @@ from libc.stdint cimport int32_t, int64_t
 from fastlin.engine.core.csr cimport prefetch, real, number
 
 cdef enum:
-    SHORT = 64               # labels
-    AHEAD = 16               # non-zeros
+    MAX_LISTED = 64          # labels
+    PREFETCH_AHEAD = 16      # non-zeros
 
 
-def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const int32_t[::1] codes, const int64_t[::1] cutoff,
-            int64_t[::1] seen, int64_t[::1] starts, int32_t[::1] labels):
+def find_observed_pairs(const int64_t[::1] indptr, const int32_t[::1] rows, const int32_t[::1] codes,
+                        const int64_t[::1] cutoff, int64_t[::1] seen, int64_t[::1] starts, int32_t[::1] labels):
     """Fill `starts` with the pairs seen in at least cutoff[j] rows and, where there is room, their labels.
 
     `seen` [K], zeros, is for counting. Called twice: to learn how much room is needed, and to fill it. A column with
@@ -25,7 +25,7 @@ def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const int32_t[::
     cdef Py_ssize_t j, k, i, m, K = seen.shape[0]
     cdef int64_t p, q = 0
     cdef int32_t code
-    cdef int32_t met[SHORT]
+    cdef int32_t met[MAX_LISTED]
     cdef bint fill = labels.shape[0] > 0
     with nogil:
         starts[0] = 0
@@ -33,7 +33,7 @@ def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const int32_t[::
             m = 0
             for p in range(indptr[j], indptr[j + 1]):
                 code = codes[rows[p]]
-                if seen[code] == 0 and m < SHORT:
+                if seen[code] == 0 and m < MAX_LISTED:
                     i = m
                     while i > 0 and met[i - 1] > code:
                         met[i] = met[i - 1]
@@ -41,7 +41,7 @@ def observe(const int64_t[::1] indptr, const int32_t[::1] rows, const int32_t[::
                     met[i] = code
                     m += 1
                 seen[code] += 1
-            if m == SHORT:
+            if m == MAX_LISTED:
                 m = K
             for i in range(m):
                 k = i if m == K else met[i]
@@ -67,13 +67,13 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             for k in range(K):
                 s[k] = bias[k]
             for p in range(indptr[i] - base, indptr[i + 1] - base):
-                if p + AHEAD < end:
-                    q = starts[indices[p + AHEAD]]
+                if p + PREFETCH_AHEAD < end:
+                    q = starts[indices[p + PREFETCH_AHEAD]]
                     if q < theta.shape[0]:
                         prefetch(&theta[q])
                         prefetch(&labels[q])
-                    if p + 2 * AHEAD < end:
-                        prefetch(&starts[indices[p + 2 * AHEAD]])
+                    if p + 2 * PREFETCH_AHEAD < end:
+                        prefetch(&starts[indices[p + 2 * PREFETCH_AHEAD]])
                 x = values[p]
                 for q in range(starts[indices[p]], starts[indices[p] + 1]):
                     s[labels[q]] += x * theta[q]

@@ -15,7 +15,7 @@ def forward(
     scores: NDArray[np.float64],
     more: bool = False,
 ) -> None: ...
-def dots(
+def column_dots(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],
@@ -36,7 +36,7 @@ def backward(
     high: int,
     G: NDArray[np.float64],
 ) -> None: ...
-def count(
+def class_counts(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float32] | NDArray[np.float64],
@@ -48,7 +48,7 @@ def count(
     high: int,
     C: NDArray[np.float64],
 ) -> None: ...
-def own_scores(
+def leave_one_out_scores(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float64],

@@ -13,7 +13,7 @@ from fastlin.engine.core.mathx cimport logarithm
 
 
 cdef enum:
-    COUNT_AHEAD = 64         # non-zeros
+    PREFETCH_AHEAD = 64      # non-zeros
 
 
 cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssize_t column) noexcept nogil:
@@ -40,8 +40,8 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
                    &W[0, 0] if some else NULL, W.shape[1], &bias[0], &raw[0], &scores[0, 0], more)
 
 
-def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-         Py_ssize_t start, Py_ssize_t stop, const real[::1] r, double[::1] out, bint more=False):
+def column_dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
+                Py_ssize_t start, Py_ssize_t stop, const real[::1] r, double[::1] out, bint more=False):
     """out[j − start] = Σ x r[i] over line j: `forward` of one column, for short lines and an r that stays in cache.
 
     Most features of a text occur once or twice, where what `forward` does to prefetch costs three times the sum itself.
@@ -63,17 +63,17 @@ def dots(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1
             out[j - start] = a + b + (out[j - start] if more else 0)
 
 
-cdef struct Stretch:
+cdef struct ActiveRow:
     Py_ssize_t row           # −1: none
     int64_t start            # its non-zeros inside the columns
     int64_t size
 
 
-cdef inline Stretch next_active(const int64_t* indptr, const int32_t* indices, Py_ssize_t row, Py_ssize_t stop,
-                                const double* R, Py_ssize_t K, Py_ssize_t low, Py_ssize_t high,
-                                bint whole) noexcept nogil:
+cdef inline ActiveRow next_active(const int64_t* indptr, const int32_t* indices, Py_ssize_t row, Py_ssize_t stop,
+                                  const double* R, Py_ssize_t K, Py_ssize_t low, Py_ssize_t high,
+                                  bint whole) noexcept nogil:
     """The first row from `row` on with non-zeros in the columns and a residual that is not all zero."""
-    cdef Stretch found
+    cdef ActiveRow found
     cdef Py_ssize_t k
     for row in range(row, stop):
         for k in range(K):
@@ -101,7 +101,7 @@ def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double
     """G[j] += Σ_i x_ij R[i] for low ≤ j < high, over the rows whose residual is not all zero."""
     cdef Py_ssize_t K = G.shape[1]
     cdef bint whole = low == 0 and high == G.shape[0]
-    cdef Stretch now, then
+    cdef ActiveRow now, then
     cdef const int32_t* columns
     cdef const double* reals
     if indices.shape[0] == 0:
@@ -117,9 +117,9 @@ def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double
             now = then
 
 
-def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
-          Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
-          Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
+def class_counts(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
+                 Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
+                 Py_ssize_t low, Py_ssize_t high, double[:, ::1] C):
     """C[j, y_i] += w_i x_ij for low ≤ j < high: the backward pass of one-hot residuals."""
     cdef Py_ssize_t K = C.shape[1]
     cdef int64_t i, base = indptr[start], end = indptr[stop] - base, p, first, last, soon, row = start
@@ -142,7 +142,7 @@ def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
             if weighted:
                 weight = weights[i]
             for p in range(first, last):
-                soon = p + COUNT_AHEAD if p + COUNT_AHEAD < end else p
+                soon = p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < end else p
                 while soon >= indptr[row + 1] - base:     # the cell to fetch lies under its own row's label
                     row += 1
                     next_column = &C[0, labels[row]]
@@ -150,10 +150,10 @@ def count(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1]
                 column[indices[p] * K] += weight * values[p]
 
 
-def own_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
-               Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
-               const double[:, ::1] C, const double[::1] totals,
-               const double[::1] prior, const double[::1] measure, double[::1] own):
+def leave_one_out_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
+                         Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
+                         const double[:, ::1] C, const double[::1] totals,
+                         const double[::1] prior, const double[::1] measure, double[::1] own):
     """own[i − start] = Σ_j x_j log φ_yj for the row's own label y, the row's counts taken out of C and totals first."""
     cdef int64_t i, base = indptr[start], p, j
     cdef double length, total, value, own_count

@@ -4,7 +4,7 @@ from libc.math cimport log
 from libc.stdint cimport int64_t
 
 from fastlin.engine.core.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss
-from fastlin.engine.core.mathx cimport exponentials, highest, log1pexp, logarithms, sigmoid
+from fastlin.engine.core.mathx cimport exponentials, array_max, log1pexp, logarithms, sigmoid
 
 
 cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
@@ -46,7 +46,7 @@ def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, dou
             gradients[i, rival] = slope
 
 
-def normalise(double[:, ::1] scores, bint logarithmic):
+def softmax(double[:, ::1] scores, bint logarithmic):
     """Scores become the (log-)probabilities of their softmax, in place.
 
     Some scores of a row may be −∞, not all.
@@ -56,14 +56,14 @@ def normalise(double[:, ::1] scores, bint logarithmic):
     cdef double[::1] spare = scores[0].copy() if scores.shape[0] else None
     with nogil:
         for i in range(scores.shape[0]):
-            top = highest(&scores[i, 0], K)
+            top = array_max(&scores[i, 0], K)
             total = exponentials(&scores[i, 0], K, top, &spare[0])
             log_total = log(total)
             for k in range(K):
                 scores[i, k] = scores[i, k] - top - log_total if logarithmic else spare[k] / total
 
 
-def sigmoids(const double[::1] scores, double[:, ::1] probabilities, bint logarithmic):
+def sigmoid_proba(const double[::1] scores, double[:, ::1] probabilities, bint logarithmic):
     """The two (log-)probabilities of a binary model, each with full relative precision."""
     cdef Py_ssize_t i
     with nogil:
@@ -76,7 +76,7 @@ def sigmoids(const double[::1] scores, double[:, ::1] probabilities, bint logari
                 probabilities[i, 1] = sigmoid(scores[i])
 
 
-def best(const double[:, ::1] scores, int64_t[::1] labels):
+def argmax(const double[:, ::1] scores, int64_t[::1] labels):
     """The predicted label of each row."""
     cdef Py_ssize_t i, K = scores.shape[1]
     with nogil:
@@ -84,7 +84,7 @@ def best(const double[:, ::1] scores, int64_t[::1] labels):
             labels[i] = best_label(&scores[i, 0], K)
 
 
-def totals(const double[:, ::1] counts, const double[::1] prior, double[::1] total):
+def smoothed_totals(const double[:, ::1] counts, const double[::1] prior, double[::1] total):
     """total[k] = Σ_j max(0, counts[j, k] + prior[j]), summed in stretches so that rounding does not build up."""
     cdef Py_ssize_t j, k, K = counts.shape[1], start = 0, stop
     cdef double value
@@ -104,8 +104,8 @@ def totals(const double[:, ::1] counts, const double[::1] prior, double[::1] tot
             start = stop
 
 
-def smoothed_logs(const double[:, ::1] counts, const double[::1] prior, const double[::1] log_totals,
-                  double[:, ::1] logs):
+def smoothed_log_proba(const double[:, ::1] counts, const double[::1] prior, const double[::1] log_totals,
+                       double[:, ::1] logs):
     """logs[j, k] = log(max(0, counts[j, k] + prior[j])) − log_totals[k]; returns whether some are −∞.
 
     In stretches that stay in cache: add, take logarithms as of one long vector however few labels there are, subtract.

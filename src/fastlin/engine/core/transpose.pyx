@@ -11,24 +11,24 @@ from fastlin.engine.core.csr cimport prefetch, real
 
 
 cdef enum:
-    AHEAD = 64
+    PREFETCH_AHEAD = 64
 
 
-def tally(const int32_t[::1] indices, int64_t[::1] counts):
+def count_nonzeros(const int32_t[::1] indices, int64_t[::1] counts):
     """counts[j] += the number of non-zeros of column j."""
     cdef int64_t p, nnz = indices.shape[0]
     with nogil:
         for p in range(nnz):
-            prefetch(&counts[indices[p + AHEAD if p + AHEAD < nnz else p]])
+            prefetch(&counts[indices[p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < nnz else p]])
             counts[indices[p]] += 1
 
 
-def renumber(const int32_t[::1] indices, const int32_t[::1] rank, int32_t[::1] renamed):
+def renumber_columns(const int32_t[::1] indices, const int32_t[::1] rank, int32_t[::1] renamed):
     """renamed = rank[indices]."""
     cdef int64_t p, nnz = indices.shape[0]
     with nogil:
         for p in range(nnz):
-            prefetch(&rank[indices[p + AHEAD if p + AHEAD < nnz else p]])
+            prefetch(&rank[indices[p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < nnz else p]])
             renamed[p] = rank[indices[p]]
 
 
@@ -40,7 +40,7 @@ def transpose(const int64_t[::1] indptr, const int32_t[::1] indices, const real[
     with nogil:
         for i in range(start, stop):
             for p in range(indptr[i], indptr[i + 1]):
-                prefetch(&cursor[indices[p + AHEAD if p + AHEAD < nnz else p]])
+                prefetch(&cursor[indices[p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < nnz else p]])
                 j = indices[p]
                 q = cursor[j]
                 cursor[j] = q + 1

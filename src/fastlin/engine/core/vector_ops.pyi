@@ -4,29 +4,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> float: ...
-def largest(a: NDArray[np.float64]) -> float: ...
-def penalise(
+def max_abs(a: NDArray[np.float64]) -> float: ...
+def prior_penalty(
     theta: NDArray[np.float64],
     mean: NDArray[np.float64],
     precision: NDArray[np.float64],
     width: int,
     gradient: NDArray[np.float64],
 ) -> float: ...
-def pull(
+def prior_line_derivatives(
     theta: NDArray[np.float64],
     mean: NDArray[np.float64],
     precision: NDArray[np.float64],
     width: int,
     d: NDArray[np.float64],
 ) -> tuple[float, float]: ...
-def add_prior(
+def cg_curvature(
     product: NDArray[np.float64],
     p: NDArray[Any],
     precision: NDArray[np.float64],
     width: int,
     Hp: NDArray[Any],
 ) -> float: ...
-def advance(
+def cg_update(
     alpha: float,
     p: NDArray[Any],
     Hp: NDArray[Any],
@@ -34,8 +34,8 @@ def advance(
     s: NDArray[Any],
     r: NDArray[Any],
 ) -> float: ...
-def redirect(beta: float, r: NDArray[Any], inverse: NDArray[Any], p: NDArray[Any]) -> None: ...
-def products(
+def cg_direction(beta: float, r: NDArray[Any], inverse: NDArray[Any], p: NDArray[Any]) -> None: ...
+def lbfgs_products(
     B: NDArray[Any],
     start: int,
     end: int,
@@ -43,7 +43,7 @@ def products(
     some: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None: ...
-def combine(
+def lbfgs_combine(
     B: NDArray[Any],
     start: int,
     end: int,

@@ -16,11 +16,11 @@ ctypedef fused other:
     double
 
 cdef enum:
-    STRETCH = 1024           # elements: a few of these lie in the first-level cache
+    CHUNK = 1024             # elements: a few of these lie in the first-level cache
 
 
-cdef inline Py_ssize_t stretch_end(Py_ssize_t start, Py_ssize_t n) noexcept nogil:
-    return start + STRETCH if start + STRETCH < n else n
+cdef inline Py_ssize_t chunk_end(Py_ssize_t start, Py_ssize_t n) noexcept nogil:
+    return start + CHUNK if start + CHUNK < n else n
 
 
 cdef inline double inner(const real* a, const other* b, Py_ssize_t n) noexcept nogil:
@@ -49,7 +49,7 @@ def dot(const real[::1] a, const other[::1] b):
     return total
 
 
-def largest(const double[::1] a):
+def max_abs(const double[::1] a):
     """max |a|; NaN where there is one."""
     cdef double s = 0, t = 0, u = 0, v = 0, one = 0, other = 0
     cdef Py_ssize_t i = 0, n = a.shape[0]
@@ -71,16 +71,16 @@ def largest(const double[::1] a):
     return (s if s > u else u) + (one + other)
 
 
-def penalise(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
-             double[::1] gradient):
+def prior_penalty(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
+                  double[::1] gradient):
     """½ Σ precision (θ − mean)², whose gradient is added; an empty mean stands for zeros."""
     cdef Py_ssize_t j, q, start = 0, stop, n = precision.shape[0]
     cdef double total = 0, part, pull, difference
-    cdef double pulls[STRETCH]
+    cdef double pulls[CHUNK]
     cdef bint shifted = mean.shape[0] > 0
     with nogil:
         while start < n and width == 1 and not shifted:
-            stop = stretch_end(start, n)
+            stop = chunk_end(start, n)
             for q in range(start, stop):
                 pulls[q - start] = precision[q] * theta[q]
                 gradient[q] += pulls[q - start]
@@ -97,8 +97,8 @@ def penalise(const double[::1] theta, const double[::1] mean, const double[::1] 
     return 0.5 * total
 
 
-def pull(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
-         const double[::1] d):
+def prior_line_derivatives(const double[::1] theta, const double[::1] mean, const double[::1] precision,
+                           Py_ssize_t width, const double[::1] d):
     """Σ precision (θ − mean) d and Σ precision d²: the prior along a direction."""
     cdef Py_ssize_t j, q
     cdef double linear = 0, square = 0, line, bend
@@ -119,8 +119,8 @@ def pull(const double[::1] theta, const double[::1] mean, const double[::1] prec
 #     α = rᵀz / pᵀHp,  s += αp,  r −= αHp,  z = M⁻¹r,  p = z + (rᵀz / previous rᵀz) p
 
 
-def add_prior(const double[::1] product, const real[::1] p, const double[::1] precision, Py_ssize_t width,
-              real[::1] Hp):
+def cg_curvature(const double[::1] product, const real[::1] p, const double[::1] precision, Py_ssize_t width,
+                 real[::1] Hp):
     """Hp = product + precision ∘ p; returns pᵀHp."""
     cdef Py_ssize_t j, q
     cdef double total = 0
@@ -135,15 +135,15 @@ def add_prior(const double[::1] product, const real[::1] p, const double[::1] pr
     return total
 
 
-def advance(double alpha, const real[::1] p, const real[::1] Hp, const real[::1] inverse, real[::1] s, real[::1] r):
+def cg_update(double alpha, const real[::1] p, const real[::1] Hp, const real[::1] inverse, real[::1] s, real[::1] r):
     """s += αp, r −= αHp; returns rᵀM⁻¹r."""
     cdef Py_ssize_t i, start = 0, stop, n = p.shape[0]
     cdef double total = 0
     cdef real step = <real>alpha
-    cdef real z[STRETCH]
+    cdef real z[CHUNK]
     with nogil:
         while start < n:
-            stop = stretch_end(start, n)
+            stop = chunk_end(start, n)
             for i in range(start, stop):
                 s[i] += step * p[i]
                 r[i] -= step * Hp[i]
@@ -153,7 +153,7 @@ def advance(double alpha, const real[::1] p, const real[::1] Hp, const real[::1]
     return total
 
 
-def redirect(double beta, const real[::1] r, const real[::1] inverse, real[::1] p):
+def cg_direction(double beta, const real[::1] r, const real[::1] inverse, real[::1] p):
     """p = M⁻¹r + βp."""
     cdef Py_ssize_t i
     cdef real keep = <real>beta
@@ -165,8 +165,8 @@ def redirect(double beta, const real[::1] r, const real[::1] inverse, real[::1] 
 # L-BFGS: the pairs are the rows of B
 
 
-def products(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] rows,
-             const int64_t[::1] some, double[:, ::1] out):
+def lbfgs_products(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] rows,
+                   const int64_t[::1] some, double[:, ::1] out):
     """out[r, c] = B[rows[r]] · B[some[c]] over the columns [start, end), reading every row once."""
     cdef Py_ssize_t r, c, stop
     with nogil:
@@ -174,20 +174,20 @@ def products(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const int64
             for c in range(some.shape[0]):
                 out[r, c] = 0
         while start < end:
-            stop = stretch_end(start, end)
+            stop = chunk_end(start, end)
             for r in range(rows.shape[0]):
                 for c in range(some.shape[0]):
                     out[r, c] += inner(&B[rows[r], start], &B[some[c], start], stop - start)
             start = stop
 
 
-def combine(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const double[::1] c, const double[::1] scale,
-            double[::1] out):
+def lbfgs_combine(const real[:, ::1] B, Py_ssize_t start, Py_ssize_t end, const double[::1] c, const double[::1] scale,
+                  double[::1] out):
     """out = scale ∘ Σ_r c_r B[r] in the columns [start, end)."""
     cdef Py_ssize_t r, i, stop
     with nogil:
         while start < end:
-            stop = stretch_end(start, end)
+            stop = chunk_end(start, end)
             for i in range(start, stop):
                 out[i] = 0
             for r in range(B.shape[0]):

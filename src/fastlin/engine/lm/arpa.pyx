@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
 
-from fastlin.engine.core.allocation cimport allocate_zeros, times
+from fastlin.engine.core.allocation cimport allocate_zeros, checked_product
 from fastlin.engine.core.csr cimport prefetch
 
 cdef extern from "backoff.h" nogil:
@@ -198,7 +198,7 @@ def find_histories(list starts, list words, int64_t n_words, const int32_t[:, ::
     cdef Py_ssize_t i
     cdef int64_t lost = 0
     cdef bint inside = True
-    cdef const int32_t** children = <const int32_t**>allocate_zeros(times(2, n), sizeof(int32_t*))
+    cdef const int32_t** children = <const int32_t**>allocate_zeros(checked_product(2, n), sizeof(int32_t*))
     cdef const int32_t** word = children + n
     cdef int64_t* nodes = <int64_t*>allocate_zeros(n, sizeof(int64_t))
     cdef const int32_t[::1] view
@@ -383,7 +383,7 @@ def write(list starts, list words, const float[::1] log_prob, const float[::1] b
     cdef uint8_t* end = p + out.shape[0] - longest
     cdef uint8_t* before = p
     cdef int64_t size = 0
-    cdef const int32_t** children = <const int32_t**>allocate_zeros(times(2, n), sizeof(int32_t*))
+    cdef const int32_t** children = <const int32_t**>allocate_zeros(checked_product(2, n), sizeof(int32_t*))
     cdef const int32_t** word = children + n
     cdef const int32_t[::1] view
     if children == NULL:

@@ -13,7 +13,7 @@ expected of it is the caller's to share out again.
 
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.core.mathx cimport add_up, logarithm
+from fastlin.engine.core.mathx cimport array_sum, logarithm
 
 cdef double LOST = 1e-6                        # of Σ q: a difference that is smaller has no digits left
 
@@ -98,7 +98,7 @@ def expect(const int64_t[::1] word_groups, const int64_t[::1] group_contexts, co
                 for k in range(K):
                     q[k] = table[rows[g], k] * factors[k]
                     extra[k] = 0
-                whole, mass = add_up(q, K), 0
+                whole, mass = array_sum(q, K), 0
                 for i in range(group_contexts[g], group_contexts[g + 1]):
                     n = context.starts[i + 1] - context.starts[i]
                     classes = context.classes + context.starts[i]
@@ -164,7 +164,7 @@ def expect_along(const int64_t[::1] word_groups, const int64_t[::1] group_contex
                     q[k] = table[rows[g], k] * factors[k]
                     slopes[k] = q[k] * (table_slopes[rows[g], k] + along[k])
                     extra[k] = 0
-                whole, whole_slope, mass, changed_mass = add_up(q, K), add_up(slopes, K), 0, 0
+                whole, whole_slope, mass, changed_mass = array_sum(q, K), array_sum(slopes, K), 0, 0
                 for i in range(group_contexts[g], group_contexts[g + 1]):
                     n = context.starts[i + 1] - context.starts[i]
                     classes = context.classes + context.starts[i]

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 def run(
     rule: NDArray[np.void],
-    clock: NDArray[np.void],
+    counters: NDArray[np.void],
     past: NDArray[np.void],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -20,15 +20,15 @@ def run(
     W: NDArray[Any],  # float32 or float64
     total: NDArray[np.float64],
     squares: NDArray[np.float64],
-    pending: NDArray[np.float64],
-    generation: NDArray[np.int32],
+    batch_gradient: NDArray[np.float64],
+    scale_epoch: NDArray[np.int32],
     touched: NDArray[np.int64],
     residual: NDArray[np.float64],
     batch_rows: NDArray[np.int64],
     batch_numbers: NDArray[np.float64],
     batch_change: NDArray[Any],  # of the type of W
 ) -> tuple[int, int]: ...
-def ascend(
+def coordinate_epoch(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],  # float32 or float64

@@ -6,8 +6,8 @@
                   d = step·∂ℓ(s)                   infer: of every row, or of the right one and its rival
                   A ← A(1 − ηλ₂);  w ← w + Xᵀd/A
 
-`ascend` is one epoch of dual ascent on the hinge loss. With B_g = w_g C the dual has a mass B_g to share out among the
-rows of a group; θ = Σ_g Σ_r α_gr (f_gy − f_gr), and with ℓ_r = [r ≠ y] − s_y + s_r
+`coordinate_epoch` is one epoch of dual ascent on the hinge loss. With B_g = w_g C the dual has a mass B_g to share out
+among the rows of a group; θ = Σ_g Σ_r α_gr (f_gy − f_gr), and with ℓ_r = [r ≠ y] − s_y + s_r
 
     max Σ_g Σ_{r≠y} α_gr − ½‖θ‖²  under  α_g ≥ 0, Σ_r α_gr = B_g;    duality gap = Σ_g Σ_r α_gr (max ℓ_g − ℓ_gr).
 
@@ -18,20 +18,21 @@ maximum is at (ℓ_r − ℓ_q)/‖f_r − f_q‖² (Platt's pair, with the most
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.online.lazy_updates cimport Lazy, settle_row
+from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
 from fastlin.engine.online.minibatch cimport (
-    DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step)
+    DONE, ALL_LABELS, NO_SCALE_EPOCH, NO_GRADIENT, OVERFLOW, MiniBatch, Intercepts, TrainingRows, adagrad_batch,
+    apply_row, end_step)
 from fastlin.engine.core.csr cimport add_row, prefetch_range, real, score_row
-from fastlin.engine.core.losses cimport LOG_LOSS, beaten, find_rival, log_loss, margin_loss
+from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, find_rival, log_loss, margin_loss
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, GRADIENT, Clock, Generation, Rule, aggressive_step, rate, shrinkage)
+    ADAGRAD, GRADIENT, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, rate, shrinkage)
 
-cdef double LARGEST_SCORE = 1e150
-cdef double LARGEST_GRADIENT = 1e140  # whose square Adagrad sums
+cdef double MAX_SCORE = 1e150
+cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
 
 
-cdef double distance(const int64_t* indptr, const int32_t* indices, const real* values, int64_t a,
-                     int64_t b) noexcept nogil:
+cdef double squared_distance(const int64_t* indptr, const int32_t* indices, const real* values, int64_t a,
+                             int64_t b) noexcept nogil:
     """‖x_a − x_b‖² of two rows whose indices rise."""
     cdef int64_t p = indptr[a], q = indptr[b], p_end = indptr[a + 1], q_end = indptr[b + 1]
     cdef double total = 0, difference
@@ -50,8 +51,8 @@ cdef double distance(const int64_t* indptr, const int32_t* indices, const real* 
     return total
 
 
-cdef double infer(const Rule* rule, const Rows* rows, const real* values, int64_t first, Py_ssize_t gold, double weight,
-                  double step, Batch* batch, double* loss) noexcept nogil:
+cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* values, int64_t first, Py_ssize_t gold,
+                  double weight, double step, MiniBatch* batch, double* loss) noexcept nogil:
     """Fill the directions of a group of at least two rows; returns a bound of Σ|direction|, infinite where scores are.
 
     `step` is −η for gradients (1 for Adagrad, which has its own rates), unused by the margin step.
@@ -59,61 +60,62 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, int64_
     cdef const double* s = batch.scores
     cdef Py_ssize_t b, rival = find_rival(s, batch.size, gold)
     cdef double margin = s[gold] - s[rival], value, slope
-    if not fabs(margin) < LARGEST_SCORE:
+    if not fabs(margin) < MAX_SCORE:
         return HUGE_VAL
-    batch.mistakes += beaten(rival, gold, margin, NULL)
+    batch.mistakes += is_mistake(rival, gold, margin, NULL)
     if rule.loss == LOG_LOSS:
         for b in range(batch.size):
-            batch.rival[b] = EVERY_LABEL
+            batch.rival[b] = ALL_LABELS
         loss[0] += weight * log_loss(s, batch.size, gold, weight * step, batch.direction)
         return 2 * fabs(weight * step)
     for b in range(batch.size):
-        batch.rival[b] = NOTHING
+        batch.rival[b] = NO_GRADIENT
     value = margin_loss(<int>rule.loss, margin, &slope)
     loss[0] += weight * value
     if slope > 0 and rule.step == GRADIENT:
         slope *= -weight * step
     elif slope > 0:
-        slope = aggressive_step(rule, value, distance(rows.indptr, rows.indices, values, first + gold, first + rival),
-                                weight)
+        slope = passive_aggressive_step(rule, value, squared_distance(rows.indptr, rows.indices, values, first + gold,
+                                                                      first + rival),
+                                        weight)
     if slope != 0:
-        batch.rival[gold] = batch.rival[rival] = EVERY_LABEL
+        batch.rival[gold] = batch.rival[rival] = ALL_LABELS
         batch.direction[gold] = slope
         batch.direction[rival] = -slope
     return 2 * fabs(slope)
 
 
-cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy,
-                      const Rows* rows, const int64_t* starts, const int64_t* gold, const int64_t* order,
-                      Py_ssize_t position, Py_ssize_t end, int64_t budget, Batch* batch, real* W, double* residual,
-                      int* status) noexcept nogil:
-    cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD, changed
+cdef Py_ssize_t epoch(const UpdateRule* rule, Counters* counters, ScaleEpoch* past, Py_ssize_t room,
+                      const LazyState* lazy, const TrainingRows* rows, const int64_t* starts, const int64_t* gold,
+                      const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget, MiniBatch* batch,
+                      real* W, double* residual, int* status) noexcept nogil:
+    cdef bint scaled = lazy.scale_epoch != NULL, adagrad = rule.step == ADAGRAD, changed
     cdef bint owing = adagrad and (rule.l2 > 0 or lazy.total != NULL)
     cdef const real* values = <const real*>rows.values
     cdef real* raw = <real*>batch.change
-    cdef Bias bias
+    cdef Intercepts bias
     cdef double nothing[3]
     cdef Py_ssize_t b
     cdef int64_t g, i, last, soon, start, m, ahead, work = 0
-    cdef double eta, step, shrink, inverse, size, reach, loss, weight
+    cdef double eta, step, shrink, inverse, size, weight_bound, loss, weight
 
     nothing[0] = nothing[1] = nothing[2] = 0               # candidates have no intercept
     bias.value = nothing
     bias.squares = nothing + 1
     bias.total = nothing + 2
     while position < end and work < budget:
-        if clock.generation + 2 > room:
-            status[0] = FULL
+        if counters.scale_epoch + 2 > room:
+            status[0] = NO_SCALE_EPOCH
             return position
         g = order[position]
         batch.size = starts[g + 1] - starts[g]
         last = starts[g + 1] - 1
         soon = starts[order[position + 1]] if position + 1 < end else last
         weight = rows.weights[g] if rows.weights != NULL else 1.0
-        eta = rate(rule, clock.t + 1)
+        eta = rate(rule, counters.t + 1)
         step = 1.0 if adagrad else -eta
-        shrink = shrinkage(rule, clock.t + 1, eta) if scaled else 1.0
-        inverse = 1.0 / (clock.scale * shrink)
+        shrink = shrinkage(rule, counters.t + 1, eta) if scaled else 1.0
+        inverse = 1.0 / (counters.scale * shrink)
 
         # forward, infer
         if position + 2 < end:
@@ -124,72 +126,71 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             i = starts[g] + b
             batch.row[b] = i
             ahead = i + 1 if i < last else soon
-            if owing or (scaled and clock.generation > 0):
-                settle_row(rule, clock, lazy, rows.indptr, rows.indices, i, ahead, W)
+            if owing or (scaled and counters.scale_epoch > 0):
+                catch_up_row(rule, counters, lazy, rows.indptr, rows.indices, i, ahead, W)
             start = rows.indptr[i]
             m = rows.indptr[i + 1] - start
             work += 8 * (m + 1)
             score_row(raw, W, 1, rows.indices + start, values + start, m, rows.indices + rows.indptr[ahead],
                       rows.indptr[ahead + 1] - rows.indptr[ahead])
-            batch.scores[b] = clock.scale * raw[0]
+            batch.scores[b] = counters.scale * raw[0]
         loss = 0
         size = 0
         batch.mistakes = 0
         if batch.size > 1:
             size = infer(rule, rows, values, starts[g], gold[g], weight, step, batch, &loss)
         changed = size > 0
-        reach = clock.reach + changed * (rule.eta0 if adagrad else size * inverse) * rows.largest
-        if not reach < rule.reach or (adagrad and not size * rows.largest < LARGEST_GRADIENT):
+        weight_bound = counters.weight_bound + changed * (rule.eta0 if adagrad else size * inverse) * rows.largest
+        if not weight_bound < rule.weight_bound or (adagrad and not size * rows.largest < MAX_GRADIENT):
             status[0] = OVERFLOW
             return position
-        clock.reach = reach
-        clock.loss += loss
-        clock.mistakes += batch.mistakes
-        clock.t += 1
+        counters.weight_bound = weight_bound
+        counters.loss += loss
+        counters.mistakes += batch.mistakes
+        counters.t += 1
 
         # step
-        clock.scale *= shrink
-        clock.steps += 1
-        if rule.average_from > 0 and clock.t >= rule.average_from:
-            clock.averaged += 1
-        clock.updates += changed
+        counters.scale *= shrink
+        counters.steps += 1
+        if rule.average_from > 0 and counters.t >= rule.average_from:
+            counters.averaged += 1
+        counters.updates += changed
         if adagrad and changed:
-            adagrad_batch(rule, clock, lazy, rows, batch, W, 1, 1, &bias)
+            adagrad_batch(rule, counters, lazy, rows, batch, W, 1, 1, &bias)
         elif changed:
             for b in range(batch.size):
-                apply_row(clock, rows, batch, b, W, 1, 1, inverse, &bias, residual, False)
-        end_step(rule, clock, past)
+                apply_row(counters, rows, batch, b, W, 1, 1, inverse, &bias, residual, False)
+        end_step(rule, counters, past)
         position += 1
     status[0] = DONE
     return position
 
 
-def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
-        const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
-        const int64_t[::1] starts, const int64_t[::1] gold, const double[::1] weights, const int64_t[::1] order,
-        Py_ssize_t position, int64_t budget,
-        real[:, ::1] W, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] pending, int32_t[::1] generation,
-        int64_t[::1] touched, double[:, ::1] residual,
-        int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
+def run(const UpdateRule[::1] rule, Counters[::1] counters, ScaleEpoch[::1] past, const int64_t[::1] indptr,
+        const int32_t[::1] indices, const real[::1] values, double largest, const int64_t[::1] starts,
+        const int64_t[::1] gold, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
+        int64_t budget, real[:, ::1] W, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] batch_gradient,
+        int32_t[::1] scale_epoch, int64_t[::1] touched, double[:, ::1] residual, int64_t[:, ::1] batch_rows,
+        double[:, ::1] batch_numbers, real[::1] batch_change):
     """Learn from the groups order[position:], at most `budget` multiply–adds; returns (position, status).
 
     Arrays of length 0 stand for state the rule does not need; those of a batch are as long as the largest group.
     """
     cdef Py_ssize_t end = order.shape[0]
     cdef int status = DONE
-    cdef Lazy lazy
-    cdef Rows rows
-    cdef Batch batch
+    cdef LazyState lazy
+    cdef TrainingRows rows
+    cdef MiniBatch batch
     if W.shape[0] == 0 or position >= end:
         return end, status
     lazy.K = 1
     lazy.total = &total[0, 0] if total.shape[0] else NULL
     lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
-    lazy.pending = &pending[0, 0] if pending.shape[0] else NULL
+    lazy.batch_gradient = &batch_gradient[0, 0] if batch_gradient.shape[0] else NULL
     lazy.z = NULL
     lazy.root = NULL
     lazy.debt = NULL
-    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.scale_epoch = &scale_epoch[0] if scale_epoch.shape[0] else NULL
     lazy.touched = &touched[0] if touched.shape[0] else NULL
     lazy.past = &past[0]
     rows.indptr = &indptr[0]
@@ -205,14 +206,14 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     batch.spare = &batch_numbers[2, 0]
     batch.change = &batch_change[0]
     with nogil:
-        position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &starts[0], &gold[0], &order[0],
+        position = epoch(&rule[0], &counters[0], &past[0], past.shape[0], &lazy, &rows, &starts[0], &gold[0], &order[0],
                          position, end, budget, &batch, &W[0, 0],
                          &residual[0, 0] if residual.shape[0] else NULL, &status)
     return position, status
 
 
-cdef double climb(const int64_t* indptr, const int32_t* indices, const real* values, int64_t first, Py_ssize_t n,
-                  double* alpha, const double* s, double* theta, int64_t* work) noexcept nogil:
+cdef double pair_step(const int64_t* indptr, const int32_t* indices, const real* values, int64_t first, Py_ssize_t n,
+                      double* alpha, const double* s, double* theta, int64_t* work) noexcept nogil:
     """One pair of a group whose ℓ are in s; returns the group's part of the duality gap before it."""
     cdef Py_ssize_t r, up = 0, down = -1
     cdef double top = -HUGE_VAL, bottom = HUGE_VAL, gap = 0, norm, move
@@ -227,7 +228,7 @@ cdef double climb(const int64_t* indptr, const int32_t* indices, const real* val
         gap += alpha[r] * (top - s[r])
     if not bottom < top:
         return gap
-    norm = distance(indptr, indices, values, first + up, first + down)
+    norm = squared_distance(indptr, indices, values, first + up, first + down)
     move = alpha[down]
     if norm * move > top - bottom:
         move = (top - bottom) / norm
@@ -243,9 +244,9 @@ cdef double climb(const int64_t* indptr, const int32_t* indices, const real* val
     return gap
 
 
-def ascend(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, const int64_t[::1] starts,
-           const int64_t[::1] gold, const int64_t[::1] order, Py_ssize_t position, int64_t budget, double[::1] alpha,
-           double[::1] theta, double[::1] scores):
+def coordinate_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
+                     const int64_t[::1] starts, const int64_t[::1] gold, const int64_t[::1] order, Py_ssize_t position,
+                     int64_t budget, double[::1] alpha, double[::1] theta, double[::1] scores):
     """A pair for each group of order[position:], at most `budget` multiply–adds; returns (position, gap).
 
     `gap` is the sum of the groups' parts of the duality gap, each before its own step: that of no one θ, but above 0
@@ -272,6 +273,7 @@ def ascend(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1
                           indptr[ahead + 1] - indptr[ahead])
             for b in range(n):
                 scores[b] += b != gold[g]
-            gap += climb(&indptr[0], columns, numbers, starts[g], n, &alpha[starts[g]], &scores[0], &theta[0], &work)
+            gap += pair_step(&indptr[0], columns, numbers, starts[g], n, &alpha[starts[g]], &scores[0], &theta[0],
+                             &work)
             position += 1
     return position, gap

@@ -2,15 +2,15 @@
 
 θ = A·W, with A the product of all shrinkages (1 − η_t λ₂). Three debts grow while a feature rests:
 
-  L1        soft thresholds add up in units of W:  Σ η_t λ₁/A_t  (Clock.debt)
-  scale     A may not become tiny. When it falls below a floor a new generation starts with A = 1, and a
+  L1        soft thresholds add up in units of W:  Σ η_t λ₁/A_t  (`Counters.debt`)
+  scale     A may not become tiny. When it falls below a floor a new scale epoch starts with A = 1, and a
             feature of an older one is multiplied by the old A at its next touch. Nothing ever costs O(V).
-  average   Σ_t θ_t = Σ_t A_t W_t. A change c·x of W at step s counts in all later sums, so with the mass
+  average   Σ_t θ_t = Σ_t A_t W_t. A change c·x of W at step s counts in all later sums, so with the average's weight
             S_t = Σ_{r ≤ t} A_r the sum is S·W − Σ_s S_{s−1} c_s x_s. The second term is linear in x: the
             coefficients −S_{s−1} c_s of an instance are kept in a residual R[n, K] over all epochs, and one
             backward pass, XᵀR, takes them into `total` at the end. An averaged epoch costs one row of R
             an instance, where the usual way writes a second weight for every non-zero.
-            S·W − total cancels where the mean of A is far above A itself: there, too, a new generation starts.
+            S·W − total cancels where the mean of A is far above A itself: there, too, a new scale epoch starts.
 
 Adagrad has a scale for each weight, so its debts are counted in steps (`touched`), with ρ = h/(h + η₀λ₂):
 after n steps θ = sgn θ·max(0, ρⁿ|θ| − τ(1 − ρⁿ)/(1 − ρ)), τ = η₀λ₁/h. FTRL's weights rest unchanged: they owe the
@@ -22,51 +22,51 @@ from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real
 from fastlin.engine.core.mathx cimport exponential, logarithm
-from fastlin.engine.online.update_rules cimport FTRL, Clock, Generation, Rule, soft
+from fastlin.engine.online.update_rules cimport FTRL, Counters, ScaleEpoch, UpdateRule, soft_threshold
 
-cdef struct Lazy:
+cdef struct LazyState:
     Py_ssize_t K
     double* total            # [V, K]; NULL where nothing is averaged
     double* squares          # [V, K] Σg²; Adagrad
     double* z                # [V, K]; FTRL
     double* root             # [V, K] √Σg²; FTRL
-    double* pending          # [V, K] the gradient of a mini-batch; Adagrad and FTRL
+    double* batch_gradient   # [V, K] the gradient of a mini-batch; Adagrad and FTRL
     double* debt             # [V]; L1
-    int32_t* generation      # [V]; scaled steps
+    int32_t* scale_epoch     # [V]; scaled steps
     int64_t* touched         # [V]; Adagrad, and FTRL that is averaged or takes mini-batches
-    const Generation* past
+    const ScaleEpoch* past
 
 
-cdef inline void settle_scaled(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W,
-                               Py_ssize_t j) noexcept nogil:
-    """Bring feature j into the present generation and pay its L1."""
+cdef inline void catch_up_scaled(const UpdateRule* rule, const Counters* counters, const LazyState* lazy, real* W,
+                                 Py_ssize_t j) noexcept nogil:
+    """Bring feature j into the present scale epoch and pay its L1."""
     cdef Py_ssize_t k, K = lazy.K
     cdef real* w = W + j * K
-    cdef const Generation* past
+    cdef const ScaleEpoch* past
     cdef double owed
     cdef bint alive
-    if lazy.generation != NULL and lazy.generation[j] < clock.generation:
-        while lazy.generation[j] < clock.generation:
-            past = lazy.past + lazy.generation[j]
+    if lazy.scale_epoch != NULL and lazy.scale_epoch[j] < counters.scale_epoch:
+        while lazy.scale_epoch[j] < counters.scale_epoch:
+            past = lazy.past + lazy.scale_epoch[j]
             owed = past.debt - lazy.debt[j] if lazy.debt != NULL else 0.0
             alive = False
             if lazy.total != NULL:                        # no L1 here
                 for k in range(K):
-                    lazy.total[j * K + k] += past.mass * w[k]
+                    lazy.total[j * K + k] += past.average_weight * w[k]
             for k in range(K):
-                w[k] = <real>(soft(w[k], owed) * past.scale)
+                w[k] = <real>(soft_threshold(w[k], owed) * past.scale)
                 alive = alive or w[k] != 0
-            lazy.generation[j] = lazy.generation[j] + 1 if alive else <int32_t>clock.generation
+            lazy.scale_epoch[j] = lazy.scale_epoch[j] + 1 if alive else <int32_t>counters.scale_epoch
             if lazy.debt != NULL:
                 lazy.debt[j] = 0
-    if lazy.debt != NULL and lazy.debt[j] < clock.debt:
-        owed = clock.debt - lazy.debt[j]
+    if lazy.debt != NULL and lazy.debt[j] < counters.debt:
+        owed = counters.debt - lazy.debt[j]
         for k in range(K):
-            w[k] = <real>soft(w[k], owed)
-        lazy.debt[j] = clock.debt
+            w[k] = <real>soft_threshold(w[k], owed)
+        lazy.debt[j] = counters.debt
 
 
-cdef inline double series(double z) noexcept nogil:
+cdef inline double one_minus_exp(double z) noexcept nogil:
     """1 − e^−z for z ≥ 0 without cancellation: e^−z − 1 by its own series where z is small."""
     cdef double p, x = z if z < 0.4 else 0.4
     p = 1.0 - x / 14.0
@@ -91,13 +91,13 @@ cdef inline double log1p_positive(double q) noexcept nogil:
     return logarithm(u) + (q - (u - 1.0)) / u
 
 
-cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W,
-                                Py_ssize_t j) noexcept nogil:
+cdef inline void catch_up_adagrad(const UpdateRule* rule, const Counters* counters, const LazyState* lazy, real* W,
+                                  Py_ssize_t j) noexcept nogil:
     """Pay feature j's shrinkages, thresholds and share of the average for the steps since its last touch."""
     cdef Py_ssize_t k, K = lazy.K
-    cdef int64_t rested = clock.steps - lazy.touched[j]
+    cdef int64_t rested = counters.steps - lazy.touched[j]
     cdef double steps = <double>rested
-    cdef double averaged = <double>(rested if rested < clock.averaged else clock.averaged)
+    cdef double averaged = <double>(rested if rested < counters.averaged else counters.averaged)
     cdef bint decays = rule.step != FTRL
     cdef double l1 = rule.eta0 * rule.l1 * decays, l2 = rule.eta0 * rule.l2 * decays
     cdef real* w = W + j * K
@@ -106,7 +106,7 @@ cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy
     cdef double h, q, decay
     if rested == 0:
         return
-    lazy.touched[j] = clock.steps
+    lazy.touched[j] = counters.steps
     if total != NULL and l2 == 0:
         for k in range(K):
             total[k] += averaged * w[k]
@@ -114,11 +114,11 @@ cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy
         for k in range(K):
             q = l2 / (1e-10 + sqrt(squares[k]))
             decay = log1p_positive(q)
-            total[k] += w[k] * exponential(-decay * (steps - averaged)) * (series(decay * averaged) / q)
+            total[k] += w[k] * exponential(-decay * (steps - averaged)) * (one_minus_exp(decay * averaged) / q)
     if l2 == 0:
         if l1 > 0:
             for k in range(K):
-                w[k] = <real>soft(w[k], steps * l1 / (1e-10 + sqrt(squares[k])))
+                w[k] = <real>soft_threshold(w[k], steps * l1 / (1e-10 + sqrt(squares[k])))
         return
     if l1 == 0:
         for k in range(K):
@@ -128,18 +128,20 @@ cdef inline void settle_adagrad(const Rule* rule, const Clock* clock, const Lazy
         h = 1e-10 + sqrt(squares[k])
         q = l2 / h                                        # ρ = 1/(1 + q)
         decay = steps * log1p_positive(q)
-        w[k] = <real>soft(w[k] * exponential(-decay), l1 / h * series(decay) * (1 + q) / q)
+        w[k] = <real>soft_threshold(w[k] * exponential(-decay), l1 / h * one_minus_exp(decay) * (1 + q) / q)
 
 
-cdef inline void settle(const Rule* rule, const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
+cdef inline void catch_up(const UpdateRule* rule, const Counters* counters, const LazyState* lazy, real* W,
+                          Py_ssize_t j) noexcept nogil:
     if lazy.touched != NULL:
-        settle_adagrad(rule, clock, lazy, W, j)
+        catch_up_adagrad(rule, counters, lazy, W, j)
     else:
-        settle_scaled(rule, clock, lazy, W, j)
+        catch_up_scaled(rule, counters, lazy, W, j)
 
 
-cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* lazy, const int64_t* indptr,
-                            const int32_t* indices, int64_t i, int64_t ahead, real* W) noexcept nogil:
+cdef inline void catch_up_row(const UpdateRule* rule, const Counters* counters, const LazyState* lazy,
+                              const int64_t* indptr, const int32_t* indices, int64_t i, int64_t ahead,
+                              real* W) noexcept nogil:
     """Pay the debts of row i's features, and fetch those of row `ahead`."""
     cdef int64_t p, j, start = indptr[i], m = indptr[i + 1] - start, m_ahead = indptr[ahead + 1] - indptr[ahead]
     cdef const int32_t* soon = indices + indptr[ahead]
@@ -148,8 +150,8 @@ cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* la
             j = soon[p]
             if lazy.debt != NULL:
                 prefetch(lazy.debt + j)
-            if lazy.generation != NULL:
-                prefetch(lazy.generation + j)
+            if lazy.scale_epoch != NULL:
+                prefetch(lazy.scale_epoch + j)
             if lazy.touched != NULL:
                 prefetch(lazy.touched + j)
             if lazy.squares != NULL:
@@ -157,4 +159,4 @@ cdef inline void settle_row(const Rule* rule, const Clock* clock, const Lazy* la
             if lazy.total != NULL:
                 prefetch_range(lazy.total + j * lazy.K, lazy.total + (j + 1) * lazy.K)
         if p < m:
-            settle(rule, clock, lazy, W, indices[start + p])
+            catch_up(rule, counters, lazy, W, indices[start + p])

@@ -2,23 +2,23 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from fastlin.engine.online.lazy_updates cimport Lazy
-from fastlin.engine.core.csr cimport add_row, move_row, prefetch, prefetch_range, real
+from fastlin.engine.online.lazy_updates cimport LazyState
+from fastlin.engine.core.csr cimport add_row, add_row_to_pair, prefetch, prefetch_range, real
 from fastlin.engine.online.update_rules cimport (
-    Clock, Generation, Rule, adagrad_bias, adagrad_step, ftrl_bias, ftrl_step
+    Counters, ScaleEpoch, UpdateRule, adagrad_bias, adagrad_step, ftrl_bias, ftrl_step
 )
 
 cdef enum Status:
     DONE = 0             # the epoch or the budget is used up
     OVERFLOW = 1         # the next step would leave the numbers
-    FULL = 2             # no room to start another generation
+    NO_SCALE_EPOCH = 2   # no room to start another scale epoch
 
 cdef enum:
-    NOTHING = -2         # `rival` of a row without a gradient
-    EVERY_LABEL = -1     # … of a row whose gradient touches all labels
-    FTRL_AHEAD = 8       # non-zeros between fetching what FTRL keeps and using it
+    NO_GRADIENT = -2     # `rival` of a row without a gradient
+    ALL_LABELS = -1      # … of a row whose gradient touches all labels
+    FTRL_PREFETCH_AHEAD = 8  # non-zeros between fetching what FTRL keeps and using it
 
-cdef struct Rows:
+cdef struct TrainingRows:
     const int64_t* indptr
     const int32_t* indices
     const void* values
@@ -27,7 +27,7 @@ cdef struct Rows:
     const double* weights    # NULL: all 1
     double largest           # max |x|, at least 1
 
-cdef struct Batch:
+cdef struct MiniBatch:
     Py_ssize_t size
     int64_t mistakes         # rows whose label was not predicted
     int64_t* row
@@ -37,7 +37,7 @@ cdef struct Batch:
     double* spare            # [lanes]
     void* change             # [lanes] of the weights' type
 
-cdef struct Bias:
+cdef struct Intercepts:
     double* value            # [lanes]
     double* squares          # [lanes]; Adagrad
     double* total            # [lanes]; average
@@ -45,41 +45,41 @@ cdef struct Bias:
     double* root             # [lanes]; FTRL
 
 
-cdef inline void start_generation(Clock* clock, Generation* past) noexcept nogil:
-    past[clock.generation].scale = clock.scale
-    past[clock.generation].mass = clock.mass
-    past[clock.generation].debt = clock.debt
-    clock.norm *= clock.scale * clock.scale
-    clock.generation += 1
-    clock.scale = 1
-    clock.mass = 0
-    clock.debt = 0
+cdef inline void start_scale_epoch(Counters* counters, ScaleEpoch* past) noexcept nogil:
+    past[counters.scale_epoch].scale = counters.scale
+    past[counters.scale_epoch].average_weight = counters.average_weight
+    past[counters.scale_epoch].debt = counters.debt
+    counters.norm *= counters.scale * counters.scale
+    counters.scale_epoch += 1
+    counters.scale = 1
+    counters.average_weight = 0
+    counters.debt = 0
 
 
-cdef inline void end_step(const Rule* rule, Clock* clock, Generation* past) noexcept nogil:
-    """The step's share of the average, and a new generation where A has become small or the average would cancel."""
-    if clock.averaged > 0:
-        clock.mass += clock.scale
-    if clock.scale < 1e-9 or clock.mass > rule.cancellation * clock.averaged * clock.scale:
-        start_generation(clock, past)
+cdef inline void end_step(const UpdateRule* rule, Counters* counters, ScaleEpoch* past) noexcept nogil:
+    """The step's share of the average, and a new scale epoch where A has become small or the average would cancel."""
+    if counters.averaged > 0:
+        counters.average_weight += counters.scale
+    if counters.scale < 1e-9 or counters.average_weight > rule.cancellation * counters.averaged * counters.scale:
+        start_scale_epoch(counters, past)
 
 
-cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, real* W, Py_ssize_t K,
-                           Py_ssize_t lanes, double inverse, const Bias* bias, double* residual,
-                           bint fit_intercept) noexcept nogil:
+cdef inline void apply_row(const Counters* counters, const TrainingRows* rows, MiniBatch* batch, Py_ssize_t b, real* W,
+                           Py_ssize_t K, Py_ssize_t padded_width, double inverse, const Intercepts* bias,
+                           double* residual, bint fit_intercept) noexcept nogil:
     """W += x dᵀ/A, b += d, and the row's share of the average; inverse = 1/A."""
     cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - start, y, k
     cdef const int32_t* indices = rows.indices + start
     cdef const real* values = <const real*>rows.values + start
     cdef real* change = <real*>batch.change
-    cdef double* direction = batch.direction + b * lanes
-    cdef double share = clock.mass * inverse
-    if rival == NOTHING:
+    cdef double* direction = batch.direction + b * padded_width
+    cdef double share = counters.average_weight * inverse
+    if rival == NO_GRADIENT:
         return
     if rival >= 0:
         y = rows.labels[i]
-        move_row(W, K, indices, values, m, y, rival, <real>(direction[0] * inverse))
+        add_row_to_pair(W, K, indices, values, m, y, rival, <real>(direction[0] * inverse))
         if fit_intercept:
             bias.value[y] += direction[0]
             bias.value[rival] -= direction[0]
@@ -91,10 +91,10 @@ cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, P
         change[0] = <real>(direction[0] * inverse)
         bias.value[0] += direction[0] * fit_intercept
     else:
-        for k in range(lanes // 8 * 8):
+        for k in range(padded_width // 8 * 8):
             change[k] = <real>(direction[k] * inverse)
         if fit_intercept:
-            for k in range(lanes // 8 * 8):
+            for k in range(padded_width // 8 * 8):
                 bias.value[k] += direction[k]
     add_row(W, K, indices, values, m, change)
     if residual != NULL:
@@ -102,14 +102,15 @@ cdef inline void apply_row(const Clock* clock, const Rows* rows, Batch* batch, P
             residual[i * K + k] -= share * direction[k]
 
 
-cdef inline void add_weights(double* total, const real* w, Py_ssize_t K) noexcept nogil:
+cdef inline void add_to_average(double* total, const real* w, Py_ssize_t K) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(K):
         total[k] += w[k]
 
 
-cdef inline void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
-                               real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias) noexcept nogil:
+cdef inline void adagrad_batch(const UpdateRule* rule, const Counters* counters, const LazyState* lazy,
+                               const TrainingRows* rows, MiniBatch* batch, real* W, Py_ssize_t K,
+                               Py_ssize_t padded_width, const Intercepts* bias) noexcept nogil:
     """One step. Of several rows the gradients are summed first, since h takes the square of the sum.
 
     clock.steps counts this step already: a feature whose `touched` equals it has had its step.
@@ -123,17 +124,17 @@ cdef inline void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy*
         for k in range(K):
             batch.spare[k] = 0
         for b in range(batch.size):
-            direction = batch.direction + b * lanes
-            if batch.rival[b] == NOTHING:
+            direction = batch.direction + b * padded_width
+            if batch.rival[b] == NO_GRADIENT:
                 continue
             i = batch.row[b]
             for p in range(rows.indptr[i], rows.indptr[i + 1]):
                 for k in range(K):
-                    lazy.pending[rows.indices[p] * K + k] += direction[k] * values[p]
+                    lazy.batch_gradient[rows.indices[p] * K + k] += direction[k] * values[p]
             for k in range(K):
                 batch.spare[k] += direction[k]
         direction = batch.spare
-    elif batch.rival[0] == NOTHING:
+    elif batch.rival[0] == NO_GRADIENT:
         return
     if rule.fit_intercept:
         adagrad_bias(rule, bias.value, bias.squares, direction, K)
@@ -141,41 +142,41 @@ cdef inline void adagrad_batch(const Rule* rule, const Clock* clock, const Lazy*
         i = batch.row[b]
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
             j = rows.indices[p]
-            if lazy.touched[j] == clock.steps:
+            if lazy.touched[j] == counters.steps:
                 continue
-            lazy.touched[j] = clock.steps
+            lazy.touched[j] = counters.steps
             w = W + j * K
             if batch.size == 1:
                 adagrad_step(rule, w, lazy.squares + j * K, direction, values[p], K)
             else:
-                adagrad_step(rule, w, lazy.squares + j * K, lazy.pending + j * K, 1.0, K)
+                adagrad_step(rule, w, lazy.squares + j * K, lazy.batch_gradient + j * K, 1.0, K)
                 for k in range(K):
-                    lazy.pending[j * K + k] = 0
-            if lazy.total != NULL and clock.averaged > 0:
-                add_weights(lazy.total + j * K, w, K)
+                    lazy.batch_gradient[j * K + k] = 0
+            if lazy.total != NULL and counters.averaged > 0:
+                add_to_average(lazy.total + j * K, w, K)
 
 
-cdef inline void fetch_ftrl(const Lazy* lazy, const Rows* rows, int64_t i) noexcept nogil:
+cdef inline void fetch_ftrl(const LazyState* lazy, const TrainingRows* rows, int64_t i) noexcept nogil:
     """Fetch what a step on row i begins with."""
-    cdef int64_t p, j, K = lazy.K, end = rows.indptr[i] + FTRL_AHEAD
+    cdef int64_t p, j, K = lazy.K, end = rows.indptr[i] + FTRL_PREFETCH_AHEAD
     for p in range(rows.indptr[i], end if end < rows.indptr[i + 1] else rows.indptr[i + 1]):
         j = rows.indices[p]
         prefetch_range(lazy.z + j * K, lazy.z + (j + 1) * K)
         prefetch_range(lazy.root + j * K, lazy.root + (j + 1) * K)
 
 
-cdef inline void ftrl_row(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
-                          real* W, Py_ssize_t K) noexcept nogil:
+cdef inline void ftrl_row(const UpdateRule* rule, const Counters* counters, const LazyState* lazy,
+                          const TrainingRows* rows, MiniBatch* batch, real* W, Py_ssize_t K) noexcept nogil:
     """The step of a single row: at all labels, or at the right one and its rival."""
     cdef int64_t i = batch.row[0], rival = batch.rival[0], y = rows.labels[i], p, j, soon, end = rows.indptr[i + 1]
     cdef const real* values = <const real*>rows.values
     cdef double* direction = batch.direction
     cdef double other = -direction[0]
     for p in range(rows.indptr[i], end):
-        soon = p + FTRL_AHEAD if p + FTRL_AHEAD < end else p
+        soon = p + FTRL_PREFETCH_AHEAD if p + FTRL_PREFETCH_AHEAD < end else p
         soon = rows.indices[soon] * K
         j = rows.indices[p] * K
-        if rival == EVERY_LABEL:
+        if rival == ALL_LABELS:
             prefetch_range(lazy.z + soon, lazy.z + soon + K)
             prefetch_range(lazy.root + soon, lazy.root + soon + K)
             ftrl_step(rule, W + j, lazy.z + j, lazy.root + j, direction, values[p], K)
@@ -187,63 +188,64 @@ cdef inline void ftrl_row(const Rule* rule, const Clock* clock, const Lazy* lazy
             ftrl_step(rule, W + j + y, lazy.z + j + y, lazy.root + j + y, direction, values[p], 1)
             ftrl_step(rule, W + j + rival, lazy.z + j + rival, lazy.root + j + rival, &other, values[p], 1)
         if lazy.total != NULL:
-            lazy.touched[rows.indices[p]] = clock.steps
-            if clock.averaged > 0:
-                add_weights(lazy.total + j, W + j, K)
+            lazy.touched[rows.indices[p]] = counters.steps
+            if counters.averaged > 0:
+                add_to_average(lazy.total + j, W + j, K)
 
 
-cdef inline void ftrl_batch(const Rule* rule, const Clock* clock, const Lazy* lazy, const Rows* rows, Batch* batch,
-                            real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias) noexcept nogil:
+cdef inline void ftrl_batch(const UpdateRule* rule, const Counters* counters, const LazyState* lazy,
+                            const TrainingRows* rows, MiniBatch* batch, real* W, Py_ssize_t K, Py_ssize_t padded_width,
+                            const Intercepts* bias) noexcept nogil:
     """One step; of several rows on the sum of their gradients. `touched` is used as in `adagrad_batch`."""
     cdef Py_ssize_t b, k
     cdef int64_t i, p, j, rival
     cdef double* direction
     cdef double* sums = batch.spare
-    cdef double* pending
+    cdef double* batch_gradient
     cdef double x
     for k in range(K):
         sums[k] = 0
     for b in range(batch.size):
-        direction = batch.direction + b * lanes
+        direction = batch.direction + b * padded_width
         rival = batch.rival[b]
         if rival >= 0:
             sums[rows.labels[batch.row[b]]] += direction[0]
             sums[rival] -= direction[0]
-        elif rival == EVERY_LABEL:
+        elif rival == ALL_LABELS:
             for k in range(K):
                 sums[k] += direction[k]
     for k in range(K if rule.fit_intercept else 0):
         if sums[k] != 0:                                  # the lanes without a label keep their −∞
             ftrl_bias(rule, bias.value + k, bias.z + k, bias.root + k, sums[k])
     if batch.size == 1:
-        if batch.rival[0] != NOTHING:
-            ftrl_row(rule, clock, lazy, rows, batch, W, K)
+        if batch.rival[0] != NO_GRADIENT:
+            ftrl_row(rule, counters, lazy, rows, batch, W, K)
         return
     for b in range(batch.size):
-        direction = batch.direction + b * lanes
+        direction = batch.direction + b * padded_width
         i = batch.row[b]
         rival = batch.rival[b]
-        if rival == NOTHING:
+        if rival == NO_GRADIENT:
             continue
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
             x = (<const real*>rows.values)[p]
-            pending = lazy.pending + rows.indices[p] * K
-            if rival == EVERY_LABEL:
+            batch_gradient = lazy.batch_gradient + rows.indices[p] * K
+            if rival == ALL_LABELS:
                 for k in range(K):
-                    pending[k] += direction[k] * x
+                    batch_gradient[k] += direction[k] * x
             else:
-                pending[rows.labels[i]] += direction[0] * x
-                pending[rival] -= direction[0] * x
+                batch_gradient[rows.labels[i]] += direction[0] * x
+                batch_gradient[rival] -= direction[0] * x
     for b in range(batch.size):
         i = batch.row[b]
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
             j = rows.indices[p]
-            if batch.rival[b] == NOTHING or lazy.touched[j] == clock.steps:
+            if batch.rival[b] == NO_GRADIENT or lazy.touched[j] == counters.steps:
                 continue
-            lazy.touched[j] = clock.steps
+            lazy.touched[j] = counters.steps
             j *= K
-            ftrl_step(rule, W + j, lazy.z + j, lazy.root + j, lazy.pending + j, 1.0, K)
+            ftrl_step(rule, W + j, lazy.z + j, lazy.root + j, lazy.batch_gradient + j, 1.0, K)
             for k in range(K):
-                lazy.pending[j + k] = 0
-            if lazy.total != NULL and clock.averaged > 0:
-                add_weights(lazy.total + j, W + j, K)
+                lazy.batch_gradient[j + k] = 0
+            if lazy.total != NULL and counters.averaged > 0:
+                add_to_average(lazy.total + j, W + j, K)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 def run(
     rule: NDArray[np.void],
-    clock: NDArray[np.void],
+    counters: NDArray[np.void],
     past: NDArray[np.void],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -23,9 +23,9 @@ def run(
     squares: NDArray[np.float64],
     z: NDArray[np.float64],
     root: NDArray[np.float64],
-    pending: NDArray[np.float64],
+    batch_gradient: NDArray[np.float64],
     debt: NDArray[np.float64],
-    generation: NDArray[np.int32],
+    scale_epoch: NDArray[np.int32],
     touched: NDArray[np.int64],
     residual: NDArray[np.float64],
     batch_rows: NDArray[np.int64],
@@ -33,26 +33,26 @@ def run(
     batch_change: NDArray[Any],  # of the type of W
 ) -> tuple[int, int]: ...
 def learning_rate(rule: NDArray[np.void], t: int) -> float: ...
-def settle_all(
+def catch_up_all(
     rule: NDArray[np.void],
-    clock: NDArray[np.void],
+    counters: NDArray[np.void],
     past: NDArray[np.void],
     W: NDArray[Any],  # float32 or float64
     total: NDArray[np.float64],
     squares: NDArray[np.float64],
     debt: NDArray[np.float64],
-    generation: NDArray[np.int32],
+    scale_epoch: NDArray[np.int32],
     touched: NDArray[np.int64],
 ) -> None: ...
-def settled(
+def current_weights(
     rule: NDArray[np.void],
-    clock: NDArray[np.void],
+    counters: NDArray[np.void],
     past: NDArray[np.void],
     W: NDArray[Any],  # float32 or float64
     total: NDArray[np.float64],
     squares: NDArray[np.float64],
     debt: NDArray[np.float64],
-    generation: NDArray[np.int32],
+    scale_epoch: NDArray[np.int32],
     touched: NDArray[np.int64],
     features: NDArray[np.int64],
     start: int,

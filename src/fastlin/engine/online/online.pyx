@@ -15,23 +15,24 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from fastlin.engine.online.lazy_updates cimport Lazy, settle, settle_row
+from fastlin.engine.online.lazy_updates cimport LazyState, catch_up, catch_up_row
 from fastlin.engine.online.minibatch cimport (
-    DONE, EVERY_LABEL, FULL, NOTHING, OVERFLOW, Batch, Bias, Rows, adagrad_batch, apply_row, end_step, fetch_ftrl,
-    ftrl_batch, start_generation)
+    DONE, ALL_LABELS, NO_SCALE_EPOCH, NO_GRADIENT, OVERFLOW, MiniBatch, Intercepts, TrainingRows, adagrad_batch,
+    apply_row, end_step, fetch_ftrl, ftrl_batch, start_scale_epoch)
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
-from fastlin.engine.core.losses cimport LOG_LOSS, beaten, log_loss, lowest_rival, margin_loss
+from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, FTRL, GRADIENT, MIRA, Clock, Generation, Rule, aggressive_step, mira_step, rate, shrinkage)
+    ADAGRAD, FTRL, GRADIENT, MIRA, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, mira_step, rate,
+    shrinkage)
 
-cdef double LARGEST_SCORE = 1e150
-cdef double LARGEST_GRADIENT = 1e140  # whose square Adagrad sums
-cdef double LARGEST_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
-cdef double UNSURE = 0.69             # a row of smaller log loss has p > ½, and is predicted right
+cdef double MAX_SCORE = 1e150
+cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
+cdef double MAX_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
+cdef double SURE_LOG_LOSS = 0.69      # a row of smaller log loss has p > ½, and is predicted right
 
 
-cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch* batch, Py_ssize_t b,
-                  Py_ssize_t K, Py_ssize_t lanes, double step, double* loss) noexcept nogil:
+cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch, Py_ssize_t b,
+                  Py_ssize_t K, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
     """Fill direction[b] from the scores; returns a bound of |direction|, infinite where the scores left the numbers.
 
     `step` is −η/B for gradients (1/B for Adagrad and FTRL, which have their own rates), unused by the margin steps.
@@ -39,34 +40,34 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
     cdef int64_t i = batch.row[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
     cdef const double* s = batch.scores
-    cdef double* direction = batch.direction + b * lanes
+    cdef double* direction = batch.direction + b * padded_width
     cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
     cdef double slope, value, norm, margin, size = 0, sign = 1.0
 
-    batch.rival[b] = EVERY_LABEL
+    batch.rival[b] = ALL_LABELS
     if K > 1 and rule.loss == LOG_LOSS:
         step *= weight
-        value = log_loss(s, lanes // 8 * 8, y, step, direction)
+        value = log_loss(s, padded_width // 8 * 8, y, step, direction)
         loss[0] += weight * value
-        if value > UNSURE:
-            rival = lowest_rival(s, K, y, rows.rank)
-            batch.mistakes += beaten(rival, y, s[y] - s[rival], rows.rank)
-        return fabs(step) if value < LARGEST_SCORE else HUGE_VAL    # no probability's gradient is larger than 1
+        if value > SURE_LOG_LOSS:
+            rival = lowest_label_rival(s, K, y, rows.rank)
+            batch.mistakes += is_mistake(rival, y, s[y] - s[rival], rows.rank)
+        return fabs(step) if value < MAX_SCORE else HUGE_VAL        # no probability's gradient is larger than 1
 
     if K > 1:
-        rival = lowest_rival(s, K, y, rows.rank)
+        rival = lowest_label_rival(s, K, y, rows.rank)
         margin = s[y] - s[rival]
     else:
         rival = 1 - y
         sign = 1.0 if y == 1 else -1.0
         margin = sign * s[0]
-    if not fabs(margin) < LARGEST_SCORE:
+    if not fabs(margin) < MAX_SCORE:
         return HUGE_VAL
-    batch.mistakes += beaten(rival, y, margin, rows.rank)
+    batch.mistakes += is_mistake(rival, y, margin, rows.rank)
     value = margin_loss(<int>rule.loss, margin, &slope)
     loss[0] += weight * value
     if slope == 0:
-        batch.rival[b] = NOTHING
+        batch.rival[b] = NO_GRADIENT
         return 0.0
     if rule.step == GRADIENT or rule.step == ADAGRAD or rule.step == FTRL:
         slope *= -weight * step
@@ -74,13 +75,13 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
         norm = squared_norm(values, m) + rule.fit_intercept
         if rule.step == MIRA and K > 1:
             if not mira_step(s, K, y, norm, weight * rule.C, direction, batch.spare):
-                batch.rival[b] = NOTHING
+                batch.rival[b] = NO_GRADIENT
             for k in range(K):
                 size = fabs(direction[k]) if fabs(direction[k]) > size else size
             return size
-        slope = aggressive_step(rule, value, 2 * norm if K > 1 else norm, weight)
+        slope = passive_aggressive_step(rule, value, 2 * norm if K > 1 else norm, weight)
         if slope == 0:
-            batch.rival[b] = NOTHING
+            batch.rival[b] = NO_GRADIENT
             return 0.0
     if K == 1:
         direction[0] = sign * slope
@@ -95,49 +96,49 @@ cdef double infer(const Rule* rule, const Rows* rows, const real* values, Batch*
     return fabs(slope)
 
 
-cdef inline double norm_growth(const Clock* clock, const Rows* rows, Batch* batch, Py_ssize_t b, const real* W,
-                               Py_ssize_t K, Py_ssize_t lanes) noexcept nogil:
+cdef inline double norm_growth(const Counters* counters, const TrainingRows* rows, MiniBatch* batch, Py_ssize_t b,
+                               const real* W, Py_ssize_t K, Py_ssize_t padded_width) noexcept nogil:
     """‖W + x dᵀ/A‖² − ‖W‖², from the present W: mini-batches touch a feature more than once."""
     cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - start, k
     cdef const real* values = <const real*>rows.values + start
-    cdef double* direction = batch.direction + b * lanes
+    cdef double* direction = batch.direction + b * padded_width
     cdef double c, dot = 0, square = 0
     cdef real* scores = <real*>batch.change
-    if rival == NOTHING:
+    if rival == NO_GRADIENT:
         return 0.0
     score_row(scores, W, K, rows.indices + start, values, m, rows.indices + start, 0)
     for k in range(K):
-        if rival == EVERY_LABEL:
+        if rival == ALL_LABELS:
             c = direction[k]
         elif k == rows.labels[i]:
             c = direction[0]
         else:
             c = -direction[0] if k == rival else 0.0
-        c /= clock.scale
+        c /= counters.scale
         dot += c * scores[k]
         square += c * c
     return 2 * dot + square * squared_norm(values, m)
 
 
-cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize_t room, const Lazy* lazy,
-                      const Rows* rows, const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
-                      Batch* batch, real* W, Py_ssize_t K, Py_ssize_t lanes, const Bias* bias, double* residual,
-                      int* status) noexcept nogil:
-    cdef bint scaled = lazy.generation != NULL, adagrad = rule.step == ADAGRAD, ftrl = rule.step == FTRL
+cdef Py_ssize_t epoch(const UpdateRule* rule, Counters* counters, ScaleEpoch* past, Py_ssize_t room,
+                      const LazyState* lazy, const TrainingRows* rows, const int64_t* order, Py_ssize_t position,
+                      Py_ssize_t end, int64_t budget, MiniBatch* batch, real* W, Py_ssize_t K, Py_ssize_t padded_width,
+                      const Intercepts* bias, double* residual, int* status) noexcept nogil:
+    cdef bint scaled = lazy.scale_epoch != NULL, adagrad = rule.step == ADAGRAD, ftrl = rule.step == FTRL
     cdef bint own_rates = adagrad or ftrl
     cdef bint owing = lazy.debt != NULL or (own_rates and lazy.total != NULL) or (
         adagrad and (rule.l1 > 0 or rule.l2 > 0))
-    cdef double steepest = LARGEST_FTRL_GRADIENT if ftrl else LARGEST_GRADIENT
+    cdef double steepest = MAX_FTRL_GRADIENT if ftrl else MAX_GRADIENT
     cdef const real* values = <const real*>rows.values
     cdef real* raw = <real*>batch.change
     cdef Py_ssize_t first, b, k, next_row
     cdef int64_t i, start, m, ahead, m_ahead, work = 0, t
-    cdef double eta, step, shrink, inverse, size, reach, loss, radius
+    cdef double eta, step, shrink, inverse, size, weight_bound, loss, radius
 
     while position < end and work < budget:
-        if clock.generation + 2 > room:
-            status[0] = FULL
+        if counters.scale_epoch + 2 > room:
+            status[0] = NO_SCALE_EPOCH
             return position
         first = position
         batch.size = 0
@@ -151,22 +152,23 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
             work += 1
         if batch.size == 0:
             break
-        t = clock.t + batch.size
+        t = counters.t + batch.size
         eta = rate(rule, t)
         step = 1.0 if own_rates else -eta
         shrink = shrinkage(rule, t, eta) if scaled else 1.0
-        inverse = 1.0 / (clock.scale * shrink) if shrink > 0 else 1.0
+        inverse = 1.0 / (counters.scale * shrink) if shrink > 0 else 1.0
 
         # forward, infer
-        reach = clock.reach
+        weight_bound = counters.weight_bound
         loss = 0
         for b in range(batch.size):
             i = batch.row[b]
             start = rows.indptr[i]
             m = rows.indptr[i + 1] - start
             work += (m + 1) * (K + 7)                      # what touching a feature costs, in labels; rows cost, too
-            if owing or (scaled and clock.generation > 0):
-                settle_row(rule, clock, lazy, rows.indptr, rows.indices, i, order[position] if position < end else i, W)
+            if owing or (scaled and counters.scale_epoch > 0):
+                catch_up_row(rule, counters, lazy, rows.indptr, rows.indices, i,
+                             order[position] if position < end else i, W)
             if position + 8 < end:
                 prefetch(rows.indptr + order[position + 8])
                 prefetch(rows.labels + order[position + 8])
@@ -182,65 +184,64 @@ cdef Py_ssize_t epoch(const Rule* rule, Clock* clock, Generation* past, Py_ssize
                 fetch_ftrl(lazy, rows, i)
             score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
             if K == 1:
-                batch.scores[0] = clock.scale * raw[0] + bias.value[0]
+                batch.scores[0] = counters.scale * raw[0] + bias.value[0]
             else:
-                for k in range(lanes // 8 * 8):
-                    batch.scores[k] = clock.scale * raw[k] + bias.value[k]
-            size = infer(rule, rows, values + start, batch, b, K, lanes, step / batch.size, &loss)
-            reach += (rule.eta0 if own_rates else size * inverse) * rows.largest
-            if not reach < rule.reach or (own_rates and not size * rows.largest * batch.size < steepest):
+                for k in range(padded_width // 8 * 8):
+                    batch.scores[k] = counters.scale * raw[k] + bias.value[k]
+            size = infer(rule, rows, values + start, batch, b, K, padded_width, step / batch.size, &loss)
+            weight_bound += (rule.eta0 if own_rates else size * inverse) * rows.largest
+            if not weight_bound < rule.weight_bound or (own_rates and not size * rows.largest * batch.size < steepest):
                 status[0] = OVERFLOW
                 return first
-        clock.reach = reach
-        clock.loss += loss
-        clock.mistakes += batch.mistakes
-        clock.t = t
+        counters.weight_bound = weight_bound
+        counters.loss += loss
+        counters.mistakes += batch.mistakes
+        counters.t = t
 
         # step
         if scaled:
-            clock.scale *= shrink
-            if clock.scale == 0:                          # Pegasos at t = 1: what was there is gone
-                start_generation(clock, past)
-                clock.norm = 0
+            counters.scale *= shrink
+            if counters.scale == 0:                       # Pegasos at t = 1: what was there is gone
+                start_scale_epoch(counters, past)
+                counters.norm = 0
                 for b in range(batch.size):
-                    settle_row(rule, clock, lazy, rows.indptr, rows.indices, batch.row[b], batch.row[b], W)
-        clock.steps += 1
+                    catch_up_row(rule, counters, lazy, rows.indptr, rows.indices, batch.row[b], batch.row[b], W)
+        counters.steps += 1
         if rule.average_from > 0 and t >= rule.average_from:
-            clock.averaged += 1
+            counters.averaged += 1
         if adagrad:
-            adagrad_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
+            adagrad_batch(rule, counters, lazy, rows, batch, W, K, padded_width, bias)
         elif ftrl:
-            ftrl_batch(rule, clock, lazy, rows, batch, W, K, lanes, bias)
+            ftrl_batch(rule, counters, lazy, rows, batch, W, K, padded_width, bias)
         for b in range(batch.size):
-            clock.updates += batch.rival[b] != NOTHING
+            counters.updates += batch.rival[b] != NO_GRADIENT
             if own_rates:
                 continue
             if rule.project:
-                clock.norm += norm_growth(clock, rows, batch, b, W, K, lanes)
-            apply_row(clock, rows, batch, b, W, K, lanes, inverse, bias, residual, rule.fit_intercept)
+                counters.norm += norm_growth(counters, rows, batch, b, W, K, padded_width)
+            apply_row(counters, rows, batch, b, W, K, padded_width, inverse, bias, residual, rule.fit_intercept)
         if rule.project:
             radius = 1.0 / sqrt(rule.alpha)
-            size = clock.scale * sqrt(clock.norm if clock.norm > 0 else 0.0)
+            size = counters.scale * sqrt(counters.norm if counters.norm > 0 else 0.0)
             if size > radius:
-                clock.scale *= radius / size
+                counters.scale *= radius / size
         if rule.l1 > 0 and not own_rates:
-            clock.debt += eta * rule.l1 / clock.scale
-        if clock.averaged > 0:
-            for k in range(lanes):
+            counters.debt += eta * rule.l1 / counters.scale
+        if counters.averaged > 0:
+            for k in range(padded_width):
                 bias.total[k] += bias.value[k]
-        end_step(rule, clock, past)
+        end_step(rule, counters, past)
     status[0] = DONE
     return position
 
 
-def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
-        const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, double largest,
-        const int32_t[::1] labels, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
-        int64_t budget, const int32_t[::1] rank,
-        real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] z,
-        double[:, ::1] root, double[:, ::1] pending, double[::1] debt, int32_t[::1] generation, int64_t[::1] touched,
-        double[:, ::1] residual,
-        int64_t[:, ::1] batch_rows, double[:, ::1] batch_numbers, real[::1] batch_change):
+def run(const UpdateRule[::1] rule, Counters[::1] counters, ScaleEpoch[::1] past, const int64_t[::1] indptr,
+        const int32_t[::1] indices, const real[::1] values, double largest, const int32_t[::1] labels,
+        const double[::1] weights, const int64_t[::1] order, Py_ssize_t position, int64_t budget,
+        const int32_t[::1] rank, real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares,
+        double[:, ::1] z, double[:, ::1] root, double[:, ::1] batch_gradient, double[::1] debt,
+        int32_t[::1] scale_epoch, int64_t[::1] touched, double[:, ::1] residual, int64_t[:, ::1] batch_rows,
+        double[:, ::1] batch_numbers, real[::1] batch_change):
     """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
 
     Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for
@@ -248,12 +249,12 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     remainder. So are those of columns that no label has yet. Row i's label has the column labels[i]; where columns are
     not in the labels' order, rank says which label each has.
     """
-    cdef Py_ssize_t K = W.shape[1], lanes = bias.shape[1], end = order.shape[0]
+    cdef Py_ssize_t K = W.shape[1], padded_width = bias.shape[1], end = order.shape[0]
     cdef int status = DONE
-    cdef Lazy lazy
-    cdef Rows rows
-    cdef Batch batch
-    cdef Bias intercept
+    cdef LazyState lazy
+    cdef TrainingRows rows
+    cdef MiniBatch batch
+    cdef Intercepts intercept
     if W.shape[0] == 0 or position >= end:
         return end, status
     lazy.K = K
@@ -261,9 +262,9 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
     lazy.z = &z[0, 0] if z.shape[0] else NULL
     lazy.root = &root[0, 0] if root.shape[0] else NULL
-    lazy.pending = &pending[0, 0] if pending.shape[0] else NULL
+    lazy.batch_gradient = &batch_gradient[0, 0] if batch_gradient.shape[0] else NULL
     lazy.debt = &debt[0] if debt.shape[0] else NULL
-    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.scale_epoch = &scale_epoch[0] if scale_epoch.shape[0] else NULL
     lazy.touched = &touched[0] if touched.shape[0] else NULL
     lazy.past = &past[0]
     rows.indptr = &indptr[0]
@@ -285,87 +286,88 @@ def run(const Rule[::1] rule, Clock[::1] clock, Generation[::1] past,
     intercept.z = &bias[3, 0]
     intercept.root = &bias[4, 0]
     with nogil:
-        position = epoch(&rule[0], &clock[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end, budget,
-                         &batch, &W[0, 0], K, lanes, &intercept,
+        position = epoch(&rule[0], &counters[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end,
+                         budget, &batch, &W[0, 0], K, padded_width, &intercept,
                          &residual[0, 0] if residual.shape[0] else NULL, &status)
     return position, status
 
 
-def learning_rate(const Rule[::1] rule, int64_t t):
+def learning_rate(const UpdateRule[::1] rule, int64_t t):
     """η at instance t."""
     return rate(&rule[0], t)
 
 
-def settle_all(const Rule[::1] rule, Clock[::1] clock, const Generation[::1] past, real[:, ::1] W,
-               double[:, ::1] total, double[:, ::1] squares, double[::1] debt, int32_t[::1] generation,
-               int64_t[::1] touched):
-    """Pay every debt of every feature: afterwards scale 1, generation 0 and no mass or debt describe the state.
+def catch_up_all(const UpdateRule[::1] rule, Counters[::1] counters, const ScaleEpoch[::1] past, real[:, ::1] W,
+                 double[:, ::1] total, double[:, ::1] squares, double[::1] debt, int32_t[::1] scale_epoch,
+                 int64_t[::1] touched):
+    """Pay every debt of every feature: then scale 1, scale epoch 0, no average weight and no debt describe the state.
 
     The steps of Adagrad go on counting.
     """
     cdef Py_ssize_t j, K = W.shape[1]
-    cdef Lazy lazy
+    cdef LazyState lazy
     lazy.K = K
     lazy.total = &total[0, 0] if total.shape[0] else NULL
     lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
     lazy.z = NULL
     lazy.root = NULL
-    lazy.pending = NULL
+    lazy.batch_gradient = NULL
     lazy.debt = &debt[0] if debt.shape[0] else NULL
-    lazy.generation = &generation[0] if generation.shape[0] else NULL
+    lazy.scale_epoch = &scale_epoch[0] if scale_epoch.shape[0] else NULL
     lazy.touched = &touched[0] if touched.shape[0] else NULL
     lazy.past = &past[0]
     with nogil:
         for j in range(W.shape[0]):
-            settle(&rule[0], &clock[0], &lazy, &W[0, 0], j)
+            catch_up(&rule[0], &counters[0], &lazy, &W[0, 0], j)
             if lazy.touched != NULL:
                 continue
-            finish_scaled(&clock[0], &lazy, &W[0, 0], j)
-            if lazy.generation != NULL:
-                generation[j] = 0
+            finish_scale_epoch(&counters[0], &lazy, &W[0, 0], j)
+            if lazy.scale_epoch != NULL:
+                scale_epoch[j] = 0
             if lazy.debt != NULL:
                 debt[j] = 0
-        clock[0].norm *= clock[0].scale * clock[0].scale
-        clock[0].scale = 1
-        clock[0].mass = 0
-        clock[0].debt = 0
-        clock[0].generation = 0
+        counters[0].norm *= counters[0].scale * counters[0].scale
+        counters[0].scale = 1
+        counters[0].average_weight = 0
+        counters[0].debt = 0
+        counters[0].scale_epoch = 0
 
 
-cdef inline void finish_scaled(const Clock* clock, const Lazy* lazy, real* W, Py_ssize_t j) noexcept nogil:
-    """Take what feature j owes to the present generation: its share of the average, and the scale."""
+cdef inline void finish_scale_epoch(const Counters* counters, const LazyState* lazy, real* W,
+                                    Py_ssize_t j) noexcept nogil:
+    """Take what feature j owes to the present scale epoch: its share of the average, and the scale."""
     cdef Py_ssize_t k, K = lazy.K
     if lazy.total != NULL:
         for k in range(K):
-            lazy.total[j * K + k] += clock.mass * W[j * K + k]
-    if lazy.generation != NULL:
+            lazy.total[j * K + k] += counters.average_weight * W[j * K + k]
+    if lazy.scale_epoch != NULL:
         for k in range(K):
-            W[j * K + k] *= <real>clock.scale
+            W[j * K + k] *= <real>counters.scale
 
 
-def settled(const Rule[::1] rule, const Clock[::1] clock, const Generation[::1] past, const real[:, ::1] W,
-            const double[:, ::1] total, double[:, ::1] squares, const double[::1] debt, const int32_t[::1] generation,
-            const int64_t[::1] touched, const int64_t[::1] features, Py_ssize_t start, double[::1] spare,
-            real[:, ::1] out):
+def current_weights(const UpdateRule[::1] rule, const Counters[::1] counters, const ScaleEpoch[::1] past,
+                    const real[:, ::1] W, const double[:, ::1] total, double[:, ::1] squares, const double[::1] debt,
+                    const int32_t[::1] scale_epoch, const int64_t[::1] touched, const int64_t[::1] features,
+                    Py_ssize_t start, double[::1] spare, real[:, ::1] out):
     """out[i] = the weights of feature features[i], or without such a list of start + i, with all debts paid.
 
     Where there is an average, it stands in their place. The state stays as it is; `spare` has room for K numbers.
     """
     cdef Py_ssize_t i, j, k, K = W.shape[1], n = out.shape[0]
-    cdef bint listed = features.shape[0] > 0, averages = clock[0].averaged > 0 and total.shape[0] > 0
+    cdef bint listed = features.shape[0] > 0, averages = counters[0].averaged > 0 and total.shape[0] > 0
     cdef double owed = 0
     cdef int32_t born = 0
     cdef int64_t rested = 0
-    cdef Lazy lazy
+    cdef LazyState lazy
     if n == 0:
         return
     lazy.K = K
     lazy.total = &spare[0] if total.shape[0] else NULL
     lazy.z = NULL
     lazy.root = NULL
-    lazy.pending = NULL
+    lazy.batch_gradient = NULL
     lazy.debt = &owed if debt.shape[0] else NULL
-    lazy.generation = &born if generation.shape[0] else NULL
+    lazy.scale_epoch = &born if scale_epoch.shape[0] else NULL
     lazy.touched = &rested if touched.shape[0] else NULL
     lazy.past = &past[0]
     with nogil:
@@ -377,13 +379,13 @@ def settled(const Rule[::1] rule, const Clock[::1] clock, const Generation[::1] 
                 memcpy(&spare[0], &total[j, 0], K * sizeof(double))
             if lazy.debt != NULL:
                 owed = debt[j]
-            if lazy.generation != NULL:
-                born = generation[j]
+            if lazy.scale_epoch != NULL:
+                born = scale_epoch[j]
             if lazy.touched != NULL:
                 rested = touched[j]
-            settle(&rule[0], &clock[0], &lazy, &out[i, 0], 0)
+            catch_up(&rule[0], &counters[0], &lazy, &out[i, 0], 0)
             if lazy.touched == NULL:
-                finish_scaled(&clock[0], &lazy, &out[i, 0], 0)
+                finish_scale_epoch(&counters[0], &lazy, &out[i, 0], 0)
             if averages:
                 for k in range(K):
-                    out[i, k] = <real>(spare[k] / clock[0].averaged)
+                    out[i, k] = <real>(spare[k] / counters[0].averaged)

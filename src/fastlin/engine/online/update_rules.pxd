@@ -1,7 +1,8 @@
 """The steps: how far an instance moves the weights. Schedules, PA, MIRA, Adagrad, FTRL.
 
-`Rule` is what a user chose ("adaptive" lowers its eta0); `Clock` is the scalar state of a run; `Generation` is what a
-scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.rules`.
+`UpdateRule` is what a user chose ("adaptive" lowers its eta0); `Counters` is the scalar state of a run; `ScaleEpoch` is
+what a scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.update_rules`,
+field by field: where these, which checkpoints hold, have another name, it stands in brackets.
 """
 
 from libc.math cimport copysign, fabs, pow, sqrt
@@ -24,7 +25,7 @@ cdef enum Schedule:
     INVERSE = 3
     PEGASOS = 4
 
-cdef struct Rule:
+cdef struct UpdateRule:
     int64_t loss
     int64_t step
     int64_t schedule
@@ -39,30 +40,30 @@ cdef struct Rule:
     double l1
     double l2
     double C
-    double cancellation      # how much larger than θ the average's S·W/T may grow before a new generation starts
-    double reach             # weights never grow beyond this
+    double cancellation      # how much larger than θ the average's S·W/T may grow before a new scale epoch starts
+    double weight_bound      # [reach] weights never grow beyond this
 
-cdef struct Clock:
+cdef struct Counters:
     int64_t t                # instances counted
     int64_t steps
     int64_t averaged         # steps in the average
-    int64_t generation
+    int64_t scale_epoch      # [generation] its number
     int64_t updates          # since the caller last set it to 0, like mistakes and loss
     int64_t mistakes         # rows for which another label was predicted before their step
     double loss
-    double scale             # A: θ = A·W for features of this generation
-    double mass              # Σ A_t over the averaged steps of this generation
-    double debt              # Σ η_t λ₁ / A_t over the steps of this generation
+    double scale             # A: θ = A·W for features of this scale epoch
+    double average_weight    # [mass] Σ A_t over the averaged steps of this scale epoch
+    double debt              # Σ η_t λ₁ / A_t over the steps of this scale epoch
     double norm              # ‖W‖², kept for Pegasos's projection only
-    double reach             # an upper bound of |W|
+    double weight_bound      # [reach] an upper bound of |W|
 
-cdef struct Generation:
+cdef struct ScaleEpoch:
     double scale
-    double mass
+    double average_weight    # [mass]
     double debt
 
 
-cdef inline double rate(const Rule* rule, int64_t t) noexcept nogil:
+cdef inline double rate(const UpdateRule* rule, int64_t t) noexcept nogil:
     if rule.schedule == OPTIMAL:
         return 1.0 / (rule.alpha * (rule.offset + t - 1))
     if rule.schedule == INVSCALING:
@@ -74,14 +75,15 @@ cdef inline double rate(const Rule* rule, int64_t t) noexcept nogil:
     return rule.eta0
 
 
-cdef inline double shrinkage(const Rule* rule, int64_t t, double eta) noexcept nogil:
+cdef inline double shrinkage(const UpdateRule* rule, int64_t t, double eta) noexcept nogil:
     """1 − ηλ₂; for Pegasos without the rounding of η, so that at t = 1 it is 0 and not 10⁻¹⁶."""
     if rule.schedule == PEGASOS:
         return 1.0 - rule.l2 / (rule.alpha * t)
     return 1.0 - eta * rule.l2
 
 
-cdef inline double aggressive_step(const Rule* rule, double loss, double norm, double weight) noexcept nogil:
+cdef inline double passive_aggressive_step(const UpdateRule* rule, double loss, double norm,
+                                           double weight) noexcept nogil:
     """τ of Crammer et al. 2006 (PA, PA-I and PA-II), with C_i = weight·C; norm is ‖f(x,y) − f(x,r)‖²."""
     cdef double tau
     if norm <= 0 or loss <= 0:
@@ -145,13 +147,13 @@ cdef inline bint mira_step(const double* s, Py_ssize_t K, Py_ssize_t y, double n
     return True
 
 
-cdef inline double soft(double value, double threshold) noexcept nogil:
+cdef inline double soft_threshold(double value, double threshold) noexcept nogil:
     """sgn(value)·max(0, |value| − threshold), without a branch."""
     cdef double size = fabs(value) - threshold
     return copysign(size if size > 0 else 0.0, value)
 
 
-cdef inline void adagrad_step(const Rule* rule, real* w, double* squares, const double* g, double x,
+cdef inline void adagrad_step(const UpdateRule* rule, real* w, double* squares, const double* g, double x,
                               Py_ssize_t K) noexcept nogil:
     """h = 1e-10 + √Σg²;  θ ← (hθ − η₀g)/(h + η₀λ₂), then the threshold η₀λ₁/h."""
     cdef Py_ssize_t k
@@ -161,10 +163,10 @@ cdef inline void adagrad_step(const Rule* rule, real* w, double* squares, const 
         squares[k] += gradient * gradient
         h = 1e-10 + sqrt(squares[k])
         value = (h * w[k] - rule.eta0 * gradient) / (h + rule.eta0 * rule.l2)
-        w[k] = <real>soft(value, rule.eta0 * rule.l1 / h)
+        w[k] = <real>soft_threshold(value, rule.eta0 * rule.l1 / h)
 
 
-cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, const double* g,
+cdef inline void adagrad_bias(const UpdateRule* rule, double* value, double* squares, const double* g,
                               Py_ssize_t K) noexcept nogil:
     """The intercept is the feature that is always 1, unpenalised."""
     cdef Py_ssize_t k
@@ -173,12 +175,12 @@ cdef inline void adagrad_bias(const Rule* rule, double* value, double* squares, 
         value[k] -= rule.eta0 * g[k] / (1e-10 + sqrt(squares[k]))
 
 
-cdef inline double ftrl_weight(const Rule* rule, double z, double root, double l1, double l2) noexcept nogil:
+cdef inline double ftrl_weight(const UpdateRule* rule, double z, double root, double l1, double l2) noexcept nogil:
     """θ = 0 where |z| ≤ λ₁, else −(z − sgn(z)λ₁)/((1 + √n)/α + λ₂); numerator and denominator times α."""
-    return -soft(z, l1) * rule.eta0 / (1.0 + root + rule.eta0 * l2)
+    return -soft_threshold(z, l1) * rule.eta0 / (1.0 + root + rule.eta0 * l2)
 
 
-cdef inline void ftrl_step(const Rule* rule, real* w, double* z, double* root, const double* g, double x,
+cdef inline void ftrl_step(const UpdateRule* rule, real* w, double* z, double* root, const double* g, double x,
                            Py_ssize_t K) noexcept nogil:
     """σ = (√(n + g²) − √n)/α;  z ← z + g − σθ;  n ← n + g²; `root` is √n, which saves a square root a weight."""
     cdef Py_ssize_t k
@@ -191,8 +193,8 @@ cdef inline void ftrl_step(const Rule* rule, real* w, double* z, double* root, c
         w[k] = <real>ftrl_weight(rule, z[k], grown, rule.l1, rule.l2)
 
 
-cdef inline void ftrl_bias(const Rule* rule, double* value, double* z, double* root, double g) noexcept nogil:
-    """The same for one intercept, unpenalised."""
+cdef inline void ftrl_bias(const UpdateRule* rule, double* value, double* z, double* root, double g) noexcept nogil:
+    """FTRL's step of one intercept, unpenalised."""
     cdef double grown = sqrt(root[0] * root[0] + g * g)
     z[0] += g - (grown - root[0]) / rule.eta0 * value[0]
     root[0] = grown

@@ -10,7 +10,7 @@ def gains(
     columns: NDArray[np.int64],
     table: NDArray[np.float64],  # p, q, w, w[y = k] of each row
     precision: float,
-    bar: float,
+    min_gain: float,
     weights: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None: ...

@@ -16,36 +16,39 @@ from fastlin.engine.core.mathx cimport exponential, logarithm
 
 
 cdef enum:
-    MOST = 100               # Newton steps; a handful is usual
+    MAX_NEWTON_STEPS = 100   # Newton steps; a handful is usual
 
-cdef double ENOUGH = 1e-11   # what a step may still promise, in nats, or as a share of what the first one promised
-cdef double LEAST = 1e-300   # for e^{−|αx|}: q + p e^{αx} stays above zero
+# what a step may still promise, in nats, or as a share of what the first one promised
+cdef double GAIN_TOLERANCE = 1e-11
+cdef double MIN_EXPONENTIAL = 1e-300  # for e^{−|αx|}: q + p e^{αx} stays above zero
 
-cdef struct Column:
+cdef struct GainColumn:
     const int32_t* rows
     const double* table
     Py_ssize_t size
-    double reach             # max |x|
+    double max_abs           # max |x|
     bint uniform             # every x is `common`
     double common
 
 
-cdef inline Column describe(const int32_t* rows, const number* x, Py_ssize_t size, const double* table) noexcept nogil:
-    cdef Column column
+cdef inline GainColumn describe_column(const int32_t* rows, const number* x, Py_ssize_t size,
+                                       const double* table) noexcept nogil:
+    cdef GainColumn column
     cdef Py_ssize_t p
     column.rows = rows
     column.table = table
     column.size = size
-    column.reach = 0
+    column.max_abs = 0
     column.uniform = True
     column.common = x[0] if size else 0
     for p in range(size):
         column.uniform = column.uniform and x[p] == x[0]
-        column.reach = fabs(x[p]) if fabs(x[p]) > column.reach else column.reach
+        column.max_abs = fabs(x[p]) if fabs(x[p]) > column.max_abs else column.max_abs
     return column
 
 
-cdef inline void derive(Column* column, const number* x, double alpha, double* slope, double* bend) noexcept nogil:
+cdef inline void gain_derivatives(GainColumn* column, const number* x, double alpha, double* slope,
+                                  double* bend) noexcept nogil:
     """g′(α) and −g″(α) without the prior's part."""
     cdef double first = 0, second = 0, t, e, a, b, d, share
     cdef const double* row
@@ -53,7 +56,7 @@ cdef inline void derive(Column* column, const number* x, double alpha, double* s
     if column.uniform:
         t = alpha * column.common
         e = exp(-fabs(t))
-        e = e if e > LEAST else LEAST
+        e = e if e > MIN_EXPONENTIAL else MIN_EXPONENTIAL
         for p in range(column.size):
             row = column.table + 4 * <Py_ssize_t>column.rows[p]
             a = row[0] if t > 0 else row[1]
@@ -69,7 +72,7 @@ cdef inline void derive(Column* column, const number* x, double alpha, double* s
         row = column.table + 4 * <Py_ssize_t>column.rows[p]
         t = alpha * x[p]
         e = exponential(-fabs(t))
-        e = e if e > LEAST else LEAST
+        e = e if e > MIN_EXPONENTIAL else MIN_EXPONENTIAL
         a = row[0] if t > 0 else row[1]
         b = row[1] * e if t > 0 else row[0] * e
         d = 1 / (a + b)
@@ -80,7 +83,7 @@ cdef inline void derive(Column* column, const number* x, double alpha, double* s
     bend[0] = second
 
 
-cdef inline double add_up(Column* column, const number* x, double alpha) noexcept nogil:
+cdef inline double gain_at(GainColumn* column, const number* x, double alpha) noexcept nogil:
     """g(α) without the prior's part."""
     cdef double total = 0, t, e
     cdef const double* row
@@ -89,7 +92,7 @@ cdef inline double add_up(Column* column, const number* x, double alpha) noexcep
         row = column.table + 4 * <Py_ssize_t>column.rows[p]
         t = alpha * x[p]
         e = exponential(-fabs(t))
-        e = e if e > LEAST else LEAST
+        e = e if e > MIN_EXPONENTIAL else MIN_EXPONENTIAL
         if t > 0:
             total += (row[3] - row[2]) * t - row[2] * logarithm(row[0] + row[1] * e)
         else:
@@ -97,20 +100,20 @@ cdef inline double add_up(Column* column, const number* x, double alpha) noexcep
     return total
 
 
-cdef inline bint hopeless(double slope, double bend, double reach, double bar) noexcept nogil:
+cdef inline bint stays_below(double slope, double bend, double max_abs, double min_gain) noexcept nogil:
     """Whether no α reaches the bar: −g″ falls no faster than e^{−|α| max |x|}, so a curve of known top is above g."""
-    cdef double u = fabs(slope) * reach / bend
-    return u < 1 and bend / (reach * reach) * (u + (1 - u) * logarithm(1 - u)) < bar
+    cdef double u = fabs(slope) * max_abs / bend
+    return u < 1 and bend / (max_abs * max_abs) * (u + (1 - u) * logarithm(1 - u)) < min_gain
 
 
-cdef inline double climb(Column* column, const number* x, double precision, double bar) noexcept nogil:
+cdef inline double maximise_gain(GainColumn* column, const number* x, double precision, double min_gain) noexcept nogil:
     """The α where g is highest; 0 where it cannot rise above the bar."""
     cdef double alpha = 0, low = 0, high = 0, slope = 0, bend = 0, enough = 0, step, limit
     cdef bint from_below = False, from_above = False
     cdef int trial
-    for trial in range(MOST):
-        derive(column, x, alpha, &slope, &bend)
-        if trial == 0 and hopeless(slope, bend, column.reach, bar):
+    for trial in range(MAX_NEWTON_STEPS):
+        gain_derivatives(column, x, alpha, &slope, &bend)
+        if trial == 0 and stays_below(slope, bend, column.max_abs, min_gain):
             return 0
         slope -= precision * alpha
         bend += precision
@@ -121,10 +124,10 @@ cdef inline double climb(Column* column, const number* x, double precision, doub
             high = alpha
             from_above = True
         if trial == 0:
-            enough = ENOUGH * (slope * slope / bend if slope * slope > bend else 1.0)
+            enough = GAIN_TOLERANCE * (slope * slope / bend if slope * slope > bend else 1.0)
         if not slope * slope > enough * bend:    # NaN included
             break
-        step = slope / bend if bend > 0 else slope / LEAST
+        step = slope / bend if bend > 0 else slope / MIN_EXPONENTIAL
         if from_below and from_above:
             alpha += step
             if not low < alpha < high:
@@ -132,18 +135,18 @@ cdef inline double climb(Column* column, const number* x, double precision, doub
                 if alpha == low or alpha == high:
                     break
             continue
-        limit = 2 * fabs(alpha) + 4 / column.reach
+        limit = 2 * fabs(alpha) + 4 / column.max_abs
         alpha += step if fabs(step) < limit else (limit if step > 0 else -limit)
     return alpha
 
 
 def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, const int64_t[::1] columns,
-          const double[:, ::1] table, double precision, double bar, double[::1] weights, double[::1] out):
+          const double[:, ::1] table, double precision, double min_gain, double[::1] weights, double[::1] out):
     """For each of some columns the best weight α and g(α) ≥ 0; both are 0 where g(α) is found to be below the bar."""
     cdef Py_ssize_t c
     cdef int64_t start, size
     cdef double gain
-    cdef Column column
+    cdef GainColumn column
     with nogil:
         for c in range(columns.shape[0]):
             weights[c] = 0
@@ -152,11 +155,11 @@ def gains(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] 
             size = indptr[columns[c] + 1] - start
             if size == 0:
                 continue
-            column = describe(&rows[start], &values[start], size, &table[0, 0])
-            if column.reach == 0:
+            column = describe_column(&rows[start], &values[start], size, &table[0, 0])
+            if column.max_abs == 0:
                 continue
-            weights[c] = climb(&column, &values[start], precision, bar)
+            weights[c] = maximise_gain(&column, &values[start], precision, min_gain)
             if weights[c] == 0:
                 continue
-            gain = add_up(&column, &values[start], weights[c]) - 0.5 * precision * weights[c] * weights[c]
+            gain = gain_at(&column, &values[start], weights[c]) - 0.5 * precision * weights[c] * weights[c]
             out[c] = gain if gain > 0 else 0.0

@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ROOM: int
-EQUATION: int
+EXTRA_TERMS: int
+EQUATION_SIZE: int
 
-def generalise(
+def gis_update(
     expected: NDArray[np.float64],
     observed: NDArray[np.float64],
     C: float,
@@ -15,7 +15,7 @@ def generalise(
     theta: NDArray[np.float64],
     delta: NDArray[np.float64],
 ) -> None: ...
-def improve(
+def iis_update(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
     values: NDArray[Any],
@@ -34,7 +34,7 @@ def improve(
     terms: NDArray[np.float64],
     places: NDArray[np.int32],
 ) -> None: ...
-def add_terms(
+def add_iis_sums(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
     values: NDArray[Any],
@@ -48,7 +48,7 @@ def add_terms(
     equations: NDArray[np.float64],
     first: bool,
 ) -> None: ...
-def turn(
+def iis_step(
     observed: NDArray[np.float64],
     precision: NDArray[np.float64],
     width: int,

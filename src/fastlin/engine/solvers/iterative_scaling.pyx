@@ -18,40 +18,40 @@ from fastlin.engine.core.csr cimport number
 from fastlin.engine.core.mathx cimport exponential, logarithm
 
 cdef enum:
-    STRETCH = 256            # equations that are solved at a time
-    TERMS = 1024             # where a batch has so many, no equation is added to it
-    TURNS = 100
+    MAX_EQUATIONS = 256      # equations that are solved at a time
+    MAX_TERMS = 1024         # where a batch has so many, no equation is added to it
+    MAX_STEPS = 100
 
-ROOM = TERMS                 # what `improve` needs beside the longest equation
+EXTRA_TERMS = MAX_TERMS      # what `iis_update` needs beside the longest equation
 
-cdef double SHORT = 1e-5     # a step in units of 1/f: what it leaves is of the order of its cube
-cdef double LEAST = 1e-300   # a count that rounding took
+cdef double STEP_TOLERANCE = 1e-5  # a step in units of 1/f: what it leaves is of the order of its cube
+cdef double MIN_COUNT = 1e-300  # a count that rounding took
 
 
-cdef struct Alone:           # equations with one term and no prior: δ = log(H/a)/f
+cdef struct SingleTermEquations:  # equations with one term and no prior: δ = log(H/a)/f
     Py_ssize_t n
-    int64_t weight[STRETCH]
-    double H[STRETCH]
-    double a[STRETCH]
-    double f[STRETCH]
+    int64_t weight[MAX_EQUATIONS]
+    double H[MAX_EQUATIONS]
+    double a[MAX_EQUATIONS]
+    double f[MAX_EQUATIONS]
 
 
-cdef struct Batch:           # equations with any number of terms
+cdef struct EquationBatch:   # equations with any number of terms
     Py_ssize_t n
-    int64_t weight[STRETCH]
-    int64_t end[STRETCH]     # of its terms, which begin where those before end
-    double r[STRETCH]
-    double rho[STRETCH]
-    double least[STRETCH]    # f
-    double most[STRETCH]
-    double delta[STRETCH]
-    double low[STRETCH]      # the bracket of δ
-    double high[STRETCH]
-    double top[STRETCH]      # the largest fδ, left out of the exponents in
-    double total[STRETCH]    # Σ a e^{fδ},
-    double slope[STRETCH]    # Σ f a e^{fδ},
-    double bend[STRETCH]     # Σ f² a e^{fδ}
-    bint found[STRETCH]
+    int64_t weight[MAX_EQUATIONS]
+    int64_t end[MAX_EQUATIONS]  # of its terms, which begin where those before end
+    double r[MAX_EQUATIONS]
+    double rho[MAX_EQUATIONS]
+    double least[MAX_EQUATIONS]  # f
+    double most[MAX_EQUATIONS]
+    double delta[MAX_EQUATIONS]
+    double low[MAX_EQUATIONS]  # the bracket of δ
+    double high[MAX_EQUATIONS]
+    double top[MAX_EQUATIONS]  # the largest fδ, left out of the exponents in
+    double total[MAX_EQUATIONS]  # Σ a e^{fδ},
+    double slope[MAX_EQUATIONS]  # Σ f a e^{fδ},
+    double bend[MAX_EQUATIONS]  # Σ f² a e^{fδ}
+    bint found[MAX_EQUATIONS]
     double* a                # of each term
     double* f
     double* grown            # a e^{fδ − top}
@@ -59,31 +59,32 @@ cdef struct Batch:           # equations with any number of terms
 
 
 cdef inline double log_count(double count) noexcept nogil:
-    return logarithm(count if count > LEAST else LEAST)
+    return logarithm(count if count > MIN_COUNT else MIN_COUNT)
 
 
-cdef void settle(Alone* alone, double* delta) noexcept nogil:
+cdef void solve_single_terms(SingleTermEquations* singles, double* delta) noexcept nogil:
     cdef Py_ssize_t i
     cdef double step
-    for i in range(alone.n):
-        step = (log_count(alone.H[i]) - log_count(alone.a[i])) / alone.f[i]
-        alone.a[i] = step if alone.a[i] > LEAST else 0.0
-    for i in range(alone.n):
-        delta[alone.weight[i]] = alone.a[i]
-    alone.n = 0
+    for i in range(singles.n):
+        step = (log_count(singles.H[i]) - log_count(singles.a[i])) / singles.f[i]
+        singles.a[i] = step if singles.a[i] > MIN_COUNT else 0.0
+    for i in range(singles.n):
+        delta[singles.weight[i]] = singles.a[i]
+    singles.n = 0
 
 
-cdef inline void take(Alone* alone, int64_t weight, double H, double a, double f, double* delta) noexcept nogil:
-    alone.weight[alone.n] = weight
-    alone.H[alone.n] = H
-    alone.a[alone.n] = a
-    alone.f[alone.n] = f
-    alone.n += 1
-    if alone.n == STRETCH:
-        settle(alone, delta)
+cdef inline void add_single_term(SingleTermEquations* singles, int64_t weight, double H, double a, double f,
+                                 double* delta) noexcept nogil:
+    singles.weight[singles.n] = weight
+    singles.H[singles.n] = H
+    singles.a[singles.n] = a
+    singles.f[singles.n] = f
+    singles.n += 1
+    if singles.n == MAX_EQUATIONS:
+        solve_single_terms(singles, delta)
 
 
-cdef void add(Batch* batch, int64_t weight, int64_t terms, double r, double rho) noexcept nogil:
+cdef void add_equation(EquationBatch* batch, int64_t weight, int64_t terms, double r, double rho) noexcept nogil:
     """Append an equation, whose terms stand behind those that are there."""
     cdef Py_ssize_t i = batch.n
     cdef int64_t t, start = batch.end[i - 1] if i > 0 else 0
@@ -105,7 +106,7 @@ cdef void add(Batch* batch, int64_t weight, int64_t terms, double r, double rho)
     batch.found[i] = False
 
 
-cdef void sum_terms(Batch* batch, bint at_zero) noexcept nogil:
+cdef void sum_terms(EquationBatch* batch, bint at_zero) noexcept nogil:
     cdef Py_ssize_t i
     cdef int64_t t, start = 0, terms = batch.end[batch.n - 1]
     cdef int32_t one
@@ -132,7 +133,7 @@ cdef void sum_terms(Batch* batch, bint at_zero) noexcept nogil:
         batch.bend[i] = bend
 
 
-cdef void move(Batch* batch) noexcept nogil:
+cdef void halley_step(EquationBatch* batch) noexcept nogil:
     """A turn of every equation that is not solved."""
     cdef Py_ssize_t i
     cdef double delta, rest, pull, slope, bend, excess, bent, scale, step, there, low, high
@@ -140,7 +141,7 @@ cdef void move(Batch* batch) noexcept nogil:
     for i in range(batch.n):
         delta = batch.delta[i]
         rest = batch.r[i] - batch.rho[i] * delta
-        positive = rest >= LEAST
+        positive = rest >= MIN_COUNT
         pull = batch.rho[i] / (rest if positive else 1.0)
         slope = batch.slope[i] / batch.total[i]
         bend = batch.bend[i] / batch.total[i] - slope * slope + pull * pull
@@ -154,7 +155,7 @@ cdef void move(Batch* batch) noexcept nogil:
         there = delta + step
         low = batch.low[i] if excess > 0 else delta
         high = delta if excess > 0 else batch.high[i]
-        found = (positive and fabs(step) * (batch.most[i] + pull) < SHORT) or there == delta
+        found = (positive and fabs(step) * (batch.most[i] + pull) < STEP_TOLERANCE) or there == delta
         inside = there > low and there < high and (positive or low == -HUGE_VAL)
         there = there if found or inside else 0.5 * (low + high)
         batch.delta[i] = delta if batch.found[i] else there
@@ -163,13 +164,13 @@ cdef void move(Batch* batch) noexcept nogil:
         batch.found[i] = batch.found[i] or found
 
 
-cdef void solve(Batch* batch, double* delta) noexcept nogil:
+cdef void solve_equations(EquationBatch* batch, double* delta) noexcept nogil:
     cdef Py_ssize_t i, left = batch.n, turn
-    for turn in range(TURNS):
+    for turn in range(MAX_STEPS):
         if left == 0:
             break
         sum_terms(batch, turn == 0)
-        move(batch)
+        halley_step(batch)
         left = 0
         for i in range(batch.n):
             left += not batch.found[i]
@@ -178,15 +179,15 @@ cdef void solve(Batch* batch, double* delta) noexcept nogil:
     batch.n = 0
 
 
-def generalise(const double[::1] expected, const double[::1] observed, double C, const double[::1] precision,
+def gis_update(const double[::1] expected, const double[::1] observed, double C, const double[::1] precision,
                Py_ssize_t width, const double[::1] theta, double[::1] delta):
     """δ of each weight; `width` weights share an entry of `precision`."""
     cdef Py_ssize_t q, j
     cdef bint free = True
     cdef double rho
-    cdef double terms[3][STRETCH]
-    cdef int32_t owner[STRETCH]
-    cdef Batch batch
+    cdef double terms[3][MAX_EQUATIONS]
+    cdef int32_t owner[MAX_EQUATIONS]
+    cdef EquationBatch batch
     batch.n = 0
     batch.a, batch.f, batch.grown, batch.owner = terms[0], terms[1], terms[2], owner
     with nogil:
@@ -198,18 +199,18 @@ def generalise(const double[::1] expected, const double[::1] observed, double C,
         else:
             for q in range(theta.shape[0]):
                 rho = precision[q // width]
-                batch.a[batch.n] = expected[q] if expected[q] > LEAST else LEAST
+                batch.a[batch.n] = expected[q] if expected[q] > MIN_COUNT else MIN_COUNT
                 batch.f[batch.n] = C
-                add(&batch, q, 1, observed[q] - rho * theta[q], rho)
-                if batch.n == STRETCH or q + 1 == theta.shape[0]:
-                    solve(&batch, &delta[0])
+                add_equation(&batch, q, 1, observed[q] - rho * theta[q], rho)
+                if batch.n == MAX_EQUATIONS or q + 1 == theta.shape[0]:
+                    solve_equations(&batch, &delta[0])
 
 
-def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-            Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
-            const int32_t[:, ::1] level, const double[::1] levels, const double[::1] observed,
-            const double[::1] precision, Py_ssize_t width, const double[::1] theta, double[::1] delta,
-            double[:, ::1] terms, int32_t[:, ::1] places):
+def iis_update(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+               Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
+               const int32_t[:, ::1] level, const double[::1] levels, const double[::1] observed,
+               const double[::1] precision, Py_ssize_t width, const double[::1] theta, double[::1] delta,
+               double[:, ::1] terms, int32_t[:, ::1] places):
     """δ of the weights of the features [low, high): feature j has starts[j] …, one for each of `labels`.
 
     p is w p(k|x), level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label).
@@ -221,9 +222,9 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
     cdef double share, rho
     cdef bint common = level.shape[1] == 1
     cdef int32_t* place = &places[1, 0]                # where a level has its term: true if that is ours, and agrees
-    cdef Alone alone
-    cdef Batch batch
-    alone.n = 0
+    cdef SingleTermEquations singles
+    cdef EquationBatch batch
+    singles.n = 0
     batch.n = 0
     batch.a, batch.f, batch.grown, batch.owner = &terms[0, 0], &terms[1, 0], &terms[2, 0], &places[0, 0]
     with nogil:
@@ -234,12 +235,12 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
                 if rho == 0 and indptr[j + 1] == indptr[j] + 1:
                     t = indptr[j]
                     one = level[rows[t], 0 if common else k]
-                    take(&alone, q, observed[q], values[t] * p[rows[t], k], levels[one], &delta[0])
+                    add_single_term(&singles, q, observed[q], values[t] * p[rows[t], k], levels[one], &delta[0])
                     continue
                 end = start
                 for t in range(indptr[j], indptr[j + 1]):
                     share = values[t] * p[rows[t], k]
-                    if not share > LEAST:
+                    if not share > MIN_COUNT:
                         continue
                     one = level[rows[t], 0 if common else k]
                     term = place[one]
@@ -253,17 +254,17 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
                 if end == start:
                     delta[q] = observed[q] / rho - theta[q] if rho > 0 else 0.0
                 elif end == start + 1 and rho == 0:
-                    take(&alone, q, observed[q], batch.a[start], batch.f[start], &delta[0])
+                    add_single_term(&singles, q, observed[q], batch.a[start], batch.f[start], &delta[0])
                 else:
-                    add(&batch, q, end - start, observed[q] - rho * theta[q], rho)
+                    add_equation(&batch, q, end - start, observed[q] - rho * theta[q], rho)
                     start = end
-                    if batch.n == STRETCH or end >= TERMS:
-                        solve(&batch, &delta[0])
+                    if batch.n == MAX_EQUATIONS or end >= MAX_TERMS:
+                        solve_equations(&batch, &delta[0])
                         start = 0
-        if alone.n > 0:
-            settle(&alone, &delta[0])
+        if singles.n > 0:
+            solve_single_terms(&singles, &delta[0])
         if batch.n > 0:
-            solve(&batch, &delta[0])
+            solve_equations(&batch, &delta[0])
 
 
 # Equations whose terms lie in several parts: sums are taken part by part, then all equations have their turn
@@ -271,12 +272,12 @@ def improve(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1
 cdef enum:
     SMALLEST, FLOOR, CEILING, LARGEST, TOTAL, SLOPE, BEND, FOUND, FIELDS
 
-EQUATION = FIELDS            # numbers that `add_terms` and `turn` keep of each
+EQUATION_SIZE = FIELDS       # numbers that `add_iis_sums` and `iis_step` keep of each
 
 
-def add_terms(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-              Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
-              const double[:, ::1] sums, const double[::1] delta, double[:, ::1] equations, bint first):
+def add_iis_sums(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+                 Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
+                 const double[:, ::1] sums, const double[::1] delta, double[:, ::1] equations, bint first):
     """Add to the sums over a e^{fδ − top} of the weights of the features [low, high) what the rows of a part have.
 
     p is w p(k|x) and `sums` f# of each row (one column: of every label). The first time δ is 0, and the smallest and
@@ -297,7 +298,7 @@ def add_terms(const int64_t[::1] indptr, const int32_t[::1] rows, const number[:
                 total = slope = bend = 0
                 for t in range(indptr[j], indptr[j + 1]):
                     share = values[t] * p[rows[t], k]
-                    if not share > LEAST:
+                    if not share > MIN_COUNT:
                         continue
                     f = sums[rows[t], 0 if common else k]
                     if first and f < equations[SMALLEST, q]:
@@ -313,15 +314,15 @@ def add_terms(const int64_t[::1] indptr, const int32_t[::1] rows, const number[:
                 equations[BEND, q] += bend
 
 
-def turn(const double[::1] observed, const double[::1] precision, Py_ssize_t width, const double[::1] theta,
-         Py_ssize_t start, Py_ssize_t stop, double[::1] delta, double[:, ::1] equations):
+def iis_step(const double[::1] observed, const double[::1] precision, Py_ssize_t width, const double[::1] theta,
+             Py_ssize_t start, Py_ssize_t stop, double[::1] delta, double[:, ::1] equations):
     """Move δ of the weights [start, stop) by their sums, which are zero then; returns how many are not yet found."""
     cdef Py_ssize_t i, q, left = 0
     cdef double rho
-    cdef Batch batch
+    cdef EquationBatch batch
     with nogil:
         while start < stop:
-            batch.n = stop - start if stop - start < STRETCH else STRETCH
+            batch.n = stop - start if stop - start < MAX_EQUATIONS else MAX_EQUATIONS
             for i in range(batch.n):
                 q = start + i
                 rho = precision[q // width]
@@ -342,10 +343,10 @@ def turn(const double[::1] observed, const double[::1] precision, Py_ssize_t wid
                 if not batch.found[i] and batch.least[i] == HUGE_VAL:     # no term
                     batch.found[i] = True
                     batch.delta[i] = batch.r[i] / rho if rho > 0 else 0.0
-                if batch.found[i]:                         # `move` computes with it all the same
+                if batch.found[i]:                         # `halley_step` computes with it all the same
                     batch.total[i] = 1
                     batch.slope[i] = 1
-            move(&batch)
+            halley_step(&batch)
             for i in range(batch.n):
                 q = start + i
                 delta[q] = batch.delta[i]

@@ -3,14 +3,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def nearest(
+def assign_nearest(
     scores: NDArray[np.float64],
     scale: NDArray[np.float64],
     shift: NDArray[np.float64],
     labels: NDArray[np.int32],
     best: NDArray[np.float64],
 ) -> None: ...
-def soften(
+def soft_assign(
     scores: NDArray[np.float64],
     scale: NDArray[np.float64],
     shift: NDArray[np.float64],
@@ -18,7 +18,7 @@ def soften(
     weights: NDArray[np.float64],
     shares: NDArray[np.float64],
 ) -> float: ...
-def mark(
+def mark_changed_columns(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
     low: int,
@@ -26,7 +26,7 @@ def mark(
     changed: NDArray[np.uint8],
     touched: NDArray[np.uint8],
 ) -> None: ...
-def gather(
+def sum_columns(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
     values: NDArray[Any],  # float32 or float64
@@ -37,7 +37,7 @@ def gather(
     touched: NDArray[np.uint8],
     sums: NDArray[np.float64],
 ) -> None: ...
-def renew(
+def update_sums(
     indptr: NDArray[np.int64],
     rows: NDArray[np.int32],
     values: NDArray[Any],  # float32 or float64
@@ -52,7 +52,7 @@ def renew(
     S: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None: ...
-def distances(
+def squared_distances(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],  # float32 or float64

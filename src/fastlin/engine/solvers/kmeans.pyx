@@ -12,11 +12,11 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastlin.engine.core.csr cimport number
-from fastlin.engine.core.mathx cimport exponentials, highest
+from fastlin.engine.core.mathx cimport exponentials, array_max
 
 
-def nearest(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, int32_t[::1] labels,
-            double[::1] best):
+def assign_nearest(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, int32_t[::1] labels,
+                   double[::1] best):
     """The lowest of the clusters with the highest score, and that score; x·S becomes the scores."""
     cdef Py_ssize_t i, k, K = scores.shape[1], top
     cdef double* s
@@ -32,8 +32,8 @@ def nearest(double[:, ::1] scores, const double[::1] scale, const double[::1] sh
             best[i] = s[top]
 
 
-def soften(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, double temperature,
-           const double[::1] weights, double[:, ::1] shares):
+def soft_assign(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, double temperature,
+                const double[::1] weights, double[:, ::1] shares):
     """shares = w softmax(s / t); returns Σ w t log Σ_k exp(s_k / t). No weights stand for ones."""
     cdef Py_ssize_t i, k, K = scores.shape[1]
     cdef double top, total, weight = 1.0, value = 0
@@ -44,7 +44,7 @@ def soften(double[:, ::1] scores, const double[::1] scale, const double[::1] shi
             s = &scores[i, 0]
             for k in range(K):
                 s[k] = s[k] * scale[k] - shift[k]
-            top = highest(s, K)
+            top = array_max(s, K)
             for k in range(K):                # first the difference: s / t alone may overflow
                 s[k] = (s[k] - top) / temperature
             total = exponentials(s, K, 0.0, &shares[i, 0])
@@ -56,8 +56,8 @@ def soften(double[:, ::1] scores, const double[::1] scale, const double[::1] shi
     return value
 
 
-def mark(const int64_t[::1] indptr, const int32_t[::1] rows, Py_ssize_t low, Py_ssize_t high,
-         const uint8_t[::1] changed, uint8_t[::1] touched):
+def mark_changed_columns(const int64_t[::1] indptr, const int32_t[::1] rows, Py_ssize_t low, Py_ssize_t high,
+                         const uint8_t[::1] changed, uint8_t[::1] touched):
     """touched[j] becomes 1 where one of the rows of column j has changed."""
     cdef Py_ssize_t j
     cdef int64_t p, base = indptr[low], end
@@ -82,9 +82,9 @@ cdef inline void add_column(const int32_t* rows, const number* values, int64_t m
             sums[labels[rows[p]]] += weights[rows[p]] * values[p]
 
 
-def gather(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-           Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
-           double[:, ::1] sums):
+def sum_columns(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+                Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
+                double[:, ::1] sums):
     """sums[j, y_i] += w_i x_ij over the rows of each column that is touched."""
     cdef Py_ssize_t j
     cdef int64_t base = indptr[low], m
@@ -96,11 +96,11 @@ def gather(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1]
                 add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, &sums[j, 0])
 
 
-def renew(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-          Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
-          double[:, ::1] sums, const double[::1] before, const double[::1] after, double[:, ::1] S,
-          double[:, ::1] found):
-    """`gather`, after which the sums take the place of S and are zeros again; without any rows they begin at zero.
+def update_sums(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
+                Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
+                double[:, ::1] sums, const double[::1] before, const double[::1] after, double[:, ::1] S,
+                double[:, ::1] found):
+    """`sum_columns`, after which the sums take the place of S and are zeros again; without any rows they begin at zero.
 
     Of the columns that are touched, Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² are added to `found`.
     """
@@ -133,9 +133,9 @@ def renew(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] 
                 S[j, k] = new
 
 
-def distances(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, Py_ssize_t start,
-              Py_ssize_t stop, const double[:, ::1] S, const double[::1] scale, const double[::1] squares,
-              const int32_t[::1] labels, double[::1] found):
+def squared_distances(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, Py_ssize_t start,
+                      Py_ssize_t stop, const double[:, ::1] S, const double[::1] scale, const double[::1] squares,
+                      const int32_t[::1] labels, double[::1] found):
     """found = ‖x_i − c‖² for the centre c of the row's own label, whose ‖c‖² is in `squares`.
 
     Over the row's features as they are, and ‖c‖² less that of those features for the others: no cancellation where a

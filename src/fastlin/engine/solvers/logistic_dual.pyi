@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-APART: int
+VECTOR_GAP: int
 
-def binary(
+def binary_epoch(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],
@@ -19,7 +19,7 @@ def binary(
     bias: NDArray[np.float64],
     gaps: NDArray[np.float64],
 ) -> None: ...
-def softmax(
+def softmax_epoch(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],

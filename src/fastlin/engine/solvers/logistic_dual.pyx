@@ -18,19 +18,19 @@ from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.core.csr cimport add_row, prefetch, prefetch_range, score_row, number
-from fastlin.engine.core.mathx cimport add_up, exponential, exponentials, highest, log1pexp, logarithm
+from fastlin.engine.core.mathx cimport array_sum, exponential, exponentials, array_max, log1pexp, logarithm
 
 cdef enum:
-    MOST = 30                # Newton iterations of a row
-    APART_ = 16              # doubles: more than a vector
+    MAX_NEWTON_ITERATIONS = 30  # Newton iterations of a row
+    VECTOR_GAP_ = 16         # doubles: more than a vector
 
-APART = APART_
+VECTOR_GAP = VECTOR_GAP_
 
-cdef double LOWEST = -700    # of log a
-cdef double ENOUGH = 1e-3    # mass that the last iteration of a row may have moved: the next visit moves it on
+cdef double MIN_LOG_PROBABILITY = -700  # of log a
+cdef double MASS_TOLERANCE = 1e-3  # mass that the last iteration of a row may have moved: the next visit moves it on
 
 
-cdef struct Rows:
+cdef struct DualRows:
     const int64_t* indptr
     const int32_t* indices
     const void* values
@@ -38,8 +38,8 @@ cdef struct Rows:
     Py_ssize_t end
 
 
-cdef inline int64_t look_ahead(const Rows* rows, const number* values, Py_ssize_t position, double* dual,
-                               Py_ssize_t width, int64_t* m_ahead) noexcept nogil:
+cdef inline int64_t prefetch_rows(const DualRows* rows, const number* values, Py_ssize_t position, double* dual,
+                                  Py_ssize_t width, int64_t* m_ahead) noexcept nogil:
     """Fetch what the next rows need; returns where the next row's non-zeros begin."""
     cdef int64_t row
     if position + 4 >= rows.end:
@@ -60,13 +60,13 @@ cdef inline double probability(double z) noexcept nogil:
     return (1.0 if z >= 0 else e) / (1.0 + e)
 
 
-cdef inline double move_logit(double target, double eta, double* z) noexcept nogil:
+cdef inline double solve_logit(double target, double eta, double* z) noexcept nogil:
     """Solve logit a + ηa = target from the old z = logit a; returns a. The root lies in [target − η, target]."""
     cdef double low = target - eta, high = target, a = 0, excess
     cdef Py_ssize_t _turn
     if not low <= z[0] <= high:
         z[0] = 0.5 * (low + high)
-    for _turn in range(MOST):
+    for _turn in range(MAX_NEWTON_ITERATIONS):
         a = probability(z[0])
         excess = z[0] + eta * a - target
         if excess > 0:
@@ -81,14 +81,14 @@ cdef inline double move_logit(double target, double eta, double* z) noexcept nog
     return probability(z[0])
 
 
-def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
-           const double[::1] norms, const int64_t[::1] order, double C, double step,
-           double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps):
+def binary_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
+                 const double[::1] weights, const double[::1] norms, const int64_t[::1] order, double C, double step,
+                 double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps):
     """Visit the rows of `order`: two labels in one column. dual[i] = (logit a, a); step = 1/ρ.
 
     gaps[i] is what row i added to the duality gap.
     """
-    cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
+    cdef DualRows rows = DualRows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
     cdef const number* x = &values[0]
     cdef Py_ssize_t position
     cdef int64_t i, start, ahead, m_ahead
@@ -97,7 +97,7 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
         for position in range(rows.end):
             i = order[position]
             start = indptr[i]
-            ahead = look_ahead(&rows, x, position, &dual[0, 0], 2, &m_ahead)
+            ahead = prefetch_rows(&rows, x, position, &dual[0, 0], 2, &m_ahead)
             score_row(&s, &W[0, 0], 1, rows.indices + start, x + start, indptr[i + 1] - start, rows.indices + ahead,
                       m_ahead)
             s += bias[0]
@@ -107,7 +107,7 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
             z = dual[i, 0]
             old = dual[i, 1]
             gaps[i] = w * (log1pexp(s) - log1pexp(z) - old * (s - z))    # KL of two Bernoullis, by their logits
-            dual[i, 1] = move_logit(s + eta * old, eta, &dual[i, 0])
+            dual[i, 1] = solve_logit(s + eta * old, eta, &dual[i, 0])
             change = w * (old - dual[i, 1])
             bias[0] += step * change
             change *= C
@@ -115,12 +115,12 @@ def binary(const int64_t[::1] indptr, const int32_t[::1] indices, const number[:
                 add_row(&W[0, 0], 1, rows.indices + start, x + start, indptr[i + 1] - start, &change)
 
 
-cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double* v, double* a,
-                              double* spare) noexcept nogil:
+cdef inline void solve_softmax(const double* u, double eta, Py_ssize_t K, double* v, double* a,
+                               double* spare) noexcept nogil:
     """Solve log a + ηa + λ = u, Σ a = 1 from the old v = log a, by Newton's method in v and λ together."""
     cdef Py_ssize_t k, _turn
     cdef double multiplier, total, slope, rest, error, d
-    for _turn in range(MOST):
+    for _turn in range(MAX_NEWTON_ITERATIONS):
         for k in range(K):
             a[k] = exponential(v[k])
         total = 0
@@ -139,34 +139,34 @@ cdef inline void move_softmax(const double* u, double eta, Py_ssize_t K, double*
             error += a[k] * fabs(d)
             d += v[k]
             d = d if d < 0 else 0.0
-            v[k] = d if d > LOWEST else LOWEST
-        if error < ENOUGH:
+            v[k] = d if d > MIN_LOG_PROBABILITY else MIN_LOG_PROBABILITY
+        if error < MASS_TOLERANCE:
             break
     for k in range(K):
         a[k] = exponential(v[k])
-    total = add_up(a, K)
+    total = array_sum(a, K)
     slope = logarithm(total)
     for k in range(K):
         a[k] /= total
         v[k] -= slope
 
 
-def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, const double[::1] weights,
-            const double[::1] norms, const int64_t[::1] order, double C, double step,
-            double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps, double[:, ::1] room):
+def softmax_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
+                  const double[::1] weights, const double[::1] norms, const int64_t[::1] order, double C, double step,
+                  double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps, double[:, ::1] room):
     """Visit the rows of `order`: K ≥ 2 labels. dual[i] = (log a, a), [2K]; step = 1/ρ.
 
     gaps[i] is what row i added to the duality gap. `room` is [3, K + 2 APART]: loops over vectors that lie too near
     each other are not vectorised, and round otherwise.
     """
-    cdef Rows rows = Rows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
+    cdef DualRows rows = DualRows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
     cdef const number* x = &values[0]
     cdef Py_ssize_t position, K = W.shape[1], k
     cdef int64_t i, start, ahead, m_ahead
     cdef double eta, top, total, w = 1, local
-    cdef double* s = &room[0, APART_]
-    cdef double* new = &room[1, APART_]
-    cdef double* spare = &room[2, APART_]
+    cdef double* s = &room[0, VECTOR_GAP_]
+    cdef double* new = &room[1, VECTOR_GAP_]
+    cdef double* spare = &room[2, VECTOR_GAP_]
     cdef double* logs
     cdef double* a
     with nogil:
@@ -175,7 +175,7 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             start = indptr[i]
             logs = &dual[i, 0]
             a = &dual[i, K]
-            ahead = look_ahead(&rows, x, position, &dual[0, 0], 2 * K, &m_ahead)
+            ahead = prefetch_rows(&rows, x, position, &dual[0, 0], 2 * K, &m_ahead)
             score_row(s, &W[0, 0], K, rows.indices + start, x + start, indptr[i + 1] - start, rows.indices + ahead,
                       m_ahead)
             if weights.shape[0]:
@@ -183,7 +183,7 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             eta = w * (C * norms[i] + step)
             for k in range(K):
                 s[k] += bias[k]
-            top = highest(s, K)
+            top = array_max(s, K)
             total = exponentials(s, K, top, spare)
             local = logarithm(total) + top
             for k in range(K):
@@ -191,7 +191,7 @@ def softmax(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
             gaps[i] = w * local
             for k in range(K):
                 s[k] += eta * a[k]
-            move_softmax(s, eta, K, logs, new, spare)
+            solve_softmax(s, eta, K, logs, new, spare)
             for k in range(K):
                 s[k] = w * (a[k] - new[k])
                 a[k] = new[k]

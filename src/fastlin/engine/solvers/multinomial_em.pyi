@@ -7,7 +7,7 @@ def posterior(
     scores: NDArray[np.float64],
     codes: NDArray[np.int32],
     weights: NDArray[np.float64],
-    families: NDArray[np.int64],
+    component_offsets: NDArray[np.int64],
     log_masses: NDArray[np.float64],
     lengths: NDArray[np.float64],
     shares: NDArray[np.float64],

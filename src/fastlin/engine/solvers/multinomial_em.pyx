@@ -1,7 +1,7 @@
 """The two steps of EM for naive Bayes with components: what documents say of components, and components of words.
 
-Components stand in families, one a label: `families[y]` is the first of label y's, and the last entry their number. A
-document of label y can come from its family only, one of label −1 from any component.
+Every label has components of its own, side by side: `component_offsets[y]` is the first of label y's, and the last
+entry their number. A document of label y can come from these only, one of label −1 from any component.
 """
 
 from libc.math cimport INFINITY
@@ -39,11 +39,11 @@ cdef extern from * nogil:
     void streamed "fastlin_streamed"() noexcept
 
 from fastlin.engine.core.csr cimport number, score_rows
-from fastlin.engine.core.mathx cimport exponentials, highest, logarithm, logarithms
+from fastlin.engine.core.mathx cimport exponentials, array_max, logarithm, logarithms
 
 
 def posterior(double[:, ::1] scores, const int32_t[::1] codes, const double[::1] weights,
-              const int64_t[::1] families, const double[::1] log_masses, const double[::1] lengths,
+              const int64_t[::1] component_offsets, const double[::1] log_masses, const double[::1] lengths,
               double[:, ::1] shares, double[::1] masses, double[::1] words):
     """shares = w p(c | x) from scores log p(c, x), which may be overwritten; returns Σ w log p(x).
 
@@ -56,18 +56,18 @@ def posterior(double[:, ::1] scores, const int32_t[::1] codes, const double[::1]
     cdef double* share
     with nogil:
         for i in range(scores.shape[0]):
-            first = 0 if codes[i] < 0 else families[codes[i]]
-            size = (M if codes[i] < 0 else families[codes[i] + 1]) - first
+            first = 0 if codes[i] < 0 else component_offsets[codes[i]]
+            size = (M if codes[i] < 0 else component_offsets[codes[i] + 1]) - first
             if weights.shape[0]:
                 w = weights[i]
             s = &scores[i, 0]
             share = &shares[i, 0]
-            top = highest(s + first, size)
+            top = array_max(s + first, size)
             if top == -INFINITY:
                 likelihood -= INFINITY
                 for k in range(first, first + size):
                     s[k] = log_masses[k]
-                top = highest(s + first, size)
+                top = array_max(s + first, size)
                 top = top if top > -INFINITY else 0.0
             total = exponentials(s + first, size, top, share + first)
             if total > 0:
@@ -75,7 +75,7 @@ def posterior(double[:, ::1] scores, const int32_t[::1] codes, const double[::1]
                 total = w / total
                 for k in range(first, first + size):
                     share[k] *= total
-            else:                              # nor has the family any mass
+            else:                              # nor has any of the label's components
                 for k in range(first, first + size):
                     share[k] = w / size
             for k in range(first):

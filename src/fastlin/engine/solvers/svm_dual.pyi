@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def ascend(
+def coordinate_epoch(
     task: NDArray[np.void],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -23,8 +23,8 @@ def ascend(
     wait: NDArray[np.int32],
     spare: NDArray[np.float64],
 ) -> int: ...
-def due(skip: NDArray[np.int32], order: NDArray[np.int64]) -> int: ...
-def inspect(
+def due_rows(skip: NDArray[np.int32], order: NDArray[np.int64]) -> int: ...
+def objective_and_gap(
     task: NDArray[np.void],
     scores: NDArray[np.float64],
     start: int,
@@ -35,4 +35,4 @@ def inspect(
     skip: NDArray[np.int32],
 ) -> None: ...
 def squared_norms(indptr: NDArray[np.int64], values: NDArray[Any], norms: NDArray[np.float64]) -> None: ...
-def squared_size(W: NDArray[np.float64]) -> float: ...
+def squared_frobenius_norm(W: NDArray[np.float64]) -> float: ...

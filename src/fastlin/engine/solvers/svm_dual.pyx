@@ -9,7 +9,7 @@ the hinge, D = 1/(2C_i) and U = ∞ for its square:
 Crammer and Singer (Keerthi et al. 2008). With e_ik = [k ≠ y_i] and D on α_iy only:
 
     max  −½ Σ‖θ_k‖² − Σ e_ik α_ik − ½ Σ D α_iy²,   θ_k = Σ α_ik x_i,   Σ_k α_ik = 0,   α_ik ≤ 0 (k ≠ y),   α_iy ≤ U
-    G_ik = θ_k·x_i + e_ik + D α_ik [k = y];        all α_i at once: see `step_row`
+    G_ik = θ_k·x_i + e_ik + D α_ik [k = y];        all α_i at once: see `step_crammer_singer`
 
 Both: duality gap = Σ_i gap_i with gap_i ≥ 0 known from the scores of row i alone. So every visit tells what is left to
 be won at a row, and the order of the next epochs follows from that: a row whose gap is small waits, each time twice
@@ -34,7 +34,7 @@ from fastlin.engine.core.csr cimport add_row, number, prefetch, prefetch_range, 
 cdef enum:
     DROPPED = -1                     # `skip` of a row that waits for the next inspection
 
-cdef struct Task:
+cdef struct EpochState:
     int64_t squared                  # the loss: squared hinge, or hinge
     int64_t joint                    # Crammer–Singer, or one against the rest
     int64_t first                    # the label of column 0
@@ -43,18 +43,19 @@ cdef struct Task:
     double bar                       # a row whose gap is not larger waits
     double gap                       # Σ of the gaps met
     double gain                      # by how much the dual has risen
-    double loss                      # Σ C_i ℓ_i        `inspect`
+    double loss                      # Σ C_i ℓ_i        `objective_and_gap`
     double linear                    # the dual + ½‖θ‖²   adds to both
 
-cdef struct Limits:                  # Hsieh's M and m, a number a column: those of the last epoch, and of this one
+cdef struct ShrinkingBounds:         # Hsieh's M and m, a number a column: those of the last epoch, and of this one
     const double* high
     const double* low
     double* top
     double* bottom
 
 
-cdef inline bint step_labels(Task* task, const double* s, Py_ssize_t K, Py_ssize_t y, double C, double norm,
-                             double* alpha, double* change, const Limits* limits, bint* rests) noexcept nogil:
+cdef inline bint step_one_vs_rest(EpochState* task, const double* s, Py_ssize_t K, Py_ssize_t y, double C, double norm,
+                                  double* alpha, double* change, const ShrinkingBounds* limits,
+                                  bint* rests) noexcept nogil:
     """One step for every label; change = zΔα. Branch-free, so that it vectorises over the labels."""
     cdef double D = 0.5 / C if task.squared else 0.0, U = HUGE_VAL if task.squared else C
     cdef double curvature = norm + D, inverse = 1.0 / curvature
@@ -89,8 +90,8 @@ cdef inline bint step_labels(Task* task, const double* s, Py_ssize_t K, Py_ssize
     return moved != 0
 
 
-cdef inline double threshold(const double* B, Py_ssize_t K, double B_y, double share, double cap,
-                             double start) noexcept nogil:
+cdef inline double crammer_singer_threshold(const double* B, Py_ssize_t K, double B_y, double share, double cap,
+                                            double start) noexcept nogil:
     """The root β of f(β) = Σ_k min(0, β − B_k) + min(cap, share·(β − B_y)), from a start with f ≤ 0.
 
     f rises and is concave and piecewise linear: Newton's method climbs to the root and arrives. B_y itself is not
@@ -115,8 +116,8 @@ cdef inline double threshold(const double* B, Py_ssize_t K, double B_y, double s
     return beta
 
 
-cdef inline bint step_row(Task* task, const double* s, Py_ssize_t K, Py_ssize_t y, double C, double norm,
-                          double* alpha, double* change, double* spare) noexcept nogil:
+cdef inline bint step_crammer_singer(EpochState* task, const double* s, Py_ssize_t K, Py_ssize_t y, double C,
+                                     double norm, double* alpha, double* change, double* spare) noexcept nogil:
     """The dual over all α of a row, exactly: α_k = min(0, (β − B_k)/‖x‖²), Σ α = 0, with B = G − ‖x‖²α; change = Δα.
 
     Scores are taken relative to s_y, B to B_y or to the largest: cap may be far smaller than they are.
@@ -140,9 +141,9 @@ cdef inline bint step_row(Task* task, const double* s, Py_ssize_t K, Py_ssize_t 
     if highest > margin:                                   # f ≤ 0 so much left of the largest B: that becomes 0
         for k in range(K):
             spare[k] -= highest
-        beta = threshold(spare, K, -highest, share, cap, -margin)
+        beta = crammer_singer_threshold(spare, K, -highest, share, cap, -margin)
     else:                                                  # f ≤ 0 at B_y
-        beta = threshold(spare, K, 0.0, share, cap, 0.0)
+        beta = crammer_singer_threshold(spare, K, 0.0, share, cap, 0.0)
     for k in range(K):
         b = (beta - spare[k]) * inverse
         b = b if b < 0 else 0.0
@@ -169,17 +170,18 @@ cdef inline bint step_row(Task* task, const double* s, Py_ssize_t K, Py_ssize_t 
     return True
 
 
-def ascend(Task[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-           const int32_t[::1] labels, const double[::1] C, const double[::1] norms, const int64_t[::1] order,
-           Py_ssize_t position, int64_t budget, double[:, ::1] W, double[::1] bias, double[:, ::1] alpha,
-           double[:, ::1] limits, double[::1] gaps, int32_t[::1] skip, int32_t[::1] wait, double[:, ::1] spare):
+def coordinate_epoch(EpochState[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices,
+                     const number[::1] values, const int32_t[::1] labels, const double[::1] C, const double[::1] norms,
+                     const int64_t[::1] order, Py_ssize_t position, int64_t budget, double[:, ::1] W, double[::1] bias,
+                     double[:, ::1] alpha, double[:, ::1] limits, double[::1] gaps, int32_t[::1] skip,
+                     int32_t[::1] wait, double[:, ::1] spare):
     """Visit the rows order[position:], at most `budget` multiply–adds; returns the position reached."""
     cdef Py_ssize_t K = W.shape[1], end = order.shape[0], k
     cdef int64_t i, start, m, next_row, work = 0
     cdef double* scores = &spare[0, 0]
     cdef double* change = &spare[1, 0]
-    cdef Task* t = &task[0]
-    cdef Limits bounds = Limits(&limits[0, 0], &limits[1, 0], &limits[2, 0], &limits[3, 0])
+    cdef EpochState* t = &task[0]
+    cdef ShrinkingBounds bounds = ShrinkingBounds(&limits[0, 0], &limits[1, 0], &limits[2, 0], &limits[3, 0])
     cdef bint rests, moved
     cdef double before
     cdef const int32_t* columns = &indices[0] if indices.shape[0] else NULL
@@ -210,10 +212,10 @@ def ascend(Task[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices
             before = t.gap
             rests = False
             if t.joint:
-                moved = step_row(t, scores, K, labels[i], C[i], norms[i], &alpha[i, 0], change, &spare[2, 0])
+                moved = step_crammer_singer(t, scores, K, labels[i], C[i], norms[i], &alpha[i, 0], change, &spare[2, 0])
             else:
-                moved = step_labels(t, scores, K, labels[i] - t.first, C[i], norms[i], &alpha[i, 0], change, &bounds,
-                                    &rests)
+                moved = step_one_vs_rest(t, scores, K, labels[i] - t.first, C[i], norms[i], &alpha[i, 0], change,
+                                         &bounds, &rests)
             if moved:
                 for k in range(K):
                     bias[k] += t.scaling * change[k]
@@ -228,7 +230,7 @@ def ascend(Task[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices
     return position
 
 
-def due(int32_t[::1] skip, int64_t[::1] order):
+def due_rows(int32_t[::1] skip, int64_t[::1] order):
     """Write the rows whose wait is over into `order`; returns how many. The others come an epoch nearer."""
     cdef Py_ssize_t i, size = 0
     with nogil:
@@ -239,14 +241,14 @@ def due(int32_t[::1] skip, int64_t[::1] order):
     return size
 
 
-def inspect(Task[::1] task, const double[:, ::1] scores, Py_ssize_t start, const int32_t[::1] labels,
-            const double[::1] C, const double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip):
+def objective_and_gap(EpochState[::1] task, const double[:, ::1] scores, Py_ssize_t start, const int32_t[::1] labels,
+                      const double[::1] C, const double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip):
     """The gaps of rows from their scores: exact as long as the weights rest. Rows with C = 0 stay out.
 
     Adds to the task's loss and linear. A dropped row that can move, and one with much to win, is due.
     """
     cdef Py_ssize_t i, k, y, K = scores.shape[1]
-    cdef Task* t = &task[0]
+    cdef EpochState* t = &task[0]
     cdef double D, G, a, shortfall, loss, top, gap, linear
     with nogil:
         for i in range(start, start + scores.shape[0]):
@@ -295,7 +297,7 @@ def squared_norms(const int64_t[::1] indptr, const number[::1] values, double[::
             norms[i] = squared_norm(&values[0] + indptr[i], indptr[i + 1] - indptr[i])
 
 
-def squared_size(const double[:, ::1] W):
+def squared_frobenius_norm(const double[:, ::1] W):
     """‖W‖², a sum for each row of W."""
     cdef Py_ssize_t j
     cdef double total = 0

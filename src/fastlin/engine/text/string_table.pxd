@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-from fastlin.engine.core.allocation cimport reallocate, times
+from fastlin.engine.core.allocation cimport reallocate, checked_product
 from fastlin.engine.core.csr cimport prefetch
 
 cdef extern from "text.h" nogil:
@@ -54,7 +54,7 @@ cdef inline bint reserve(void** memory, int64_t* room, int64_t wanted, size_t si
     cdef void* moved
     if wanted <= room[0]:
         return True
-    larger = max(times(2, room[0]), wanted)
+    larger = max(checked_product(2, room[0]), wanted)
     moved = reallocate(memory[0], larger, size)
     if moved == NULL:
         return False

@@ -71,12 +71,12 @@ class GeneralisedScaling:
         n, width, precision = self.problem.n_weights, self.problem.layout.weights_per_feature, side.precision
         expected = np.maximum(side.observed + side.sign * self.counts, 0)
         free = np.zeros(len(theta) - n)
-        iterative_scaling.generalise(expected[n:], side.observed[n:], self.largest, free, 1, theta[n:], delta[n:])
+        iterative_scaling.gis_update(expected[n:], side.observed[n:], self.largest, free, 1, theta[n:], delta[n:])
 
         def work(start: int, stop: int) -> None:
             part, priors = slice(start * width, stop * width), precision[start:stop]
             weights = expected[part], side.observed[part], self.largest, priors, width, theta[part], delta[part]
-            iterative_scaling.generalise(*weights)
+            iterative_scaling.gis_update(*weights)
 
         pieces = range(0, len(precision), max(1, WEIGHTS_PER_JOB // width))
         self.problem.workers.map(work, [(start, min(start + pieces.step, len(precision))) for start in pieces])
@@ -103,7 +103,7 @@ class ImprovedScaling:
         labels = np.full_like(labels, side.label) if side.share < 1 else labels
 
         def work(low: int, high: int) -> None:
-            iterative_scaling.improve(
+            iterative_scaling.iis_update(
                 design.column_indptr, design.column_rows, design.column_values, low, high, starts, labels, p,
                 self.level, self.levels, side.observed, side.precision, problem.layout.weights_per_feature,
                 theta, delta, *self._spare(),
@@ -113,7 +113,7 @@ class ImprovedScaling:
         if K:
             every = np.array([0, design.n_rows])
             of_intercepts = np.arange(K, dtype=np.int32) + side.label
-            iterative_scaling.improve(
+            iterative_scaling.iis_update(
                 every, self.everything, np.ones(design.n_rows), 0, 1, np.array([0, K]), of_intercepts, p,
                 self.level, self.levels, side.observed[n:], np.zeros(K), 1, theta[n:], delta[n:],
                 *self._spare(),
@@ -121,7 +121,7 @@ class ImprovedScaling:
 
     def _spare(self) -> tuple[Vector, NDArray[np.int32]]:
         """Room for a batch of equations."""
-        room = iterative_scaling.ROOM + len(self.levels)
+        room = iterative_scaling.EXTRA_TERMS + len(self.levels)
         return np.empty((3, room)), np.zeros((2, room), np.int32)
 
 
@@ -144,14 +144,14 @@ class PartitionedImprovedScaling:
 
     def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
         problem, step = self.problem, self.problem.layout.weights_per_feature
-        equations = np.zeros((iterative_scaling.EQUATION, problem.size))
+        equations = np.zeros((iterative_scaling.EQUATION_SIZE, problem.size))
         equations[:3] = np.array([[np.inf], [-np.inf], [np.inf]])  # the smallest f, and the bracket
         delta[:] = 0
         precision = np.append(side.precision, np.zeros((problem.size - problem.n_weights) // step))
 
         def turn(piece: slice) -> int:
             where = piece.start, piece.stop
-            return iterative_scaling.turn(side.observed, precision, step, theta, *where, delta, equations)
+            return iterative_scaling.iis_step(side.observed, precision, step, theta, *where, delta, equations)
 
         for number in range(MAX_TURNS):
             for part in problem.partitions:
@@ -170,12 +170,12 @@ class PartitionedImprovedScaling:
 
         def work(low: int, high: int) -> None:
             columns = design.column_indptr, design.column_rows, design.column_values, low, high
-            iterative_scaling.add_terms(*columns, starts, labels, p, sums, delta, equations, first)
+            iterative_scaling.add_iis_sums(*columns, starts, labels, p, sums, delta, equations, first)
 
         problem.workers.map(work, problem.column_cuts[part.index])
         if K:
             ones = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows), 0, 1
-            iterative_scaling.add_terms(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
+            iterative_scaling.add_iis_sums(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
 
 
 def feature_sums(problem: LogLinearProblem, part: Partition) -> Vector:
@@ -220,7 +220,7 @@ def _sweep(
         saved.read_into("theta", theta)
     value = problem.value(theta, gradient)
     monitor.register_state(solver, problem, lambda: {"theta": theta})
-    while not monitor.log_iteration(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
+    while not monitor.log_iteration(value, vector_ops.max_abs(gradient), theta, gradient, passes=problem.passes):
         monitor.maybe_save()
         monitor.iterations += 1
         scaler.update_expectations(theta, gradient)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned, vector_ops
+from fastlin.engine.core import vector_ops
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
@@ -31,7 +32,7 @@ class LBFGSHistory:
 
     def __init__(self, scale: NDArray[np.float64], dtype: Any, pieces: ChunkedVectors, length: int) -> None:
         self.scale, self.pieces, self.length = scale, pieces, length  # M^−½
-        self.rows = aligned.zeros(
+        self.rows = aligned_zeros(
             (2 * length + 3, len(scale)), dtype
         )  # s in row 2i, y in row 2i + 1, the gradient last
         self.products = np.zeros((len(self.rows), len(self.rows)))
@@ -93,7 +94,9 @@ class LBFGSHistory:
             c[s] += alphas[place] - self.products[y] @ c / self.products[s, y]
         direction = np.empty(len(gradient))
 
-        self.pieces.map(lambda part: vector_ops.combine(self.rows, part.start, part.stop, c, self.scale, direction))
+        self.pieces.map(
+            lambda part: vector_ops.lbfgs_combine(self.rows, part.start, part.stop, c, self.scale, direction)
+        )
         return direction
 
     def _multiply(self, gradient: Vector) -> None:
@@ -104,7 +107,7 @@ class LBFGSHistory:
         def work(part: slice) -> NDArray[np.float64]:
             np.multiply(gradient[part], self.scale[part], out=self.rows[-1][part], casting="same_kind")
             products = np.empty((len(rows), len(some)))
-            vector_ops.products(self.rows, part.start, part.stop, rows, some, products)
+            vector_ops.lbfgs_products(self.rows, part.start, part.stop, rows, some, products)
             return products
 
         products = sum(self.pieces.map(work))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned, vector_ops
+from fastlin.engine.core import vector_ops
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import logistic_dual
 from fastlin.optim.certificate import prior_gap
 from fastlin.optim.checkpoint_reader import CheckpointReader, State
@@ -56,7 +57,7 @@ class LogisticDual:
         same = np.ptp(precision) == 0
         self.deviation = np.ones(1) if same else 1 / np.sqrt(precision)
         self.C = 1 / float(precision[0]) if same else 1.0
-        self.W = aligned.zeros((parts.n_features, problem.width))
+        self.W = aligned_zeros((parts.n_features, problem.width))
         self.bias = np.zeros(problem.width)
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
         self.values: PerRowArrays = []  # where features differ in their variances
@@ -138,15 +139,15 @@ class LogisticDual:
         state, norms, gaps = rows.map(self.state), rows.map(self.norms)[:, 0], rows.map(self.gaps)[:, 0]
         rest, patience = rows.map(self.rest)[:, 0], rows.map(self.patience)[:, 0]
         order = generator.permutation(np.flatnonzero(rest <= 0))
-        room = np.empty((3, problem.width + 2 * logistic_dual.APART))
+        room = np.empty((3, problem.width + 2 * logistic_dual.VECTOR_GAP))
         share = max(1, int(BUDGET * len(norms) / (len(values) + len(norms)) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
             some = rows.indptr, rows.indices, values, rows.labels.weights, norms, order[start : start + share]
             if problem.width == 1:
-                logistic_dual.binary(*some, self.C, step, state, self.W, self.bias, gaps)
+                logistic_dual.binary_epoch(*some, self.C, step, state, self.W, self.bias, gaps)
             else:
-                logistic_dual.softmax(*some, self.C, step, state, self.W, self.bias, gaps, room)
+                logistic_dual.softmax_epoch(*some, self.C, step, state, self.W, self.bias, gaps, room)
             if step:
                 self.violation += (self.bias - before) / step
         rest -= 1
@@ -230,7 +231,7 @@ def maximise(
     fine = FIRST_LOOK_SHARE * monitor.tol
     if saved is None:
         value = problem.value(theta, gradient)
-        if monitor.log_iteration(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes, epochs=0):
+        if monitor.log_iteration(value, vector_ops.max_abs(gradient), theta, gradient, passes=problem.passes, epochs=0):
             return
         target = fine * value
     else:
@@ -253,7 +254,7 @@ def maximise(
         if gaps[-1] > target and not slow and monitor.iterations < monitor.max_iter:
             continue
         dual.copy_to(trial)
-        reached, norm = problem.value(trial, gradient), vector_ops.largest(gradient)
+        reached, norm = problem.value(trial, gradient), vector_ops.max_abs(gradient)
         last = slow or gaps[-1] <= ROUNDING_SHARE * reached or monitor.iterations >= monitor.max_iter
         if gaps[-1] > fine * reached and not last:  # f is smaller than thought
             target = fine * reached

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import aligned, vector_ops
+from fastlin.engine.core import vector_ops
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import CurvedObjective
 from fastlin.optim.solvers import owlqn
@@ -117,19 +118,19 @@ def solve_cg(
 
     Zeros of `inverse` stay where they are.
     """
-    s, r, p, Hp = (aligned.zeros((problem.size,), inverse.dtype) for _ in range(4))
+    s, r, p, Hp = (aligned_zeros((problem.size,), inverse.dtype) for _ in range(4))
     pieces, step = problem.pieces, np.empty(problem.size)
     scale = np.float64(pieces.largest(gradient))
 
     def begin(part: slice) -> None:
         np.divide(gradient[part], -scale, out=r[part], casting="same_kind")
-        vector_ops.redirect(0.0, r[part], inverse[part], p[part])
+        vector_ops.cg_direction(0.0, r[part], inverse[part], p[part])
 
     def advance(part: slice) -> float:
-        return vector_ops.advance(size / curvature, p[part], Hp[part], inverse[part], s[part], r[part])
+        return vector_ops.cg_update(size / curvature, p[part], Hp[part], inverse[part], s[part], r[part])
 
     def redirect(part: slice) -> None:
-        vector_ops.redirect(size / previous, r[part], inverse[part], p[part])
+        vector_ops.cg_direction(size / previous, r[part], inverse[part], p[part])
 
     pieces.map(begin)
     first = size = pieces.dot(r, p)

@@ -164,7 +164,7 @@ def _run(
     saved, lowest = monitor.resume(solver), BestWeights(theta, np.inf)
     if saved is None:
         lowest.value = problem.value(theta, gradient)
-        if monitor.log_iteration(lowest.value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes):
+        if monitor.log_iteration(lowest.value, vector_ops.max_abs(gradient), theta, gradient, passes=problem.passes):
             return
     else:
         lowest.restore(saved)
@@ -187,7 +187,7 @@ def _run(
         problem.passes += 2
         value = problem.value(theta, gradient)
         lowest.update(theta, value)
-        return monitor.log_iteration(value, vector_ops.largest(gradient), theta, gradient, passes=problem.passes)
+        return monitor.log_iteration(value, vector_ops.max_abs(gradient), theta, gradient, passes=problem.passes)
 
     data, stopping = _source(parts, generator), Stopping(monitor.max_iter, None, 1)
     train_epochs(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.scratch import Scratch, ScratchArray
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import svm_dual
 from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
 from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
@@ -64,7 +64,7 @@ class LabelBlock:
         costs, sizes, width = problem.objective, problem.sizes, stop - first
         self.problem, self.columns = problem, slice(first, stop)
         self.generator = np.random.Generator(random)
-        self.weights = zeros((problem.corpus.shape[1], width))
+        self.weights = aligned_zeros((problem.corpus.shape[1], width))
         self.bias, self.intercept_lag = np.zeros(width), np.zeros(width)
         self.task = np.zeros(1, TASK)
         self.task["squared"], self.task["joint"] = costs.squared, costs.joint
@@ -171,11 +171,11 @@ class LabelBlock:
         with self._rows(block.number) as kept:
             skip = np.ascontiguousarray(kept.skip[rows])
             order = np.empty(len(skip), np.int64)
-            order = order[: svm_dual.due(skip, order)] * rows.step + rows.start
+            order = order[: svm_dual.due_rows(skip, order)] * rows.step + rows.start
             kept.skip[rows] = skip
             self.generator.shuffle(order)
             while position < len(order) and not self.cancelled:
-                position = svm_dual.ascend(
+                position = svm_dual.coordinate_epoch(
                     self.task, X.indptr, X.indices, X.values, block.labels, block.C, block.norms,
                     order, position, BUDGET, self.weights, self.bias, kept.alpha, self.limits,
                     kept.gaps, kept.skip, kept.wait, self.spare,
@@ -206,14 +206,16 @@ class LabelBlock:
         with self._rows(block.number) as kept:
 
             def infer(scores: Floats, start: int, _: int) -> None:
-                svm_dual.inspect(self.task, scores, start, block.labels, block.C, kept.alpha, kept.gaps, kept.skip)
+                svm_dual.objective_and_gap(
+                    self.task, scores, start, block.labels, block.C, kept.alpha, kept.gaps, kept.skip
+                )
 
             parallel.forward(block.rows, self.weights, self.problem.objective.scaling * self.bias, infer, None)
             self.gaps[block.number] = kept.gaps.sum()
 
     def measure_gap(self, tol: float) -> None:
         """The exact objective and gap, once all segments have been inspected."""
-        size, mass = svm_dual.squared_size(self.weights), self.bias - self.intercept_lag
+        size, mass = svm_dual.squared_frobenius_norm(self.weights), self.bias - self.intercept_lag
         self.objective = 0.5 * (size + float(self.bias @ self.bias)) + float(self.task["loss"][0])
         self.value = float(self.task["linear"][0]) - 0.5 * (size + float(mass @ mass))
         self.gap, self.measured = max(0.0, self.objective - self.value), True

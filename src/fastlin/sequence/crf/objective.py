@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.chain import crf_objective
-from fastlin.engine.core import aligned, observed_weights, passes, vector_ops
+from fastlin.engine.core import observed_weights, passes, vector_ops
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.design import Design
 from fastlin.optim.problem import FLOAT32_SAFE, WeightPrior
@@ -115,7 +116,7 @@ class Problem:
         self.size = self.n_weights = self.bounds[-1]
         self.prior = WeightPrior(np.full(1, 2 * c2), np.empty(0), c1)
         self.pieces = ChunkedVectors(self.size, workers)
-        self.residual = aligned.zeros((len(codes), hybrid.n_labels))
+        self.residual = aligned_zeros((len(codes), hybrid.n_labels))
         tabled = hybrid.n_tabled
         self.column_cuts = [
             (low + first, high + first)

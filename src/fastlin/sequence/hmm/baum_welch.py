@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import NoPathError
 from fastlin.sequence.hmm.emissions import Emissions, Vocabulary
@@ -36,7 +36,7 @@ class Sums:
 
     @classmethod
     def none(cls, n_features: int, n_labels: int, order: int) -> "Sums":
-        return cls(zeros((n_features, n_labels)), np.zeros(n_labels), Transitions.none(n_labels, order))
+        return cls(aligned_zeros((n_features, n_labels)), np.zeros(n_labels), Transitions.none(n_labels, order))
 
     def __add__(self, other: "Sums") -> "Sums":
         transitions = Transitions(*(table.copy() for table in self.transitions.tables()))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Prior
 from fastlin.engine.core import row_scores as row_kernels
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.sequence.hmm.unknown_words import Guess
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Emissions:
         n_features, n_labels = counts.shape
         words, alpha = vocabulary.words, vocabulary.alpha
         self.guess: Guess | None = None
-        self.log_phi = zeros(counts.shape)
+        self.log_phi = aligned_zeros(counts.shape)
         totals, pseudo = np.empty(n_labels), np.full(n_features, alpha)
         if words is None or vocabulary.unknown == "uniform":
             unknown = np.full(n_labels, 0.0 if words is None else alpha)
@@ -53,11 +53,11 @@ class Emissions:
             self._log_once = np.log(once)
             counts = counts + alpha * n_labels * self.guess(words) if alpha > 0 else counts
             pseudo = np.zeros(n_features)
-        row_kernels.totals(counts, pseudo, totals)
+        row_kernels.smoothed_totals(counts, pseudo, totals)
         empty = totals == 0
         totals += unknown
         self._log_totals = np.log(np.where(totals == 0, 1.0, totals))
-        row_kernels.smoothed_logs(counts, pseudo, self._log_totals, self.log_phi)
+        row_kernels.smoothed_log_proba(counts, pseudo, self._log_totals, self.log_phi)
         self.log_phi[:, empty] = -np.log(n_features)
         with np.errstate(divide="ignore"):
             self.log_unknown = np.log(unknown) - self._log_totals

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.engine.chain import tagger_online
-from fastlin.engine.core.aligned import zeros
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.crf.objective import Links
 from fastlin.sequence.weight_layout import Hybrid
@@ -35,7 +35,7 @@ class Tables(NamedTuple):
     @classmethod
     def zeros(cls, n_rows: int, n_few: int, n_labels: int, order: int) -> "Tables":
         three = (n_labels,) * 3 if order == 2 else (0,) * 3
-        return cls(zeros((n_rows, n_labels)), np.zeros(n_few), np.zeros((n_labels, n_labels)), np.zeros(three))
+        return cls(aligned_zeros((n_rows, n_labels)), np.zeros(n_few), np.zeros((n_labels, n_labels)), np.zeros(three))
 
     @classmethod
     def none(cls) -> "Tables":
@@ -43,7 +43,7 @@ class Tables(NamedTuple):
 
     def copied(self, n_rows: int) -> "Tables":
         """A copy in memory of its own, of so many rows at most."""
-        own = Tables(zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
+        own = Tables(aligned_zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
         own.table[:] = self.table[: len(own.table)]
         return own
 
