@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = {
     page.stem: page for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
 }
+PLACES = ("*.py", "src/**/*.*", "tests/**/*.py", "bench/**/*.*")
+FILES = {str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place)}
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 SIMPLE = re.compile(r"fastlin [^|<>;&$]*")  # a command that needs no shell
 EXACT, SPACES = 0, doctest.NORMALIZE_WHITESPACE
@@ -137,6 +139,18 @@ def test_links_lead_somewhere(name):
             other = page.parent / path if path else page
             assert other.is_file(), path
             assert not heading or heading in headings(other), f"{path}#{heading}"
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS.keys() - {"CHANGELOG"}))
+def test_files_that_are_named_are_there(name):
+    """A file's name is the end of a path below the root, the package, its tests or its benchmarks."""
+    named = set(re.findall(r"`([\w/]+\.(?:py|pyx|pxd|h))`", DOCUMENTS[name].read_text()))
+    assert {path for path in named if not any(f"/{file}".endswith(f"/{path}") for file in FILES)} == set()
+
+
+def test_the_page_of_architecture_names_every_file_of_the_engine():
+    engine = {Path(file).name for file in FILES if "/engine/" in file and file.endswith((".pyx", ".pxd", ".h"))}
+    assert engine == set(re.findall(r"\w+\.(?:pyx|pxd|h)\b", DOCUMENTS["architecture"].read_text()))
 
 
 def test_every_page_with_python_or_commands_is_run():
