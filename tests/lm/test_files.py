@@ -190,7 +190,11 @@ def test_mutated_files_are_refused_or_the_same(tmp_path):
         assert arrays(again) == arrays(model)
 
 
-@pytest.mark.parametrize("model", [NgramModel(3, "witten_bell"), MaxentLM(3, classes=6)], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [NgramModel(3, "witten_bell"), MaxentLM(3, classes=6), MaxentLM(4, classes=6), MaxentLM(3, skip_grams=2)],
+    ids=repr,
+)
 def test_numbers_whose_differences_overflow_do_not_rise(model, tmp_path):
     fastlin.save(model.fit(SENTENCES[:40]), tmp_path / "x")
     header, whole = read_archive(tmp_path / "x", "model", mmap=False)

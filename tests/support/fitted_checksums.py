@@ -170,6 +170,10 @@ def language_models():
         yield lm.MaxentLM(**option)
     for option in grid(order=(2, 3), classes=(4, 6)):
         yield lm.MaxentLM(**option)
+    for option in grid(order=(2, 3), skip_grams=(1, 2)):
+        yield lm.MaxentLM(**option)
+    for option in grid(solver=("newton", "cg", "gd", "sgd", "adagrad"), classes=(None, 4)):
+        yield lm.MaxentLM(order=2, random_state=3, max_iter=5, **option)
     for option in grid(n_classes=(1, 3), alpha=(0.0, 0.1), n_init=(1, 3)):
         yield lm.ClassBigramModel(random_state=3, **option)
     yield lm.WordClasses(6)

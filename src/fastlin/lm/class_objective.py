@@ -13,7 +13,7 @@ from fastlin.engine.core import vector_ops
 from fastlin.engine.lm import class_softmax as kernels
 from fastlin.engine.lm.maxent_hierarchy import exponentials
 from fastlin.lm.counts import NgramCounts
-from fastlin.lm.maxent_objective import LARGEST_SCORE, PenalisedObjective
+from fastlin.lm.maxent_objective import LARGEST_SCORE, LogLinearObjective
 from fastlin.lm.model_m import find
 from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.problem import WeightPrior
@@ -168,7 +168,7 @@ class ClassEvents:
         return found
 
 
-class ClassObjective(PenalisedObjective):
+class ClassObjective(LogLinearObjective):
     """f of the class half: θ has weights of classes, of class bigrams and trigrams, of words, and of word bigrams."""
 
     def __init__(

@@ -15,9 +15,11 @@ from fastlin.lm.classifier import BayesState, LanguageModelClassifier
 from fastlin.lm.files import give_backoff_model, give_vocabulary, take_backoff_model, take_reader, take_vocabulary
 from fastlin.lm.interpolation import Interpolation
 from fastlin.lm.maxent import MaxentLM, MaxentState
+from fastlin.lm.maxent_objective import LARGEST_SCORE
 from fastlin.lm.model_m import ModelM
 from fastlin.lm.ngram import HIGHEST
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
+from fastlin.lm.skip_grams import MOST_ROWS, Pairs, SkipGramModel
 from fastlin.lm.word_classes import ClassState, WordClasses
 from fastlin.storage.load_context import Reading
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
@@ -96,6 +98,9 @@ def _take_maxent(model: MaxentLM, packing: Packing) -> State:
     state = report_to_state(model, packing, *MAXENT_REPORT) | {"reader": take_reader(learnt.reader)}
     if isinstance(learnt.model, BackoffModel):
         state["model"] = take_backoff_model(learnt.model, packing)
+    elif isinstance(learnt.model, SkipGramModel):
+        _refuse_serving(model, packing)
+        state["skip_grams"] = _take_skip_grams(learnt.model, packing)
     else:
         _refuse_serving(model, packing)
         state["model_m"] = _take_model_m(learnt.model)  # type: ignore[arg-type]
@@ -105,15 +110,42 @@ def _take_maxent(model: MaxentLM, packing: Packing) -> State:
 def _give_maxent(model: MaxentLM, state: State, _: Reading) -> None:
     report_from_state(model, state, *MAXENT_REPORT)
     reader, weights = _give_reader(state.pop("reader")), state.pop("weights", None)
-    reject_unknown(state, "model", "model_m")
+    reject_unknown(state, *GIVERS)
     if len(state) != 1:
-        raise ValueError("there must be either model or model_m")
-    found = give_backoff_model(state["model"]) if "model" in state else _give_model_m(state["model_m"])
+        raise ValueError(f"there must be one of {', '.join(GIVERS)}, got {', '.join(state) or 'none'}")
+    ((kind, given),) = state.items()
+    found = GIVERS[kind](given)
     if weights is not None:
         if type(weights) is not list or not all(isinstance(each, np.ndarray) and each.ndim == 1 for each in weights):
             raise ValueError("weights must be a list of vectors")
         model.weights_ = [_floats(each, each.shape, "weights") for each in weights]
     model._state_of_fit = MaxentState(found, reader)
+
+
+def _take_skip_grams(model: SkipGramModel, packing: Packing) -> State:
+    return {
+        "ngrams": take_backoff_model(model.ngrams, packing),
+        "n_distances": model.pairs.n_distances,
+        "pairs": [model.pairs.starts, model.pairs.words, model.weights],
+    }
+
+
+def _give_skip_grams(state: Any) -> SkipGramModel:
+    """Proved: n-grams without lost suffixes, pairs in order, weights in range."""
+    reject_unknown(state, "ngrams", "n_distances", "pairs")
+    ngrams, n_distances = give_backoff_model(state["ngrams"]), state["n_distances"]
+    if ngrams.order == 1 or any((suffix < 0).any() for suffix in ngrams.suffix[1:]):
+        raise ValueError("n-grams beside skip-grams must be of order 2 or more, and end in n-grams that are there")
+    V = ngrams.n_words
+    if type(n_distances) is not int or not 1 <= n_distances <= min(HIGHEST - 2, MOST_ROWS // V):
+        raise ValueError(f"n_distances must be a whole number from 1 to {HIGHEST - 2}, got {n_distances!r:.60}")
+    starts, words, weights = _csr(state["pairs"], n_distances * V, V, "skip-grams", "words")
+    pairs = Pairs(V, n_distances, starts, words)
+    if words.min(initial=1) < 1 or (np.diff(pairs.keys) <= 0).any():
+        raise ValueError("words of skip-grams must rise in each row, and be none that begins a sentence")
+    if not (np.abs(weights) <= LARGEST_SCORE).all():
+        raise ValueError(f"weights of skip-grams must be at most {LARGEST_SCORE:g} in size")
+    return SkipGramModel(ngrams, pairs, weights)
 
 
 MODEL_M_ARRAYS = ("gram_keys", "scores", "group_keys", "log_z", "row_keys", "rows", "last_rows")
@@ -151,21 +183,28 @@ def _give_model_m(state: Any) -> ModelM:
         [_floats(each, (size,), "scores") for each, size in zip(scores, sizes, strict=True)],
         group_keys, [_floats(each, (len(keys),), "log_z") for each, keys in zip(log_z, group_keys, strict=True)],
         row_keys, _floats(rows, (len(row_keys), K), "rows"), _floats(state["last_rows"], (K, K), "last_rows"),
-        _csr(state["word_weights"], V, K), _csr(state["pair_weights"], V if order == 2 else sizes[1] + 1, K),
+        _csr(state["word_weights"], V, K, "classes", "classes"),
+        _csr(state["pair_weights"], V if order == 2 else sizes[1] + 1, K, "classes", "classes"),
     )  # fmt: skip
 
 
-def _csr(arrays: Any, n_rows: int, K: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+def _csr(
+    arrays: Any, n_rows: int, n_columns: int, of: str, columns: str
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """A CSR of weights, `of` and `columns` saying what they are."""
     if type(arrays) is not list or len(arrays) != 3 or not all(isinstance(each, np.ndarray) for each in arrays):
-        raise ValueError("weights of classes must be three arrays: starts, classes, values")
-    starts, classes, values = arrays
-    if starts.dtype != np.int64 or starts.shape != (n_rows + 1,) or classes.dtype != np.int32 or classes.ndim != 1:
-        raise ValueError(f"weights of classes must have {n_rows + 1} starts of int64, and classes of int32")
-    if starts[0] != 0 or starts[-1] != len(classes) or (starts[1:] < starts[:-1]).any():
-        raise ValueError("starts of weights of classes must rise from 0 to how many there are")
-    if len(classes) and (classes.min() < 0 or classes.max() >= K):
-        raise ValueError(f"weights of classes must be of classes from 0 to below {K}")
-    return starts, classes, _floats(values, classes.shape, "weights of classes")
+        raise ValueError(f"weights of {of} must be three arrays: starts, {columns}, values")
+    starts, places, values = arrays
+    if starts.dtype != np.int64 or starts.shape != (n_rows + 1,) or places.dtype != np.int32 or places.ndim != 1:
+        raise ValueError(f"weights of {of} must have {n_rows + 1} starts of int64, and {columns} of int32")
+    if starts[0] != 0 or starts[-1] != len(places) or (starts[1:] < starts[:-1]).any():
+        raise ValueError(f"starts of weights of {of} must rise from 0 to how many there are")
+    if len(places) and (places.min() < 0 or places.max() >= n_columns):
+        raise ValueError(f"weights of {of} must be of {columns} from 0 to below {n_columns}")
+    return starts, places, _floats(values, places.shape, f"weights of {of}")
+
+
+GIVERS: dict[str, Any] = {"model": give_backoff_model, "model_m": _give_model_m, "skip_grams": _give_skip_grams}
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -281,7 +320,7 @@ PARAMETERS: dict[str, Table] = {
     "fastlin.lm.MaxentLM": _SENTENCES | _CLIMB | {
         "order": whole(1, HIGHEST), "prior_variance": real(0) | NUMBERS | ABSENT, "cutoff": whole(1) | NUMBERS,
         "classes": whole(1) | estimator("fit") | ABSENT, "direction": WORD, "solver": WORD, "tol": real(0) | ABSENT,
-        "random_state": SEED,
+        "random_state": SEED, "skip_grams": whole(0, HIGHEST - 2),
     },
     "fastlin.lm.WordClasses": _SENTENCES | _CLIMB | {"n_classes": whole(1)},
 }  # fmt: skip

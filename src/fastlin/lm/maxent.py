@@ -19,6 +19,8 @@ from fastlin.lm.model_m import ModelM
 from fastlin.lm.model_m_fit import ModelMFit
 from fastlin.lm.ngram import HIGHEST, counted_as
 from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.skip_gram_fit import SkipGramFit
+from fastlin.lm.skip_grams import SkipGramModel
 from fastlin.lm.vocabulary import BEGIN, MARKS
 from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
@@ -28,6 +30,7 @@ from fastlin.validation import as_callback, as_generator, check_n_jobs, check_ve
 
 Floats = NDArray[np.float64]
 VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
+SEARCHES = "auto", "lbfgs", "cg", "gd"  # solvers that need no products with the Hessian, and no mini-batches
 TOLERANCES = 1e-2, 1e-1  # the latter with classes, where the bound is looser
 
 
@@ -65,6 +68,10 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         Model M (Chen 2009), of order 2 or more: p(w | h) = p(c(w) | h) p(w | h, c(w)), both log-linear, where histories
         are words and classes; of p(c(w) | h) the last two words. A number: that many `WordClasses` of the same text,
         100 being good for a million words. It is no back-off model: there are no ARPA files of it.
+    skip_grams : int
+        Pairs of words with 1 to so many words between them have weights, too, with the bigrams' cut-off and a quarter
+        of their σ². The normaliser stays exact, and costs the words that were seen after two of a context's parts. Not
+        with classes; solvers are L-BFGS, "cg" and "gd". It is no back-off model.
     solver : str
         "auto" (L-BFGS), "lbfgs", "newton" (truncated Newton), "cg" (nonlinear conjugate gradients) or "gd" (steepest
         descent), all to the one optimum; "sgd" (averaged) or "adagrad", over mini-batches of histories, which come
@@ -91,6 +98,9 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         How many of each order.
     weights_ : list of ndarray
         θ of each order's n-grams, in the order of `ngrams(n)`; the unigrams without the mark that begins a sentence.
+        Then those of `skip_grams_`. With classes, of classes and of words within them.
+    skip_grams_ : list of tuple
+        With `skip_grams`, each pair: a word, how many words between, a word.
     word_classes_ : ndarray of int32, shape (n_words,)
         With `classes`, that of each of `words_`.
     prior_variance_ : ndarray of shape (order,)
@@ -122,6 +132,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         *,
         cutoff: int | Sequence[int] = 1,
         classes: Any = None,
+        skip_grams: int = 0,
         solver: str = "auto",
         max_iter: int = 100,
         tol: float | None = None,
@@ -140,6 +151,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         self.prior_variance = prior_variance
         self.cutoff = cutoff
         self.classes = classes
+        self.skip_grams = skip_grams
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -233,6 +245,13 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         """The objective of a text, and where the search for its optimum begins."""
         if self.classes is not None and self.order == 1:
             raise ValueError("classes need an order of at least 2, got 1")
+        n_skips = whole_number("skip_grams", self.skip_grams, 0)
+        if n_skips > HIGHEST - 2:
+            raise ValueError(f"skip_grams must be at most {HIGHEST - 2}, got {self.skip_grams!r}")
+        if n_skips:
+            self._check_skips()
+            longest = max(whole_number("order", self.order, 1), n_skips + 2)
+            return SkipGramFit(counted_as(self, X, longest, self.cutoff), self.order, n_skips, variances, workers)
         state = counted_as(self, X, self.order, self.cutoff)
         if self.classes is None:
             return MaxentFit(state, variances, workers)
@@ -241,6 +260,15 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             classes = WordClasses(whole_number("classes", classes, MARKS + 1)).fit_counts(*state.known, state.reader)
         numbers = [*range(MARKS), *(classes.class_of(word) for word in state.known[0].names[MARKS:])]
         return ModelMFit(state, np.array(numbers, np.int32), variances, workers)
+
+    def _check_skips(self) -> None:
+        """ValueError where skip-grams do not go with the other parameters."""
+        if self.classes is not None:
+            raise ValueError("skip_grams and classes exclude each other: classes have normalisers of their own")
+        if self.order == 1:
+            raise ValueError("skip_grams need an order of at least 2, got 1")
+        if self.solver not in SEARCHES:
+            raise ValueError(f"skip_grams need one of the solvers {', '.join(SEARCHES)}, got {self.solver!r}")
 
     def _install(self, fit: LogLinearFit) -> Self:
         """Have the weights of a fit, as far as it is."""
@@ -263,6 +291,11 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
     @property
     def _backoff_model(self) -> BackoffModel:
         model = self._learnt.model
+        if isinstance(model, SkipGramModel):
+            raise AttributeError(
+                "a model with skip-grams is no back-off model: what its probabilities sum to depends on words that the "
+                "longest n-grams do not hold, so it has no back-off weights and no ARPA file"
+            )
         if not isinstance(model, BackoffModel):
             raise AttributeError("a model with classes is no back-off model: it has no n-grams and no ARPA file")
         return model
@@ -275,6 +308,16 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         if not isinstance(model, ModelM):
             raise AttributeError("a model without classes= has no classes of words")
         return model.classes[BEGIN + 1 :]
+
+    @property
+    @reads
+    def skip_grams_(self) -> list[tuple[str, int, str]]:
+        """With `skip_grams`, each pair: a word, how many words between, a word."""
+        model = self._learnt.model
+        if not isinstance(model, SkipGramModel):
+            raise AttributeError("a model without skip_grams= has no such pairs")
+        names = model.vocabulary.names
+        return [(names[u], between, names[w]) for between, u, w in model.pairs.triples()]
 
     def _reader(self) -> SentenceReader:
         return self._learnt.reader

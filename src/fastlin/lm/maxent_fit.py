@@ -157,6 +157,6 @@ class MaxentFit(LogLinearFit):
         self._variances = variances
         self.objective = NgramObjective(self.orders, variances, self.mean, self.workers)
 
-    def model(self) -> BackoffModel:
-        """The back-off model of the present weights."""
+    def model(self) -> WordModel:
+        """The model of the present weights."""
         return self.objective.model(self.theta, self.start)

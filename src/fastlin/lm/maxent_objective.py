@@ -133,16 +133,10 @@ def _log_sum(scores: Floats) -> Floats:
 
 
 class PenalisedObjective(ABC):
-    """f of a log-linear model with a Gaussian prior, for the solvers of `optim`; θ is one vector of several parts.
-
-    All features are indicators. Stochastic solvers take the events in units: the `masses` say how many each has.
-    """
+    """f of a log-linear model with a Gaussian prior, for the solvers of `optim`; θ is one vector of several parts."""
 
     pairs = 8
     has_curvature = True
-    max_abs_value = 1.0
-    n_active: int  # features of an event's word, at most
-    masses: Floats
 
     def __init__(self, sizes: Sequence[int], prior: WeightPrior, workers: parallel.WorkerPool) -> None:
         self.bounds: list[int] = np.cumsum([0, *sizes]).tolist()
@@ -172,6 +166,17 @@ class PenalisedObjective(ABC):
     def diagonal(self) -> Floats:
         """The metric of L-BFGS: 1/σ² and the larger of observed and expected counts, at the θ of the last value."""
 
+
+class LogLinearObjective(PenalisedObjective):
+    """f with products with its Hessian, and gradients of some of the events.
+
+    All features are indicators. Stochastic solvers take the events in units: the `masses` say how many each has.
+    """
+
+    max_abs_value = 1.0
+    n_active: int  # features of an event's word, at most
+    masses: Floats
+
     def largest_values(self) -> Floats:
         """max |x| of each feature."""
         return np.ones(self.size)
@@ -198,7 +203,7 @@ class PenalisedObjective(ABC):
         """How often each feature is seen in one of the parts of a unit, at most, each being cut into so many."""
 
 
-class NgramObjective(PenalisedObjective):
+class NgramObjective(LogLinearObjective):
     """f of a maximum-entropy n-gram model.
 
     `variances` are σ² of each order and `mean` μ of each weight; θ is one vector, `split` into the orders' weights.
@@ -252,15 +257,20 @@ class NgramObjective(PenalisedObjective):
     def value(self, theta: Floats, gradient: Floats) -> float:
         """f(θ), and its gradient; ∞ where an e^s would be no normal number."""
         self.passes += 1
-        weights, slopes = self.split(theta), self.split(gradient)
+        weights = self.split(theta)
         if not sum(vector_ops.max_abs(part) for part in weights) <= LARGEST_SCORE:
             return np.inf
-        loss = self._normalise(weights)
-        self._share_upwards(self._a)
-        for n in reversed(range(len(self.orders))):
-            loss += self._gather(n, weights[n], slopes[n])
+        loss = self._normalise(weights) + self.complete(theta, gradient)
         self._value = loss if np.isfinite(loss) else np.inf
         return self._value
+
+    def complete(self, theta: Floats, gradient: Floats) -> float:
+        """The gradient, once histories are normalised; returns Σ ½ (θ − μ)²/σ² − θ · observed."""
+        weights, slopes = self.split(theta), self.split(gradient)
+        self._share_upwards(self._a)
+        return sum(
+            self._gather(n, weights[n], slopes[n], self._more_expected(n)) for n in reversed(range(len(self.orders)))
+        )
 
     def diagonal(self) -> Floats:
         """The metric of L-BFGS, 1/σ² and the larger of observed and expected counts at the θ of the last value."""
@@ -422,7 +432,11 @@ class NgramObjective(PenalisedObjective):
             cuts = [*range(0, len(own), WEIGHTS_OF_A_JOB), len(own)]
             self.workers.map(work, pairwise(cuts))
 
-    def _gather(self, n: int, theta: Floats, gradient: Floats) -> float:
+    def _more_expected(self, n: int) -> Floats:  # noqa: ARG002 - n-grams are all there is
+        """What other features make of the expected counts of an order's n-grams."""
+        return NO_MEAN
+
+    def _gather(self, n: int, theta: Floats, gradient: Floats, extra: Floats) -> float:
         """The expected counts and the gradient of an order; returns what the order adds to f."""
         order, expected, first_weight = self.orders[n], self._expected[n], int(n == 0)
         longer = self._expected[n + 1] if len(order.longer.members) else np.empty((0, 2))
@@ -432,7 +446,7 @@ class NgramObjective(PenalisedObjective):
         def work(first: int, last: int) -> float:
             kernels.expect(
                 order.starts, self._scores[n], self._a[n], order.longer.starts, order.longer.members, longer, expected,
-                first, last,
+                extra, first, last,
             )  # fmt: skip
             low, high = max(0, int(order.starts[first]) - first_weight), int(order.starts[last]) - first_weight
             return kernels.penalised_slopes(

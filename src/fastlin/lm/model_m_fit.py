@@ -17,7 +17,7 @@ from fastlin.lm.class_objective import (
 )
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_fit import LogLinearFit
-from fastlin.lm.maxent_objective import Links, NgramObjective, Order, PenalisedObjective, orders_of, weights_of
+from fastlin.lm.maxent_objective import Links, LogLinearObjective, NgramObjective, Order, orders_of, weights_of
 from fastlin.lm.model_m import ModelM, find
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
@@ -102,7 +102,7 @@ def _followed(
     return found
 
 
-class JointObjective(PenalisedObjective):
+class JointObjective(LogLinearObjective):
     """f of both halves: a sum, each with weights of its own."""
 
     def __init__(self, halves: Sequence[ClassObjective | NgramObjective], workers: WorkerPool) -> None:

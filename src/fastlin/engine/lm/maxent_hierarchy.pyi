@@ -69,6 +69,7 @@ def expect(
     inverse: NDArray[np.int32],
     longer: NDArray[np.float64],
     expected: NDArray[np.float64],
+    extra: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None: ...

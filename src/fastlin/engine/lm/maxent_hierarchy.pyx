@@ -161,14 +161,14 @@ def add_longer(const int32_t[::1] inverse_starts, const int32_t[::1] inverse, co
 
 def expect(const int32_t[::1] starts, const double[::1] scores, const double[::1] a,
            const int32_t[::1] inverse_starts, const int32_t[::1] inverse, const double[:, ::1] longer,
-           double[:, ::1] expected, Py_ssize_t first, Py_ssize_t last):
+           double[:, ::1] expected, const double[::1] extra, Py_ssize_t first, Py_ssize_t last):
     """expected[i] = (X, A of its history) of the children of the histories [first, last).
 
-    `longer` is the same of one order up, and empty for the longest n-grams.
+    `longer` is the same of one order up, and empty for the longest n-grams. `extra` is added to X; empty: nothing is.
     """
     cdef Py_ssize_t h, i, j, n = inverse.shape[0]
     cdef double own, others, taken
-    cdef bint longest = n == 0
+    cdef bint longest = n == 0, more = extra.shape[0] > 0
     with nogil:
         for h in range(first, last):
             own = a[h]
@@ -180,7 +180,7 @@ def expect(const int32_t[::1] starts, const double[::1] scores, const double[::1
                             fetch(&longer[inverse[j + AHEAD], 0])
                         others += longer[inverse[j], 0]
                         taken += longer[inverse[j], 1]
-                expected[i, 0] = scores[i] * (own - taken) + others
+                expected[i, 0] = scores[i] * (own - taken) + others + (extra[i] if more else 0.0)
                 expected[i, 1] = own
 
 
