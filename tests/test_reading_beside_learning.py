@@ -160,7 +160,7 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
     "TfidfVectorizer": Problem(fastlin.TfidfVectorizer, "fit", ("transform", "idf_"), *zip(TEXTS), about=(TEXTS[0],)),
     "TfidfTransformer": Problem(fastlin.TfidfTransformer, "fit", ("transform", "idf_"), (X[:9],), (X,)),
     "HashingVectorizer": Problem(
-        lambda: fastlin.HashingVectorizer(n_features=64, names=20),
+        lambda: fastlin.HashingVectorizer(n_features=64, keep_names=20),
         "fit",
         ("transform", "names_"),
         *zip(TEXTS),

@@ -33,7 +33,7 @@ def test_a_model_learnt_out_of_core_is_the_same(shell, folder, tmp_path, learner
         assert model[0].vocabulary_ == models[0][0].vocabulary_
 
 
-@pytest.mark.parametrize("options", ["--hash 10", "--hash 10 --tfidf --names 5", "--counts --min-df 3"])
+@pytest.mark.parametrize("options", ["--hash 10", "--hash 10 --tfidf --keep-names 5", "--counts --min-df 3"])
 def test_other_features_out_of_core(shell, folder, tmp_path, options):
     words = ["train", folder / "train.tsv", *options.split(), "-m"]
     shell.right(*words, tmp_path / "memory")
@@ -187,7 +187,7 @@ def test_a_checkpoint_is_written_and_resumed(shell, folder, tmp_path):
     words = ["train", folder / "train.tsv", "-m", tmp_path / "m", "--learner", "sgd"]
     shell.right(*words)
     whole = fastlin.load(tmp_path / "m")
-    shell.right(*words, "--checkpoint", tmp_path / "c", "--every", "0")
+    shell.right(*words, "--checkpoint", tmp_path / "c", "--checkpoint-interval", "0")
     assert_same_bits(fastlin.load(tmp_path / "m")[-1], whole[-1])
     shell.right(*words, "--checkpoint", tmp_path / "c", "--resume")
     assert_same_bits(fastlin.load(tmp_path / "m")[-1], whole[-1])

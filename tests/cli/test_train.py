@@ -57,7 +57,7 @@ TEXTS = {
     ),
     "--tfidf --negation": TfidfVectorizer(negation=True, sublinear_tf=True, **T32),
     "--hash 8": HashingVectorizer(n_features=256, **T32),
-    "--hash 8 --counts --names 10": HashingVectorizer(n_features=256, norm=None, names=10, **T32),
+    "--hash 8 --counts --keep-names 10": HashingVectorizer(n_features=256, norm=None, keep_names=10, **T32),
     "--hash 8 --tfidf": make_pipeline(
         HashingVectorizer(n_features=256, norm=None, alternate_sign=False, **T32), TfidfTransformer(sublinear_tf=True)
     ),
@@ -195,7 +195,7 @@ WRONG = {
     "--ngrams 3-2": "'3-2' is neither N nor M-N",
     "--hash 99": "from 1 to 30 bits, got 99",
     "--hash 8 --min-df 2": "--min-df needs a vocabulary",
-    "--names 5": "--names belongs to --hash",
+    "--keep-names 5": "--keep-names belongs to --hash",
     "--counts --sublinear": "--sublinear is a part of --tfidf",
     "--counts --binary": "not allowed with argument",
     "--min-df 2.5": "min_df must be .* got 2.5",

@@ -46,7 +46,7 @@ LEARNERS = {
 VECTORISERS = {
     "counts": CountVectorizer,
     "tfidf": lambda: TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
-    "hashing": lambda: HashingVectorizer(n_features=64, alternate_sign=False, names=1000),
+    "hashing": lambda: HashingVectorizer(n_features=64, alternate_sign=False, keep_names=1000),
 }
 
 
@@ -152,7 +152,9 @@ def test_only_the_labels_asked_for():
 
 
 def test_names_of_hashed_features():
-    counted = make_pipeline(HashingVectorizer(n_features=8, names=1000, norm=None), TfidfTransformer(), Perceptron())
+    counted = make_pipeline(
+        HashingVectorizer(n_features=8, keep_names=1000, norm=None), TfidfTransformer(), Perceptron()
+    )
     counted.fit(TEXTS, THREE)
     known = {" | ".join(names) for names in counted[0].names_.values()}
     assert any(" | " in name for name in known)

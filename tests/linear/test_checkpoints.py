@@ -83,14 +83,14 @@ def interrupt_everywhere(make, data, path):
     for after in sorted({1, min(2, last), last // 2 + 1, last}):
         path.unlink(missing_ok=True)
         with pytest.raises(Interrupted):
-            quiet(make(callback=Interruption(after)), *data, checkpoint=path, every=0)
+            quiet(make(callback=Interruption(after)), *data, checkpoint=path, checkpoint_interval=0)
         again = make(callback=lambda *_: False)
-        assert_same_fit(quiet(again, *data, checkpoint=path, every=0, resume=True), expected)
+        assert_same_fit(quiet(again, *data, checkpoint=path, checkpoint_interval=0, resume=True), expected)
     path.unlink(missing_ok=True)
     for _ in range(2 * last):  # by steps of two records
         model = make(callback=Interruption(2))
         with contextlib.suppress(Interrupted):
-            quiet(model, *data, checkpoint=path, every=0, resume=True)
+            quiet(model, *data, checkpoint=path, checkpoint_interval=0, resume=True)
             break
     assert_same_fit(model, expected)
     assert path.exists()
@@ -166,20 +166,20 @@ def test_a_fit_may_go_on_for_longer_than_it_was_asked_for(tmp_path):
     X, y = text_like()
     for make, few in ((LogisticRegression, {"solver": "lbfgs"}), (LinearSVC, {"random_state": 0})):
         path = tmp_path / make.__name__
-        quiet(make(max_iter=3, **few), X, y, checkpoint=path, every=0)
+        quiet(make(max_iter=3, **few), X, y, checkpoint=path, checkpoint_interval=0)
         assert_same_fit(make(**few).fit(X, y, checkpoint=path, resume=True), make(**few).fit(X, y))
 
 
 def test_a_corpus_of_one_segment_and_rows_in_memory_have_one_checkpoint(tmp_path):
     X, y = text_like()
-    quiet(LogisticRegression(max_iter=2, solver="newton"), X, y, checkpoint=tmp_path / "c", every=0)
+    quiet(LogisticRegression(max_iter=2, solver="newton"), X, y, checkpoint=tmp_path / "c", checkpoint_interval=0)
     model = LogisticRegression(solver="newton").fit(Corpus(X, y), checkpoint=tmp_path / "c", resume=True)
     assert_same_fit(model, LogisticRegression(solver="newton").fit(X, y))
 
 
 def test_threads_may_differ(tmp_path):
     X, y = text_like(n_labels=11)
-    quiet(LinearSVC(max_iter=2, random_state=0), X, y, checkpoint=tmp_path / "c", every=0)
+    quiet(LinearSVC(max_iter=2, random_state=0), X, y, checkpoint=tmp_path / "c", checkpoint_interval=0)
     model = LinearSVC(random_state=0, n_jobs=2).fit(X, y, checkpoint=tmp_path / "c", resume=True)
     assert_same_fit(model, LinearSVC(random_state=0).fit(X, y))
 
@@ -197,7 +197,7 @@ def test_threads_may_differ(tmp_path):
 )
 def test_the_checkpoint_of_another_fit_is_refused(make, change, match, tmp_path):
     X, y = text_like()
-    quiet(make(random_state=0), X, y, checkpoint=tmp_path / "c", every=0)
+    quiet(make(random_state=0), X, y, checkpoint=tmp_path / "c", checkpoint_interval=0)
     model = make(random_state=0, **{name: change[name] for name in ("C", "class_weight") if name in change})
     data = {"X": X[:, ::-1] if "X" in change else X, "y": y[::-1] if "y" in change else y}
     data |= {"sample_weight": np.ones(60)} if "sample_weight" in change else {}
@@ -207,11 +207,11 @@ def test_the_checkpoint_of_another_fit_is_refused(make, change, match, tmp_path)
 
 def test_a_checkpoint_of_another_estimator_or_solver_is_refused(tmp_path):
     X, y = text_like()
-    LogisticRegression().fit(X, y, checkpoint=tmp_path / "c", every=0)
+    LogisticRegression().fit(X, y, checkpoint=tmp_path / "c", checkpoint_interval=0)
     for model, match in ((LinearSVC(), "estimator"), (LogisticRegression(solver="lbfgs"), "solver")):
         with refused(model, ValueError, match=match):
             model.fit(X, y, checkpoint=tmp_path / "c", resume=True)
-    quiet(LogisticRegression(warm_start=True), X, y, checkpoint=tmp_path / "c", every=0)
+    quiet(LogisticRegression(warm_start=True), X, y, checkpoint=tmp_path / "c", checkpoint_interval=0)
     model = LogisticRegression(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="coef_"):  # it would begin elsewhere
         model.fit(X, y, checkpoint=tmp_path / "c", resume=True)
@@ -222,7 +222,7 @@ def test_a_checkpoint_of_another_estimator_or_solver_is_refused(tmp_path):
     [
         ({"resume": True}, "resume=True needs checkpoint"),
         ({"resume": 1, "checkpoint": "x"}, "resume"),
-        ({"every": -1, "checkpoint": "x"}, "every"),
+        ({"checkpoint_interval": -1, "checkpoint": "x"}, "checkpoint_interval"),
     ],
 )
 @pytest.mark.parametrize("make", [LogisticRegression, LinearSVC])
@@ -246,7 +246,7 @@ DAMAGED = {
 def check_damage(make, path, n, seed):
     """Of a checkpoint in which some bytes differ, either nothing is taken or what was meant."""
     X, y = text_like()
-    expected = quiet(make(), X, y, checkpoint=path, every=0)
+    expected = quiet(make(), X, y, checkpoint=path, checkpoint_interval=0)
     whole, rng = path.read_bytes(), np.random.default_rng(seed)
     for _ in range(n):
         kind, place = rng.integers(4), int(rng.integers(len(whole)))
@@ -260,7 +260,7 @@ def check_damage(make, path, n, seed):
             ][kind]
         )
         try:
-            model = quiet(make(), X, y, checkpoint=path, every=1000, resume=True)
+            model = quiet(make(), X, y, checkpoint=path, checkpoint_interval=1000, resume=True)
         except ValueError:
             continue
         assert_same_fit(model, expected)
@@ -282,7 +282,7 @@ def test_a_damaged_checkpoint_is_refused_however_it_is_damaged(name, seed, tmp_p
 def test_what_a_checkpoint_says_is_proved(name, tmp_path):
     X, y = text_like()
     path = tmp_path / "checkpoint"
-    quiet(DAMAGED[name](), X, y, checkpoint=path, every=0)
+    quiet(DAMAGED[name](), X, y, checkpoint=path, checkpoint_interval=0)
     header, arrays = read_archive(path, "checkpoint", mmap=False)
     state = decode(header["state"])
 
@@ -318,7 +318,7 @@ model = LinearSVC(random_state=0, tol=1e-9, max_iter=60)
 if sys.argv[1] != "SVM":
     model = LogisticRegression(solver=sys.argv[1], C=30, tol=1e-7, max_iter=40)
 warnings.simplefilter("ignore")
-model.fit(Corpus(X, y), checkpoint=sys.argv[2], every=0, resume=True)
+model.fit(Corpus(X, y), checkpoint=sys.argv[2], checkpoint_interval=0, resume=True)
 history = [record.get("objective", record.get("gap")) for record in model.history_]
 np.savez(sys.argv[3], coef=model.coef_, intercept=model.intercept_, history=history)
 """

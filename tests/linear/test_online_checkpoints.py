@@ -59,10 +59,10 @@ def test_a_fit_goes_on_from_its_last_checkpoint(name, kind, monkeypatch, tmp_pat
         killed_after(
             monkeypatch,
             n_calls,
-            lambda: make_option(name, **options).fit(*data, checkpoint=path, every=0, resume=True),
+            lambda: make_option(name, **options).fit(*data, checkpoint=path, checkpoint_interval=0, resume=True),
         )
     assert path.exists()
-    model = make_option(name, **options).fit(*data, checkpoint=path, every=0, resume=True)
+    model = make_option(name, **options).fit(*data, checkpoint=path, checkpoint_interval=0, resume=True)
     assert_same_run(model, expected)
 
 
@@ -80,7 +80,7 @@ def test_what_decides_when_to_stop_is_in_the_checkpoint(name, kind, monkeypatch,
         killed_after(
             monkeypatch,
             n_calls,
-            lambda: make_option(name, **options).fit(*data, checkpoint=path, every=0, resume=True),
+            lambda: make_option(name, **options).fit(*data, checkpoint=path, checkpoint_interval=0, resume=True),
         )
     assert_same_run(make_option(name, **options).fit(*data, checkpoint=path, resume=True), expected)
 
@@ -90,14 +90,14 @@ def test_an_adaptive_rate_is_in_the_checkpoint(monkeypatch, tmp_path):
     options = {"learning_rate": "adaptive", "eta0": 0.5, "tol": 0.01, "n_iter_no_change": 2, "max_iter": 200}
     options |= {"shuffle": True, "random_state": 0}
     expected, path = SGDClassifier(**options).fit(X, y), tmp_path / "checkpoint"
-    killed_after(monkeypatch, 12, lambda: SGDClassifier(**options).fit(X, y, checkpoint=path, every=0))
+    killed_after(monkeypatch, 12, lambda: SGDClassifier(**options).fit(X, y, checkpoint=path, checkpoint_interval=0))
     assert_same_run(SGDClassifier(**options).fit(X, y, checkpoint=path, resume=True), expected)
 
 
 def test_a_fit_may_go_on_for_longer_than_it_was_asked_for(tmp_path):
     X, y = text_like()
     path = tmp_path / "checkpoint"
-    SGDClassifier(max_iter=2, tol=None, random_state=0).fit(X, y, checkpoint=path, every=0)
+    SGDClassifier(max_iter=2, tol=None, random_state=0).fit(X, y, checkpoint=path, checkpoint_interval=0)
     longer = SGDClassifier(max_iter=5, tol=None, random_state=0)
     model = longer.fit(X, y, checkpoint=path, resume=True)
     assert_same_run(model, SGDClassifier(max_iter=5, tol=None, random_state=0).fit(X, y))
@@ -107,11 +107,13 @@ def test_without_a_file_resume_begins_and_without_resume_a_file_is_no_matter(tmp
     X, y = text_like()
     expected = make_option("log loss").fit(X, y)
     path = tmp_path / "checkpoint"
-    assert_same_run(make_option("log loss").fit(X, y, checkpoint=path, every=0, resume=True), expected)
+    assert_same_run(make_option("log loss").fit(X, y, checkpoint=path, checkpoint_interval=0, resume=True), expected)
     path.write_bytes(b"nothing")
-    assert_same_run(make_option("log loss").fit(X, y, checkpoint=path, every=0), make_option("log loss").fit(X, y))
+    assert_same_run(
+        make_option("log loss").fit(X, y, checkpoint=path, checkpoint_interval=0), make_option("log loss").fit(X, y)
+    )
     path.unlink()
-    make_option("log loss").fit(X, y, checkpoint=path, every=1000)
+    make_option("log loss").fit(X, y, checkpoint=path, checkpoint_interval=1000)
     assert not path.exists()
 
 
@@ -130,7 +132,7 @@ def test_without_a_file_resume_begins_and_without_resume_a_file_is_no_matter(tmp
 def test_the_checkpoint_of_another_fit_is_refused(change, match, tmp_path):
     X, y = text_like()
     path = tmp_path / "checkpoint"
-    make_option("log loss").fit(X, y, checkpoint=path, every=0)
+    make_option("log loss").fit(X, y, checkpoint=path, checkpoint_interval=0)
     model = make_option("log loss", **{name: change[name] for name in ("alpha", "loss") if name in change})
     data = {"X": X[:, ::-1] if "X" in change else X, "y": y[::-1] if "y" in change else y}
     data |= {"sample_weight": np.ones(60)} if "sample_weight" in change else {}
@@ -145,7 +147,7 @@ def test_the_checkpoint_of_another_fit_is_refused(change, match, tmp_path):
 def test_a_damaged_checkpoint_is_refused(name, tmp_path):
     X, y = text_like()
     path = tmp_path / "checkpoint"
-    make_option(name).fit(X, y, checkpoint=path, every=0)
+    make_option(name).fit(X, y, checkpoint=path, checkpoint_interval=0)
     whole = path.read_bytes()
     for wrong in (b"", whole[: len(whole) // 2], whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:]):
         path.write_bytes(wrong)
@@ -158,7 +160,7 @@ def test_a_damaged_checkpoint_is_refused(name, tmp_path):
     [
         ({"resume": True}, "resume=True needs checkpoint"),
         ({"resume": "yes", "checkpoint": "x"}, "resume"),
-        ({"every": -1, "checkpoint": "x"}, "every"),
+        ({"checkpoint_interval": -1, "checkpoint": "x"}, "checkpoint_interval"),
     ],
 )
 def test_bad_options_are_refused(options, error):
@@ -179,7 +181,7 @@ corpus.SEGMENT = 3000
 X, y = text_like(n_rows=3000, n_features=200)
 model = SGDClassifier(loss="log_loss", average=True, max_iter=12, tol=None, random_state=0, batch_size=3)
 data = (Corpus(X, y),) if sys.argv[1] == "corpus" else (X, y)
-model.fit(*data, checkpoint=sys.argv[2], every=0, resume=True)
+model.fit(*data, checkpoint=sys.argv[2], checkpoint_interval=0, resume=True)
 np.savez(sys.argv[3], coef=model.coef_, intercept=model.intercept_, losses=[r["loss"] for r in model.history_])
 """
 

@@ -194,13 +194,13 @@ def test_a_fit_that_is_resumed_has_the_same_bits(tmp_path):
 
     whole = MaxentLM(3, tol=1e-8).fit(TEXT)
     with pytest.raises(Stop):
-        MaxentLM(3, tol=1e-8, callback=stop).fit(TEXT, checkpoint=path, every=0)
-    resumed = MaxentLM(3, tol=1e-8).fit(TEXT, checkpoint=path, every=0, resume=True)
+        MaxentLM(3, tol=1e-8, callback=stop).fit(TEXT, checkpoint=path, checkpoint_interval=0)
+    resumed = MaxentLM(3, tol=1e-8).fit(TEXT, checkpoint=path, checkpoint_interval=0, resume=True)
     assert [r["objective"] for r in resumed.history_] == [r["objective"] for r in whole.history_]
     for ours, theirs in zip(resumed.weights_, whole.weights_, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     with pytest.raises(ValueError, match="data"):
-        MaxentLM(3, tol=1e-8).fit(TEXT[1:], checkpoint=path, every=0, resume=True)
+        MaxentLM(3, tol=1e-8).fit(TEXT[1:], checkpoint=path, checkpoint_interval=0, resume=True)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])

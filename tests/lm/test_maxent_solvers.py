@@ -145,10 +145,10 @@ def test_a_fit_that_is_resumed_has_the_same_bits(solver, classes, tmp_path):
     options = {"order": 3, "solver": solver, "classes": classes, "tol": 1e-12, "max_iter": 5, "random_state": 3}
     whole = fitted(**options)
     with pytest.raises(Stop):
-        MaxentLM(**options, callback=stop).fit(TEXT, checkpoint=tmp_path / "fit", every=0)
+        MaxentLM(**options, callback=stop).fit(TEXT, checkpoint=tmp_path / "fit", checkpoint_interval=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        resumed = MaxentLM(**options).fit(TEXT, checkpoint=tmp_path / "fit", every=0, resume=True)
+        resumed = MaxentLM(**options).fit(TEXT, checkpoint=tmp_path / "fit", checkpoint_interval=0, resume=True)
     assert [r["objective"] for r in resumed.history_] == [r["objective"] for r in whole.history_]
     for ours, theirs in zip(resumed.weights_, whole.weights_, strict=True):
         np.testing.assert_array_equal(ours, theirs)

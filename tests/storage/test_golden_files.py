@@ -52,3 +52,14 @@ def classes_in(content):
     if isinstance(content, list):
         for item in content:
             yield from classes_in(item)
+
+
+def test_a_parameter_of_another_name_is_read_under_its_present_one():
+    content = json.dumps(read_archive(place("hashing-names"), "model")[0])
+    assert '"names": ' in content
+    assert fastlin.load(place("hashing-names")).keep_names > 0
+
+
+def test_a_parameter_under_both_its_names_is_refused():
+    with pytest.raises(fastlin.storage.ModelFileError, match="under its old name and its new one"):
+        model_codec.current_parameters("fastlin.HashingVectorizer", {"names": 3, "keep_names": 4})

@@ -103,7 +103,7 @@ VECTORISERS = {
     "tfidf, characters": fastlin.TfidfVectorizer(analyzer="char", ngram_range=(1, 3), strip_accents="unicode"),
     "tfidf, given": fastlin.TfidfVectorizer(vocabulary={"dog": 1, "cat": 0}, dtype=np.float32, norm=None),
     "hashing": fastlin.HashingVectorizer(n_features=64),
-    "hashing, names": fastlin.HashingVectorizer(n_features=64, names=20, ngram_range=(1, 2)),
+    "hashing, names": fastlin.HashingVectorizer(n_features=64, keep_names=20, ngram_range=(1, 2)),
     "documents": fastlin.DocumentFeatures(["words", "capitals"]),
     "union": make_union(fastlin.CountVectorizer(), fastlin.DocumentFeatures()),
     "sk count": sklearn.feature_extraction.text.CountVectorizer(),

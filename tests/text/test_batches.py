@@ -288,7 +288,7 @@ def test_counts_in_pieces_train_a_transformer_in_pieces():
 def test_hashing_keeps_the_names_of_its_buckets(documents, n_features):
     """names_ tells of every word where it went."""
     plain = HashingVectorizer(n_features=n_features)
-    vectorizer = HashingVectorizer(n_features=n_features, names=10**6)
+    vectorizer = HashingVectorizer(n_features=n_features, keep_names=10**6)
     assert_same_bits(vectorizer.fit_transform(documents), plain.transform(documents))
     words = {word for document in documents for word in plain.build_analyzer()(document)}
     assert sorted(word for names in vectorizer.names_.values() for word in names) == sorted(words)
@@ -300,7 +300,7 @@ def test_hashing_keeps_the_names_of_its_buckets(documents, n_features):
 @pytest.mark.parametrize("analyzer", ["word", "char", str.split], ids=["words", "characters", "Python"])
 def test_names_are_those_first_met_and_collisions_are_counted(analyzer):
     documents = ["bb aa bb", "aa cc dd"]
-    vectorizer = HashingVectorizer(analyzer=analyzer, n_features=2, names=3)
+    vectorizer = HashingVectorizer(analyzer=analyzer, n_features=2, keep_names=3)
     for seen in (documents[:1], documents):  # all three are found at last
         vectorizer.partial_fit(seen)
         features = [feature for document in seen for feature in vectorizer.build_analyzer()(document)]
@@ -315,7 +315,7 @@ def test_names_are_those_first_met_and_collisions_are_counted(analyzer):
 
 
 def test_where_there_are_no_words_there_are_no_names():
-    vectorizer = HashingVectorizer(names=5)
+    vectorizer = HashingVectorizer(keep_names=5)
     with pytest.raises(AttributeError, match="names="):
         vectorizer.names_  # noqa: B018
     assert (vectorizer.fit(["!", ""]).names_, vectorizer.collisions_) == ({}, 0)
@@ -326,6 +326,6 @@ def test_hashing_keeps_no_more_names_than_asked_for(n_jobs):
     documents = [" ".join(f"word{k}" for k in range(start, start + 30)) for start in range(0, 900, 25)]
     for names in (0, 1, 100):
         with blocks_of(64):
-            vectorizer = HashingVectorizer(names=names, n_jobs=n_jobs).fit(documents)
+            vectorizer = HashingVectorizer(keep_names=names, n_jobs=n_jobs).fit(documents)
             vectorizer.transform(documents)
         assert sum(map(len, getattr(vectorizer, "names_", {}).values())) == names

@@ -191,7 +191,7 @@ def test_hashing_options_that_cannot_be_are_refused(option, value):
 @pytest.mark.parametrize("value", [-1, 1.5, "all", None])
 def test_a_number_of_names_that_cannot_be_is_refused(value):
     with pytest.raises((ValueError, TypeError), match="names"):
-        text.HashingVectorizer(names=value).fit(CORPUS)
+        text.HashingVectorizer(keep_names=value).fit(CORPUS)
 
 
 # --- vocabularies ----------------------------------------------------------------------------------------------------

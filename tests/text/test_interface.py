@@ -61,7 +61,7 @@ OURS = {"n_jobs": None, "negation": False, "prefixes": None, "suffixes": None}
 def test_the_parameters_are_scikit_learns_then_ours(name):
     """Names, order and defaults; all by keyword."""
     one, two = (inspect.signature(type(vectorizer)).parameters for vectorizer in pair(name))
-    extra = OURS | ({"names": 0} if name == "HashingVectorizer" else {})
+    extra = OURS | ({"keep_names": 0} if name == "HashingVectorizer" else {})
     assert list(one)[: len(two)] == list(two)
     assert {key: parameter.default for key, parameter in one.items()} == {
         **{key: parameter.default for key, parameter in two.items()},

@@ -44,7 +44,7 @@ CASES = {
     "pairs of words": (lambda: fastlin.CountVectorizer(ngram_range=(1, 2), min_df=2), learn_texts, TEXTS["long"]),
     "counts in Python": (lambda: fastlin.CountVectorizer(analyzer=str.split), learn_texts, TEXTS["long"]),
     "tf-idf of texts": (fastlin.TfidfVectorizer, learn_texts, TEXTS["long"]),
-    "hashes": (lambda: fastlin.HashingVectorizer(n_features=64, names=9), learn_texts, TEXTS["long"]),
+    "hashes": (lambda: fastlin.HashingVectorizer(n_features=64, keep_names=9), learn_texts, TEXTS["long"]),
     "dicts": (fastlin.DictVectorizer, lambda model, which: model.fit(DICTS[which]), DICTS["long"]),
     "dense dicts": (
         lambda: fastlin.DictVectorizer(sparse=False),

@@ -40,7 +40,7 @@ LEARNERS = {
     "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
 }
 TEXT_OPTIONS = {
-    "ngrams": (1, 1), "analyzer": "word", "token_pattern": None, "hash": None, "names": None, "min_df": None,
+    "ngrams": (1, 1), "analyzer": "word", "token_pattern": None, "hash": None, "keep_names": None, "min_df": None,
     "max_df": None, "max_features": None, "lowercase": True, "stop_words": None, "weighing": None, "sublinear": None,
     "negation": False,
 }  # fmt: skip
@@ -111,8 +111,8 @@ def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
         raise UserError("--sublinear is a part of --tfidf, which is not what was asked for")
     if options.hash is not None:
         return _hashing(options, words, limits, counted)
-    if options.names is not None:
-        raise UserError("--names belongs to --hash: a vocabulary has the names of all features")
+    if options.keep_names is not None:
+        raise UserError("--keep-names belongs to --hash: a vocabulary has the names of all features")
     if weighing == "tfidf":
         sublinear = options.sublinear is not False
         return [("tfidf", fastlin.TfidfVectorizer(**words, **limits, sublinear_tf=sublinear))]
@@ -134,7 +134,7 @@ def _hashing(
         binary=options.weighing == "binary",
         alternate_sign=not counted and options.weighing != "tfidf",
         norm="l2" if options.weighing is None and not counted else None,
-        names=options.names or 0,
+        keep_names=options.keep_names or 0,
     )
     if options.weighing != "tfidf":
         return [("hashing", hashing)]

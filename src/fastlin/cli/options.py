@@ -103,7 +103,9 @@ def features(parser: Parser) -> None:
     )
     group.add_argument("--token-pattern", metavar="REGEX", help="what a word is (default: 2 or more letters or digits)")
     group.add_argument("--hash", type=int, metavar="BITS", help="hash features into 2^BITS columns: no vocabulary")
-    group.add_argument("--names", type=int, metavar="N", help="with --hash: keep the names of N features, to inspect")
+    group.add_argument(
+        "--keep-names", type=int, metavar="N", help="with --hash: keep the names of N features, to inspect"
+    )
     group.add_argument("--min-df", type=share, metavar="N", help="features that fewer documents have get no column")
     group.add_argument("--max-df", type=share, metavar="N", help="nor do those that more documents have")
     group.add_argument("--max-features", type=int, metavar="N", help="keep the N most frequent features")
@@ -194,7 +196,9 @@ def train(parser: Parser) -> None:
     sizes(parser)
     group = parser.add_argument_group("long fits")
     group.add_argument("--checkpoint", metavar="FILE", help="write the state of the fit here now and then")
-    group.add_argument("--every", type=float, default=60.0, metavar="SECONDS", help="how often (default 60)")
+    group.add_argument(
+        "--checkpoint-interval", type=float, default=60.0, metavar="SECONDS", help="how often (default 60)"
+    )
     group.add_argument("--resume", action="store_true", help="go on from the checkpoint, if it is there")
 
 

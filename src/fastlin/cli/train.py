@@ -54,7 +54,11 @@ def checkpoints(options: argparse.Namespace, learner: Any) -> dict[str, Any]:
         raise UserError("--checkpoint and --model are the same file")
     if "checkpoint" not in inspect.signature(learner.fit).parameters:
         raise UserError(f"--checkpoint: {options.learner} has no state to go on from")
-    return {"checkpoint": options.checkpoint, "every": options.every, "resume": options.resume}
+    return {
+        "checkpoint": options.checkpoint,
+        "checkpoint_interval": options.checkpoint_interval,
+        "resume": options.resume,
+    }
 
 
 def tell(facts: dict[str, Any], options: argparse.Namespace) -> None:

@@ -249,10 +249,12 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
 
 def checkpoint_of(
-    model: SparseClassifier, source: Any, path: Any, every: Any, resume: Any, given: dict[str, Any]
+    model: SparseClassifier, source: Any, path: Any, checkpoint_interval: Any, resume: Any, given: dict[str, Any]
 ) -> storage.Checkpoint:
     """The file of a fit of these rows; `given` are the other arguments of `fit`."""
-    return storage.Checkpoint(path, every, resume, {} if path is None else storage.identity(model, source, **given))
+    return storage.Checkpoint(
+        path, checkpoint_interval, resume, {} if path is None else storage.identity(model, source, **given)
+    )
 
 
 def refuse_beside_corpus(name: str = "X", **given: Any) -> None:

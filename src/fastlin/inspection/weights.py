@@ -190,7 +190,7 @@ def _categories(column: str, categories: NDArray[Any], n: int) -> list[str]:
 
 def _names_after(step: Any, names: Any) -> Any:
     """The names of a step's columns: an array, {column: names} of hashed features, or None if nobody knows them."""
-    if getattr(step, "names", 0) and hasattr(step, "names_"):
+    if getattr(step, "keep_names", 0) and hasattr(step, "names_"):
         return step.names_
     if isinstance(names, dict):
         return names if isinstance(step, TfidfTransformer) else None

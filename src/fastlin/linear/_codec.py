@@ -65,7 +65,7 @@ def _online_to_state(model: Any, packing: Packing) -> State:
     model._check_learnt()
     served: Any = model._sparse
     state: Any = model._state if served is None else served
-    coef = state.by_label().T if served is None else served.coef
+    coef = state.label_weights().T if served is None else served.coef
     rule, clock = state.rule.copy(), state.clock.copy()
     taken = report_to_state(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
     taken |= {"classes": model.classes_, "rule": rule, "clock": clock}

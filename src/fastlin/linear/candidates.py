@@ -181,7 +181,7 @@ class CandidateClassifier(MaxentClassifier):
         sample_weight: Any = None,
         *,
         checkpoint: Any = None,
-        every: float = 60.0,
+        checkpoint_interval: float = 60.0,
         resume: bool = False,
     ) -> Self:
         """Learn to choose.
@@ -200,7 +200,7 @@ class CandidateClassifier(MaxentClassifier):
             w; instances of weight 0 are left out. None with a corpus.
         checkpoint : path, optional
             A file that says where the fit stands, written between two iterations.
-        every : float
+        checkpoint_interval : float
             Seconds between two checkpoints; 0 makes one at every iteration.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
@@ -214,7 +214,7 @@ class CandidateClassifier(MaxentClassifier):
         model = self._working_copy()
         grouped = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
         sizes = X.groups if isinstance(X, Corpus) else group_sizes
-        file = self._checkpoint_of(_source(X, grouped), checkpoint, every, resume, groups=sizes)
+        file = self._checkpoint_of(_source(X, grouped), checkpoint, checkpoint_interval, resume, groups=sizes)
         if self.loss == "log_loss":
             model._maximise_entropy(grouped, solver, file)
         elif self.loss == "hinge":

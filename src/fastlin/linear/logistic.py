@@ -174,7 +174,7 @@ class LogisticRegression(MaxentClassifier):
         X_val: Any = None,
         y_val: Any = None,
         checkpoint: Any = None,
-        every: float = 60.0,
+        checkpoint_interval: float = 60.0,
         resume: bool = False,
     ) -> Self:
         """Find the optimum.
@@ -192,7 +192,7 @@ class LogisticRegression(MaxentClassifier):
             Validation data, whose accuracy is recorded in `history_`; a corpus comes without y_val.
         checkpoint : path, optional
             A file that says where the fit stands, written between two iterations.
-        every : float
+        checkpoint_interval : float
             Seconds between two checkpoints; 0 makes one at every iteration.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
@@ -211,7 +211,7 @@ class LogisticRegression(MaxentClassifier):
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, sample.classes, sample.readable)
             evaluate = functools.partial(model._accuracy, *held)
-        file = self._checkpoint_of(source, checkpoint, every, resume, X_val=X_val, y_val=y_val)
+        file = self._checkpoint_of(source, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
         model._fit_sample(sample, model._parts_of(sample), evaluate, file)
         self._become(model)
         self._warn()

@@ -79,13 +79,13 @@ class MaxentClassifier(SparseClassifier):
         strength = 0.0 if self.penalty is None else 1 / C
         return strength * ratio, strength * (1 - ratio)
 
-    def _checkpoint_of(self, source: Any, path: Any, every: Any, resume: Any, **given: Any) -> Checkpoint:
+    def _checkpoint_of(self, source: Any, path: Any, checkpoint_interval: Any, resume: Any, **given: Any) -> Checkpoint:
         """The file of a fit of these rows; `given` are the other arguments of `fit`."""
         if self.warm_start and hasattr(self, "coef_"):
             given |= {"coef_": self.coef_, "intercept_": getattr(self, "intercept_", None)}
         if ALIASES.get(self.solver, self.solver) == "sgd":  # its average begins in the middle of all epochs
             given["max_iter"] = self.max_iter
-        return checkpoint_of(self, source, path, every, resume, given)
+        return checkpoint_of(self, source, path, checkpoint_interval, resume, given)
 
     def _prior(self, parts: Partitions, layout: WeightLayout, n_features: int) -> WeightPrior:
         """The prior of the features that occur."""

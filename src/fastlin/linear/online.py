@@ -64,7 +64,7 @@ class OnlineClassifier(OnlineWeights, ABC):
         X_val: Any = None,
         y_val: Any = None,
         checkpoint: Any = None,
-        every: float = 60.0,
+        checkpoint_interval: float = 60.0,
         resume: bool = False,
     ) -> Self:
         """Learn from scratch or, with `warm_start`, from the present weights.
@@ -85,7 +85,7 @@ class OnlineClassifier(OnlineWeights, ABC):
             when to stop.
         checkpoint : path, optional
             A file that says where the fit stands, written at the end of an epoch, or of a segment of a corpus.
-        every : float
+        checkpoint_interval : float
             Seconds between two checkpoints; 0 makes one at every end.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
@@ -105,7 +105,9 @@ class OnlineClassifier(OnlineWeights, ABC):
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
         given["segments"] = isinstance(rows, Corpus)
         source = rows if isinstance(rows, Corpus) else Whole(rows, classes, codes, np.empty(0))
-        manager = CheckpointManager(checkpoint_of(self, source, checkpoint, every, resume, given), generator)
+        manager = CheckpointManager(
+            checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, given), generator
+        )
         shape = width_of(rows), columns(len(classes))
         manager.check_fits(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
         state = manager.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)

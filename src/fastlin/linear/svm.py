@@ -166,7 +166,7 @@ class LinearSVC(SparseClassifier):
         sample_weight: Any = None,
         *,
         checkpoint: Any = None,
-        every: float = 60.0,
+        checkpoint_interval: float = 60.0,
         resume: bool = False,
     ) -> Self:
         """Learn from these rows.
@@ -182,7 +182,7 @@ class LinearSVC(SparseClassifier):
             w: multiplies the loss of each row; rows of weight 0 are left out. None with a Corpus.
         checkpoint : path, optional
             A file that says where the fit stands, written between two epochs.
-        every : float
+        checkpoint_interval : float
             Seconds between two checkpoints; 0 makes one at every epoch.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
@@ -208,7 +208,7 @@ class LinearSVC(SparseClassifier):
             options.scaling,
             share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
         )
-        file = checkpoint_of(self, corpus, checkpoint, every, resume, {})
+        file = checkpoint_of(self, corpus, checkpoint, checkpoint_interval, resume, {})
         problem = SvmProblem(corpus, costs, corpus.scratch())
         parts = label_blocks(problem, generator)
         model.classes_ = classes

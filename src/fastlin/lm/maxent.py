@@ -176,7 +176,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         *,
         X_val: Any = None,
         checkpoint: Any = None,
-        every: float = 60.0,
+        checkpoint_interval: float = 60.0,
         resume: bool = False,
     ) -> Self:
         """Find the optimum.
@@ -190,7 +190,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             A validation text: `prior_variance` is where the search for the σ² that suit it best begins.
         checkpoint : path, optional
             A file that says where the fit stands, written between two iterations.
-        every : float
+        checkpoint_interval : float
             Seconds between two checkpoints; 0 makes one at every iteration.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
@@ -212,7 +212,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             fit = self._begin(X, variances, workers)
             model.tuning_ = [] if X_val is None else fit.tune(fit.read(X_val))
             identity = storage.identity(self, fit.fingerprint(), variances=fit.variances)
-            file = storage.Checkpoint(checkpoint, every, resume, identity)
+            file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, identity)
             report = reporter(model, lambda: model._install(fit))
             monitor = ConvergenceMonitor(tol, int(self.max_iter), 1.0, report, file)
             fit.minimise(monitor, solver, generator)

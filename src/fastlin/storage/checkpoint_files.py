@@ -24,7 +24,7 @@ class Checkpoint:
     Parameters
     ----------
     path : str, path or None
-    every : float
+    checkpoint_interval : float
         Seconds between two checkpoints; 0 writes one whenever `due` is asked.
     resume : bool
         Take up what the file holds, should it be there.
@@ -32,7 +32,7 @@ class Checkpoint:
         What must be the same for a fit to go on: see `identity`.
     """
 
-    def __init__(self, path: Any, every: Any, resume: Any, identity: dict[str, Any]) -> None:
+    def __init__(self, path: Any, checkpoint_interval: Any, resume: Any, identity: dict[str, Any]) -> None:
         if not isinstance(resume, bool | np.bool_):
             raise TypeError(f"resume must be True or False, got {resume!r}")
         self.path = None if path is None else os.fspath(path)
@@ -41,7 +41,7 @@ class Checkpoint:
         folder = os.path.dirname(os.path.realpath(self.path)) if self.path is not None else os.curdir
         if not os.path.isdir(folder):
             raise FileNotFoundError(f"checkpoint={self.path!r}: there is no folder {folder!r}")
-        self.every = real_number("every", every, at_least=0)
+        self.interval = real_number("checkpoint_interval", checkpoint_interval, at_least=0)
         self.resume = bool(resume)
         self.identity = identity
         self._last = time.monotonic()
@@ -67,7 +67,7 @@ class Checkpoint:
 
     def due(self) -> bool:
         """Whether so many seconds have passed since the last."""
-        return self.path is not None and time.monotonic() - self._last >= self.every
+        return self.path is not None and time.monotonic() - self._last >= self.interval
 
     def save(self, header: dict[str, Any], arrays: Arrays) -> None:
         """Write one now: numbers, strings, lists, tuples and dicts in the header, all else as arrays."""

@@ -69,6 +69,8 @@ _MODULES = {
     for module, names in modules.items()
     for name in names
 }
+# parameters that earlier versions wrote under another name: {class: {old name: new name}}
+_RENAMED_PARAMETERS = {"fastlin.HashingVectorizer": {"names": "keep_names"}}
 # functions that may be parameters
 _FUNCTIONS = {
     f"{module}.{name}": (module, name)
@@ -101,6 +103,15 @@ def parameters_of(name: str) -> Table:
     """What a file may say of the parameters of a class that `class_of` knows."""
     table: Table = importlib.import_module(_MODULES[name][2]).PARAMETERS[name]
     return table
+
+
+def current_parameters(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a file, those of earlier versions under their present names."""
+    renamed = _RENAMED_PARAMETERS.get(name, {})
+    current = {renamed.get(key, key): value for key, value in parameters.items()}
+    if len(current) < len(parameters):
+        raise ModelFileError(f"a parameter of {name} under its old name and its new one")
+    return current
 
 
 def name_of_function(value: Any) -> str | None:

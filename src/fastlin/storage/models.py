@@ -12,7 +12,14 @@ from sklearn.base import BaseEstimator
 from fastlin.storage.archive import read_archive, write_archive
 from fastlin.storage.json_values import Decoder, Encoder
 from fastlin.storage.load_context import ModelFileError, Reading
-from fastlin.storage.model_codec import class_of, function_of, name_of, name_of_function, parameters_of
+from fastlin.storage.model_codec import (
+    class_of,
+    current_parameters,
+    function_of,
+    name_of,
+    name_of_function,
+    parameters_of,
+)
 from fastlin.storage.parameters import LEFT_OUT, check_parameter
 from fastlin.storage.weight_packing import Packing
 from fastlin.validation import MAX_COLUMNS
@@ -166,6 +173,7 @@ def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any
     parameters, learnt = content["parameters"], content["learnt"]
     if not isinstance(parameters, dict) or not isinstance(learnt, dict):
         raise ModelFileError("no model")
+    parameters = current_parameters(content["class"], parameters)
     if not set(parameters) <= set(found._get_param_names()):
         raise ModelFileError(f"parameters that {found.__name__} does not have")
     try:

@@ -367,7 +367,7 @@ PARAMETERS: dict[str, Table] = {
     },
     "fastlin.Elementwise": {"functions": STRINGS, "sparse_output": FLAG},
     "fastlin.FeatureHasher": OF_SAMPLES,
-    "fastlin.HashingVectorizer": HASHED_TEXTS | _MORE_WORDS | {"names": whole(0)},
+    "fastlin.HashingVectorizer": HASHED_TEXTS | _MORE_WORDS | {"keep_names": whole(0)},
     "fastlin.LogCountRatio": {"alpha": NUMBERS, "binary": FLAG, "n_jobs": JOBS, "sparse_output": FLAG},
     "fastlin.TfidfTransformer": IDF | {"n_jobs": JOBS},
     "fastlin.TfidfVectorizer": COUNTING | _MORE_WORDS | IDF,

@@ -82,7 +82,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
     prefixes, suffixes : int, sequence of int or None
         A word that is longer than n characters gives its first n, too, as "un-", or its last n, as "-ing", for each n
         named here; they are no part of n-grams.
-    names : int
+    keep_names : int
         How many names of features `fit` and `partial_fit` keep, at most and in all: the first that they meet.
     n_jobs : int or None
         Threads that read; they never change a bit.
@@ -90,14 +90,14 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
     Attributes
     ----------
     names_ : dict
-        {column: names} of the features that were kept; where `names` is not 0.
+        {column: names} of the features that were kept; where `keep_names` is not 0.
     collisions_ : int
         How many of these came into a column that another had already.
 
     Examples
     --------
     >>> from fastlin import HashingVectorizer
-    >>> vectorizer = HashingVectorizer(n_features=16, norm=None, names=100)
+    >>> vectorizer = HashingVectorizer(n_features=16, norm=None, keep_names=100)
     >>> X = vectorizer.fit_transform(["a good dog", "not a good cat", "Good dog!"])
     >>> X.nnz, vectorizer.names_, vectorizer.collisions_
     (7, {1: ('good',), 5: ('dog',), 4: ('not',), 7: ('cat',)}, 0)
@@ -125,7 +125,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         negation: bool = False,
         prefixes: Any = None,
         suffixes: Any = None,
-        names: int = 0,
+        keep_names: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.input = input
@@ -147,7 +147,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         self.negation = negation
         self.prefixes = prefixes
         self.suffixes = suffixes
-        self.names = names
+        self.keep_names = keep_names
         self.n_jobs = n_jobs
 
     @learns
@@ -223,17 +223,19 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         -------
         CSR of shape (n_documents, n_features)
         """
-        if self.names and isinstance(X, Iterator):
+        if self.keep_names and isinstance(X, Iterator):
             X = list(X)
         return self.fit(X).transform(X)
 
     @property
     @reads
     def names_(self) -> dict[int, tuple[str, ...]]:
-        """{bucket: names}, of the first `names` features of the documents that were fitted."""
+        """{bucket: names}, of the first `keep_names` features of the documents that were fitted."""
         if getattr(self, "_kept", None) is None:
-            raise AttributeError(f"this {type(self).__name__} keeps no names: fit it with names=, how many at most")
-        numbers = np.flatnonzero(self._kept.rows)[: self.names].astype(np.int32)
+            raise AttributeError(
+                f"this {type(self).__name__} keeps no names: fit it with keep_names=, how many at most"
+            )
+        numbers = np.flatnonzero(self._kept.rows)[: self.keep_names].astype(np.int32)
         names = self._kept.terms.names(numbers).tolist()
         if not names:
             return {}
@@ -260,7 +262,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         if whole_number("n_features", self.n_features, 1) > MAX_COLUMNS:
             raise ValueError(f"n_features must be below 2**31, got {self.n_features!r}")
         one_of("norm", self.norm, (None, "l1", "l2"))
-        whole_number("names", self.names, 0)
+        whole_number("keep_names", self.keep_names, 0)
         for name in ("binary", "alternate_sign"):
             checked_flag(name, getattr(self, name))
         checked_dtype(self.dtype)
@@ -269,11 +271,11 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         """Add names to those that are kept, while there is room."""
         self._check_parameters(X)
         self._warn_of_unused()
-        if not self.names:
+        if not self.keep_names:
             return
         kept = KeptNames(kept.terms.copy(), kept.rows) if kept else KeptNames(self._new_terms())
         for block in self._blocks(X, "X"):
-            if np.count_nonzero(kept.rows) >= self.names:
+            if np.count_nonzero(kept.rows) >= self.keep_names:
                 break
             _, rows = kept.terms.learn([block], None, None)
             rows[: len(kept.rows)] += kept.rows
