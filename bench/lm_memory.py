@@ -28,6 +28,7 @@ import numpy as np
 
 import fastlin
 from fastlin.lm import NgramModel
+from fastlin.lm.backoff import CodedLogarithms
 from memory import resident
 
 ORDER = 3
@@ -76,21 +77,30 @@ def counting(copies: int, memory: str) -> None:
         print(f"    the same model: {whole[2:] == disk[2:]}")
 
 
+def asked(model: NgramModel) -> int:
+    """Bytes that queries read."""
+    arrays, logarithms = model._backoff_model, model._backoff_model.log_prob
+    if isinstance(logarithms, CodedLogarithms):
+        lists = [logarithms.values, [codes for codes in logarithms.codes if codes is not None]]
+    else:
+        lists = [list(logarithms)]
+    return sum(array.nbytes for each in (arrays.words, arrays.starts, arrays.backoff, *lists) for array in each)
+
+
 def sizes() -> None:
     path = Path(os.environ["FASTLIN_DATA"], "ptb_lm", "train.txt.gz")
     model = NgramModel(5, unk="<oov>").fit(path)
     n = sum(model.n_grams_)
-    arrays = model._backoff_model
-    used = sum(
-        array.nbytes for each in (arrays.words, arrays.starts, arrays.log_prob, arrays.backoff) for array in each
-    )
-    print(f"a 5-gram model of {n} n-grams: {used / n:.1f} bytes an n-gram for queries", end="")
-    print(f", {(used + sum(each.nbytes for each in arrays.suffix)) / n:.1f} with suffix links")
+    print(f"a 5-gram model of {n} n-grams: {asked(model) / n:.1f} bytes an n-gram for queries", end="")
+    print(f", {(asked(model) + sum(each.nbytes for each in model._backoff_model.suffix)) / n:.1f} with suffix links")
+    test = gzip.decompress(path.with_name("test.txt.gz").read_bytes()).decode().splitlines()
     with tempfile.TemporaryDirectory() as folder:
         for dtype in ("float32", "int8"):
             saved = Path(folder, dtype)
             fastlin.save(model, saved, dtype=dtype)
-            print(f"    file of {dtype}: {saved.stat().st_size / n:.1f} bytes an n-gram")
+            loaded = fastlin.load(saved)
+            print(f"    file of {dtype}: {saved.stat().st_size / n:.1f} bytes an n-gram; loaded, ", end="")
+            print(f"{asked(loaded) / n:.1f} for queries; test perplexity {loaded.perplexity(test):.2f}")
         if "BUILD_BINARY" in os.environ:
             arpa = Path(folder, "arpa")
             model.to_arpa(arpa)
@@ -98,6 +108,9 @@ def sizes() -> None:
                 theirs = Path(folder, kind)
                 subprocess.run([os.environ["BUILD_BINARY"], kind, arpa, theirs], check=True, capture_output=True)
                 print(f"    KenLM, {kind}: {theirs.stat().st_size / n:.1f}")
+            command = [os.environ["BUILD_BINARY"], "-q", "8", "-b", "8", "trie", arpa, theirs]
+            subprocess.run(command, check=True, capture_output=True)
+            print(f"    KenLM, trie of 8 bits: {theirs.stat().st_size / n:.1f}")
 
 
 def main() -> None:

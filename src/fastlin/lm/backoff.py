@@ -7,7 +7,7 @@ maximum-entropy model of n-gram features, a file in ARPA's format.
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,43 @@ from fastlin.engine.lm import backoff as engine
 from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.runtime.made_once import made_once
 
+CODES = 256  # of one byte
 StateNodes = tuple[int, ...]
 S = TypeVar("S", bound=StateNodes)
 NO_LENGTHS = np.empty(0, np.int32)
+
+
+class CodedLogarithms(Sequence[NDArray[np.float32]]):
+    """Logarithms by order, of which some are one of 256 values for each n-gram: what is asked for is widened.
+
+    Parameters
+    ----------
+    values : list of ndarray of float32
+        Of each order, the logarithms themselves or 256 of them.
+    codes : list of (ndarray of uint8 or None)
+        Which of them each n-gram has.
+    """
+
+    def __init__(self, values: list[NDArray[np.float32]], codes: list[NDArray[np.uint8] | None]) -> None:
+        self.values, self.codes = values, codes
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, n: int) -> NDArray[np.float32]: ...
+    @overload
+    def __getitem__(self, n: slice) -> list[NDArray[np.float32]]: ...
+    def __getitem__(self, n: int | slice) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        if isinstance(n, slice):
+            return [self[place] for place in range(*n.indices(len(self)))]
+        codes = self.codes[n]
+        return self.values[n] if codes is None else self.values[n][codes]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many there are of each order."""
+        return [len(v) if c is None else len(c) for v, c in zip(self.values, self.codes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -35,7 +69,7 @@ class BackoffModel:
         starts[n][h]: where the children of the history h, an n-gram of one order less, begin; of unigrams empty.
     suffix : list of ndarray of int32
         The n-gram without its first word, one order down; −1: pruning took it. Of unigrams empty.
-    log_prob : list of ndarray of float32
+    log_prob : list of ndarray of float32, or CodedLogarithms
         ln p of the last word after the others.
     backoff : list of ndarray of float32
         ln of the history's back-off weight; there is none for the highest order.
@@ -45,7 +79,7 @@ class BackoffModel:
     words: list[NDArray[np.int32]]
     starts: list[NDArray[np.int32]]
     suffix: list[NDArray[np.int32]]
-    log_prob: list[NDArray[np.float32]]
+    log_prob: Sequence[NDArray[np.float32]]
     backoff: list[NDArray[np.float32]]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -62,11 +96,15 @@ class BackoffModel:
 
     @property
     def n_grams(self) -> list[int]:
-        return [len(each) for each in self.log_prob]
+        return self.log_prob.sizes if isinstance(self.log_prob, CodedLogarithms) else [len(p) for p in self.log_prob]
 
     @made_once
     def queries(self) -> engine.BackoffQueries:
-        return engine.BackoffQueries(self.starts, self.words, self.log_prob, self.backoff, secrets.randbits(64))
+        arrays, seed = (self.starts, self.words), secrets.randbits(64)
+        if isinstance(self.log_prob, CodedLogarithms):  # who wants a small model wants no tables either
+            logarithms = self.log_prob
+            return engine.BackoffQueries(*arrays, logarithms.values, self.backoff, seed, 0, logarithms.codes)
+        return engine.BackoffQueries(*arrays, list(self.log_prob), self.backoff, seed)
 
     @made_once
     def mark(self) -> int:
@@ -95,7 +133,7 @@ class BackoffModel:
             raise ValueError(
                 "the arrays of a model must be as many as its orders, and its unigrams the words of its vocabulary"
             )
-        for log_prob in self.log_prob:
+        for log_prob in self.log_prob.values if isinstance(self.log_prob, CodedLogarithms) else self.log_prob:
             if not (log_prob <= 0).all():
                 raise ValueError("log_prob must be at most 0 and no NaN")
         for backoff, size in zip(self.backoff, sizes, strict=False):
@@ -160,7 +198,7 @@ class BackoffModel:
     def only(self, keep: Sequence[NDArray[np.bool_] | None]) -> "BackoffModel":
         """Without the n-grams that are not to be kept (None: all of an order are); histories must be kept."""
         words, starts, suffix = self.words[:1], self.starts[:1], self.suffix[:1]
-        log_prob, backoff = self.log_prob[:1], self.backoff[:1]
+        log_prob, backoff = list(self.log_prob[:1]), self.backoff[:1]
         shorter = np.arange(self.n_words, dtype=np.int32)
         kept_histories = np.ones(self.n_words, np.bool_)
         for n in range(1, self.order):

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from fastlin.engine.lm import backoff as engine
 from fastlin.engine.lm.ngram_words import ROOM_BEHIND
-from fastlin.lm.arpa import ZERO
-from fastlin.lm.backoff import BackoffModel
+from fastlin.lm.backoff import CODES, BackoffModel, CodedLogarithms
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import HIGHEST, ImportedState, NgramModel, NgramState
+from fastlin.lm.quantization import coded
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, SentenceReader
 from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, WordVocabulary
@@ -31,7 +31,6 @@ from fastlin.storage.parameters import (
 )
 from fastlin.storage.weight_packing import Packing
 
-CODES = 256  # of one byte
 MOST_COUNTED = 2.0**62
 SERVING = "it was saved for serving"
 
@@ -71,41 +70,42 @@ def take_reader(reader: SentenceReader) -> State:
 # --- numbers -------------------------------------------------------------------------------------------------------
 
 
-def take_floats(values: NDArray[np.float32], packing: Packing) -> State:
-    """Logarithms as they are, as halves, or as one of 256 for each: means of as many quantiles.
-
-    Those of probabilities that are as good as 0 have a code of their own: no mean of others would survive them.
-    """
+def take_logarithms(values: NDArray[np.float32], packing: Packing) -> State:
+    """Logarithms as they are, or as halves."""
     packing.packed += 1
     packing.weights += len(values)
     if packing.dtype == "float16":
         return {"values": np.maximum(values, np.finfo(np.float16).min).astype(np.float16)}
-    n_zeros = int(np.count_nonzero(values <= ZERO))
-    first, rest = min(n_zeros, 1), len(values) - n_zeros
-    if packing.dtype != "int8" or rest <= CODES:
-        return {"values": values}
-    order = np.argsort(values, kind="stable")
-    quantiles = CODES - first
-    cuts = n_zeros + rest * np.arange(quantiles + 1) // quantiles
-    codes = np.zeros(len(values), np.uint8)
-    codes[order[n_zeros:]] = np.repeat(np.arange(first, CODES), np.diff(cuts)).astype(np.uint8)
-    centres = np.add.reduceat(values[order], cuts[:-1], dtype=np.float64) / np.diff(cuts)
-    zeros = values[order[n_zeros - first : n_zeros]]  # the largest of them, where there are any
-    return {"values": np.concatenate([zeros, centres]).astype(np.float32), "codes": codes}
+    return {"values": values}
 
 
-def give_floats(state: Any) -> NDArray[np.float32]:
+def _take_coded(logarithms: CodedLogarithms, packing: Packing) -> list[State]:
+    """The values of each order, and which of them each n-gram has."""
+    packing.packed += len(logarithms)
+    packing.weights += sum(logarithms.sizes)
+    return [
+        {"values": values} if codes is None else {"values": values, "codes": codes}
+        for values, codes in zip(logarithms.values, logarithms.codes, strict=True)
+    ]
+
+
+def _give_logarithms(state: Any) -> tuple[NDArray[np.float32], NDArray[np.uint8] | None]:
     reject_unknown(state, "values", "codes")
     values = state["values"]
     if not (_is_vector(values, np.float32) or _is_vector(values, np.float16)):
         raise ValueError("values of logarithms must be a vector of float32 or float16")
     values = values.astype(np.float32, copy=False)
     if "codes" not in state:
-        return values
+        return values, None
     codes = state["codes"]
     if not _is_vector(codes, np.uint8) or len(values) != CODES:
         raise ValueError(f"codes of logarithms must be a vector of uint8, and stand for {CODES} values")
-    return values[codes]
+    return values, codes
+
+
+def _widened(state: Any) -> NDArray[np.float32]:
+    values, codes = _give_logarithms(state)
+    return values if codes is None else values[codes]
 
 
 # --- models and counts -----------------------------------------------------------------------------------------------
@@ -114,13 +114,19 @@ def give_floats(state: Any) -> NDArray[np.float32]:
 def take_backoff_model(model: BackoffModel, packing: Packing) -> State:
     if packing.prune:
         raise ValueError("prune= is for weights; `prune` of a language model leaves out n-grams")
+    if packing.dtype == "int8" and not isinstance(model.log_prob, CodedLogarithms):
+        model = coded(model) or model
+    if isinstance(model.log_prob, CodedLogarithms) and packing.dtype in (None, "int8"):
+        log_prob = _take_coded(model.log_prob, packing)
+    else:
+        log_prob = [take_logarithms(values, packing) for values in model.log_prob]
     return {
         "vocabulary": take_vocabulary(model.vocabulary),
         "words": model.words,
         "starts": model.starts,
         "suffix": model.suffix,
-        "log_prob": [take_floats(values, packing) for values in model.log_prob],
-        "backoff": [take_floats(values, packing) for values in model.backoff],
+        "log_prob": log_prob,
+        "backoff": [take_logarithms(values, packing) for values in model.backoff],
     }
 
 
@@ -129,7 +135,11 @@ def give_backoff_model(state: Any) -> BackoffModel:
     reject_unknown(state, "vocabulary", "words", "starts", "suffix", "log_prob", "backoff")
     for name in ("words", "starts", "suffix"):
         _check_integers(state[name])
-    log_prob, backoff = [give_floats(each) for each in state["log_prob"]], [give_floats(e) for e in state["backoff"]]
+    found, backoff = [_give_logarithms(each) for each in state["log_prob"]], [_widened(e) for e in state["backoff"]]
+    values, codes = [each[0] for each in found], [each[1] for each in found]
+    if codes and codes[0] is not None:
+        values[0], codes[0] = values[0][codes[0]], None
+    log_prob = values if all(each is None for each in codes) else CodedLogarithms(values, codes)
     model = BackoffModel(
         give_vocabulary(state["vocabulary"]), state["words"], state["starts"], state["suffix"], log_prob, backoff
     )

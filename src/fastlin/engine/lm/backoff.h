@@ -47,9 +47,15 @@ typedef struct {
     const int32_t *starts; /* of the children of each n-gram of the level above; of unigrams NULL */
     const int32_t *words;
     const float *log_prob;
-    const float *backoff; /* of the highest level NULL */
+    const uint8_t *codes;  /* which of 256 numbers of log_prob an n-gram has; NULL: each has its own */
+    const float *backoff;  /* of the highest level NULL */
     int64_t n;
 } fastlin_level;
+
+static inline float fastlin_log_prob(const fastlin_level *level, int64_t i)
+{
+    return level->log_prob[level->codes ? level->codes[i] : i];
+}
 
 /* The tokens whose n-gram of a level may be known, since their history is: all others have nothing to add. */
 typedef struct {
@@ -68,8 +74,8 @@ static inline void fastlin_score_level(const fastlin_level *level, const float *
                                        const fastlin_questions *asked, fastlin_questions *next, double *log_prob,
                                        int32_t *lengths, int32_t length)
 {
-    const float *known = level->log_prob;
-    int64_t n = asked->n, m = 0;
+    const char *known = level->codes ? (const char *)level->codes : (const char *)level->log_prob;
+    int64_t n = asked->n, m = 0, size = level->codes ? 1 : sizeof(float);
     for (int64_t i = 0; i < n; i++) {
         if (i + FASTLIN_FAR < n) {
             int32_t far = asked->history[i + FASTLIN_FAR], near = asked->history[i + FASTLIN_NEAR];
@@ -77,7 +83,7 @@ static inline void fastlin_score_level(const fastlin_level *level, const float *
             __builtin_prefetch(backoff + far);
             int64_t first = level->starts[near], stop = level->starts[near + 1];
             __builtin_prefetch(level->words + ((first + stop) >> 1));
-            __builtin_prefetch(known + first);
+            __builtin_prefetch(known + first * size);
         }
         int32_t at = asked->at[i], history = asked->history[i];
         int64_t there = -(int64_t)(tokens[at] != 0), first = level->starts[history];
@@ -85,7 +91,7 @@ static inline void fastlin_score_level(const fastlin_level *level, const float *
         int64_t found = level->n ? fastlin_find(level->words, first, stop, tokens[at]) : -1;
         int64_t is = -(int64_t)(found >= 0);
         double kept[2] = {log_prob[at] + (there ? (double)backoff[history] : 0.0),
-                          level->n ? known[found & is] : 0.0};
+                          level->n ? fastlin_log_prob(level, found & is) : 0.0};
         log_prob[at] = kept[is & 1];
         lengths[at] = is ? length : lengths[at];
         next->at[m] = at + 1;

@@ -18,6 +18,7 @@ class BackoffQueries:
         backoff: list[NDArray[np.float32]],
         seed: int,
         room: int = ...,
+        codes: list[NDArray[np.uint8] | None] | None = ...,
     ) -> None: ...
     def score(
         self,

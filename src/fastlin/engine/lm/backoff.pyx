@@ -13,7 +13,7 @@ in them.
 The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_Size
 from cython cimport final
@@ -30,6 +30,7 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int* overflow) except? -1
 
 cdef extern from "backoff.h" nogil:
+    float log_prob_at "fastlin_log_prob"(const Level*, int64_t) noexcept
     int64_t find "fastlin_find"(const int32_t*, int64_t first, int64_t stop, int32_t) noexcept
     void score_level "fastlin_score_level"(const Level*, const float* backoff, const int32_t* tokens,
                                            const Questions* asked, Questions* next, double* log_prob,
@@ -38,6 +39,7 @@ cdef extern from "backoff.h" nogil:
 cdef enum:
     CHUNK = 1024            # tokens that pass the levels together
     HIGHEST = 64            # order
+    N_CODES = 256           # of one byte
     AHEAD = 8               # states whose children are on their way from memory
     TOGETHER = 256          # children whose exponentials are vectors
     PAYS = 4                # n-grams for each question: tables of them are made as soon as there are fewer
@@ -87,9 +89,10 @@ cdef class BackoffQueries:
     cdef list kept
 
     def __cinit__(self, list starts, list words, list log_prob, list backoff, uint64_t seed,
-                  int64_t room=TABLES_ROOM):
+                  int64_t room=TABLES_ROOM, list codes=None):
         cdef const int32_t[::1] integers
         cdef const float[::1] numbers
+        cdef const uint8_t[::1] bytes_
         cdef int64_t i
         cdef int k
         self.order = len(log_prob)
@@ -101,11 +104,17 @@ cdef class BackoffQueries:
         if self.levels == NULL:
             raise MemoryError
         self.seed, self.room = seed, room
-        self.kept = [starts, words, log_prob, backoff]
+        self.kept = [starts, words, log_prob, backoff, codes]
         for k in range(self.order):
             numbers = log_prob[k]
             self.levels[k].n = numbers.shape[0]
             self.levels[k].log_prob = &numbers[0] if numbers.shape[0] else NULL
+            if codes is not None and codes[k] is not None:
+                if k == 0 or numbers.shape[0] != N_CODES:
+                    raise ValueError("codes of no numbers")
+                bytes_ = codes[k]
+                self.levels[k].n = bytes_.shape[0]
+                self.levels[k].codes = &bytes_[0] if bytes_.shape[0] else NULL
             if k < self.order - 1:
                 numbers = backoff[k]
                 if numbers.shape[0] != self.levels[k].n:
@@ -252,7 +261,7 @@ cdef class BackoffQueries:
                 history = before[(k - 1) * n + i]
                 found = child(&self.levels[k], history, words[i]) if history >= 0 else -1
                 if found >= 0:
-                    log_prob[i] = self.levels[k].log_prob[found]
+                    log_prob[i] = log_prob_at(&self.levels[k], found)
                 elif history >= 0:
                     log_prob[i] += self.levels[k - 1].backoff[history]
                 if k < self.order - 1:
@@ -338,7 +347,7 @@ cdef class BackoffQueries:
                         continue
                     found = child(&self.levels[n - 1 - first], node, rows[i, n - 1])
                     if found >= 0:
-                        total += self.levels[n - 1 - first].log_prob[found]
+                        total += log_prob_at(&self.levels[n - 1 - first], found)
                         break
                     total += self.levels[n - 2 - first].backoff[node]
                 log_prob[i] = total
@@ -393,7 +402,7 @@ cdef class BackoffQueries:
         while first < stop:
             size = stop - first if stop - first < TOGETHER else TOGETHER
             for i in range(size):
-                some[i] = level.log_prob[first + i] + more
+                some[i] = log_prob_at(level, first + i) + more
             if not logarithms:
                 for i in range(size):
                     some[i] = <float>exponential(some[i])

@@ -87,7 +87,7 @@ static inline void fastlin_fill(const fastlin_table *table, const fastlin_level 
             }
             int slot = __builtin_ctz(empty);
             table->buckets[bucket].keys[slot] = keys[j - begin];
-            table->buckets[bucket].log_prob[slot] = level->log_prob[j];
+            table->buckets[bucket].log_prob[slot] = fastlin_log_prob(level, j);
             table->buckets[bucket].backoff[slot] = level->backoff ? level->backoff[j] : 0;
             places[j] = (int32_t)(bucket * FASTLIN_SLOTS + (uint64_t)slot);
         }

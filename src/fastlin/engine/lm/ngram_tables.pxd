@@ -3,7 +3,7 @@
 27 bytes an n-gram besides the model's own, and as long to make as a question for each of them takes.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -14,6 +14,7 @@ cdef extern from "backoff.h" nogil:
         const int32_t* starts
         const int32_t* words
         const float* log_prob
+        const uint8_t* codes
         const float* backoff
         int64_t n
     ctypedef struct Questions "fastlin_questions":

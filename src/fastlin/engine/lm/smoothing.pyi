@@ -35,3 +35,6 @@ def backoff_weights(
     first: int,
     last: int,
 ) -> None: ...
+def round_codes(
+    starts: NDArray[np.int32], p: NDArray[np.float64], centres: NDArray[np.float64], codes: NDArray[np.uint8]
+) -> bool: ...

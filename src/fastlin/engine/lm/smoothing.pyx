@@ -11,7 +11,8 @@ Dirichlet's prior (a its weight), Katz's (d as Good and Turing say), and relativ
     back-off       p(w|h) = q(w|h) where hw is known,               bow(h) = γ(h) / (1 − Σ_{w known} p(w|h′))
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastlin.engine.core.csr cimport prefetch
 
@@ -109,3 +110,35 @@ def backoff_weights(const int32_t[::1] starts, const int32_t[::1] suffix, const 
                     p[i] /= known
             else:
                 left[h] = 1
+
+
+def round_codes(const int32_t[::1] starts, const double[::1] p, const double[::1] centres, uint8_t[::1] codes):
+    """Move codes of centres, which rise, by one where the sum over the words after a history comes nearer to that of p.
+
+    At least half of what p leaves to other words is left. False: that cannot be.
+    """
+    cdef Py_ssize_t h, i
+    cdef double excess, step, total
+    cdef int move
+    cdef bint possible = True
+    with nogil:
+        for h in range(starts.shape[0] - 1):
+            excess = total = 0
+            for i in range(starts[h], starts[h + 1]):
+                excess += centres[codes[i]] - p[i]
+                total += p[i]
+            for i in range(starts[h], starts[h + 1]):
+                move = -1 if excess > 0 else 1
+                if 0 <= codes[i] + move < centres.shape[0]:
+                    step = centres[codes[i] + move] - centres[codes[i]]
+                    if fabs(excess + step) < fabs(excess):
+                        codes[i] += move
+                        excess += step
+            while possible and excess > 0.5 * (1 - total):
+                possible = False
+                for i in range(starts[h], starts[h + 1]):
+                    if codes[i] > 0 and excess > 0.5 * (1 - total):
+                        excess += centres[codes[i] - 1] - centres[codes[i]]
+                        codes[i] -= 1
+                        possible = True
+    return possible
