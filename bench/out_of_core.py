@@ -25,8 +25,8 @@ import scipy.sparse as sp
 
 from fastlin import Corpus, Perceptron, SGDClassifier
 from fastlin.data import corpus as corpora
-from fastlin.data.atomic_folder import Target
-from fastlin.data.shard_writer import Builder
+from fastlin.data.atomic_folder import AtomicFolder
+from fastlin.data.shard_writer import ShardWriter
 from fastlin.validation import as_rows
 
 ROWS, LENGTH, FEATURES = 400_000, 100, 1_000_000
@@ -86,8 +86,8 @@ def compare_epochs(folder: Path, repeat: int) -> dict[str, Any]:
 
 def store_large(folder: Path) -> int:
     """Store many different segments, one in memory at a time; the bytes of all."""
-    with Target(folder, durable=False) as target:
-        builder = Builder(target, corpora.SEGMENT)
+    with AtomicFolder(folder, durable=False) as target:
+        builder = ShardWriter(target, corpora.SEGMENT)
         for seed in range(LARGE):
             X, y = rows(corpora.SEGMENT // (LENGTH + 1), np.float32, seed)
             X.resize(X.shape[0], FEATURES)

@@ -15,7 +15,7 @@ from fastlin import Corpus, KMeans, LinearSVC
 from fastlin.cluster.kmeans_data import lay_out
 from fastlin.cluster.kmeans_steps import Hard
 from fastlin.data import corpus as corpora
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
 from oracles.kmeans import Means, distances, unit
@@ -262,7 +262,7 @@ def test_the_norms_that_are_kept_up_to_date_are_those_of_the_centres(spherical, 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, 5)) * (rng.random((24, 5)) < 0.4) * 10.0 ** rng.choice([0, 0, 0, 6], size=(24, 1))
     pieces = [(i * 24 // n_segments, as_rows(part)) for i, part in enumerate(np.array_split(X, n_segments))]
-    points, _ = lay_out(lambda: pieces, 5, np.empty(0), spherical, Scratch() if n_segments > 1 else None)
+    points, _ = lay_out(lambda: pieces, 5, np.empty(0), spherical, ScratchSpace() if n_segments > 1 else None)
     with parallel.WorkerPool(1) as workers:
         step = Hard(points, 3, spherical, workers)
         step.begin(unit(rng.normal(size=(3, 5))))

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from fastlin import Corpus
 from fastlin.data import corpus as module
-from fastlin.data.manifest import NAME, read_manifest
+from fastlin.data.manifest import MANIFEST_NAME, read_manifest
 
 LEARN = """
 import resource, sys
@@ -54,7 +54,7 @@ def repeated(folder, n_shards, n_rows, length, segment):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "SEGMENT", segment)
         stored = Corpus(X, y).write(folder, "npy")
-    manifest = read_manifest(folder / NAME)
+    manifest = read_manifest(folder / MANIFEST_NAME)
     assert len(manifest.shards) == 1
     for path in (folder / manifest.folder).glob("000000.*"):
         for number in range(1, n_shards):

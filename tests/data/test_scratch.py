@@ -6,12 +6,12 @@ import os
 import numpy as np
 import pytest
 
-from fastlin.data.scratch import Scratch, TemporaryFolder
+from fastlin.data.scratch import ScratchSpace, TemporaryFolder
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_what_is_written_is_there_when_it_is_mapped_again(tmp_path, on_disk):
-    scratch = Scratch(tmp_path if on_disk else None)
+    scratch = ScratchSpace(tmp_path if on_disk else None)
     held = [scratch.zeros((3, size), dtype) for size, dtype in ((5, np.float32), (1, np.int64), (0, np.int8))]
     held.append(scratch.zeros(70_000, bool))
     for number, one in enumerate(held):
@@ -27,7 +27,7 @@ def test_what_is_written_is_there_when_it_is_mapped_again(tmp_path, on_disk):
 
 def test_a_file_has_no_name_and_its_descriptor_is_closed(tmp_path):
     before = len(os.listdir("/proc/self/fd"))
-    scratch = Scratch(tmp_path)
+    scratch = ScratchSpace(tmp_path)
     held = scratch.zeros(10)
     assert not list(tmp_path.iterdir())
     assert len(os.listdir("/proc/self/fd")) == before + 1
@@ -39,7 +39,7 @@ def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path, monkeypatc
     def full(descriptor, start, size):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    scratch = Scratch(tmp_path)
+    scratch = ScratchSpace(tmp_path)
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OSError, match="No space left"):
         scratch.zeros(10)

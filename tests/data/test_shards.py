@@ -17,7 +17,7 @@ import pytest
 from fastlin import Corpus
 from fastlin.data import CorpusError, manifest
 from fastlin.data import corpus as module
-from fastlin.data.atomic_folder import Target
+from fastlin.data.atomic_folder import AtomicFolder
 from support.corpora import assert_same_corpus, small_corpus
 
 FORMATS = ["npy", "arrow"]
@@ -108,7 +108,7 @@ def mutate(folder, rng):
 
 def mutate_entry(folder, rng):
     """Change an entry of the manifest, whose CRC-32 is right again."""
-    path = folder / manifest.NAME
+    path = folder / manifest.MANIFEST_NAME
     content = json.loads(path.read_text())
     content.pop("crc32")
     holder = content
@@ -188,7 +188,7 @@ def test_every_file_is_verified_once(stored, monkeypatch):
     for _ in range(3):
         list(corpus.segments())
         corpus.codes(), corpus.groups, corpus.weights()
-    names = [path for path in files_of(stored) if path.name != manifest.NAME]
+    names = [path for path in files_of(stored) if path.name != manifest.MANIFEST_NAME]
     assert sorted(seen) == sorted(path.stat().st_size for path in names)
     seen.clear()
     read_whole(stored, verify=False)
@@ -327,11 +327,11 @@ def test_pyarrow_reads_the_shards(tmp_path, memory):
 def test_one_writer_at_a_time(tmp_path):
     """The second would remove the first one's shards, and the first, if it failed, what the second had written."""
     corpus, folder = Corpus([[1.0, 2.0]], ["a"]), tmp_path / "corpus"
-    with Target(folder), pytest.raises(FileExistsError, match="is being written by another"):
+    with AtomicFolder(folder), pytest.raises(FileExistsError, match="is being written by another"):
         corpus.write(folder)
     assert not folder.exists()
     before = corpus.write(folder)
-    with Target(folder):
+    with AtomicFolder(folder):
         pass  # not a commit: a failure
     assert before.segment(0).rows.nnz == 2
     assert corpus.write(folder).shape == (1, 2)

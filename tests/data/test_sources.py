@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin.data import ReadError, read
-from fastlin.data.readers.sources import File, pieces, whole_lines
+from fastlin.data.readers.sources import InputFile, line_blocks, whole_lines
 
 COMPRESS = {
     ".gz": gzip.compress,
@@ -198,7 +198,7 @@ def test_lines_end_as_in_python_however_the_parts_are_cut(bits, size):
 def test_pieces_know_the_number_of_their_first_line(bits, size):
     text = b"".join(bits)
     expected = text.splitlines()
-    for piece in pieces(File("x", io.BytesIO(text)), size):
+    for piece in line_blocks(InputFile("x", io.BytesIO(text)), size):
         own = piece.text.splitlines()
         assert expected[piece.line - 1 : piece.line - 1 + len(own)] == own
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fastlin import validation
 from fastlin.core.class_counts import Counts, Prior
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.mixture.merged_columns import lay_out
 from fastlin.mixture.multinomial_em import Expectation
 from fastlin.optim.likelihoods import MultinomialLikelihood
@@ -62,7 +62,7 @@ class Case:
                     MultinomialLikelihood(self.codes[piece], self.weights[piece], self.M),
                 )
 
-        parts = lay_out(segments, V, Scratch() if segmented else None, known, prior)
+        parts = lay_out(segments, V, ScratchSpace() if segmented else None, known, prior)
         em = Expectation(parts, self.families, prior, known, V, workers)
 
         def fill(part, shares):

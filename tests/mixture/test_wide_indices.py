@@ -51,7 +51,7 @@ def test_laying_out_takes_less_than_an_index_for_each_non_zero_beside_what_is_ke
 @pytest.fixture
 def narrow(monkeypatch):
     """As if int32 counted no more than a hundred non-zeros."""
-    monkeypatch.setattr(of_rows, "SCIPYS", 100)
+    monkeypatch.setattr(of_rows, "MAX_SCIPY_NNZ", 100)
     monkeypatch.setattr(of_rows, "NNZ_PER_STRETCH", 70)
 
 
@@ -78,7 +78,7 @@ def test_kmeans_makes_no_matrix_of_scipys_but_for_a_function_that_begins(monkeyp
     X.data[::3] = 0
     options = {"n_clusters": 3, "random_state": 0, "max_iter": 3}
     alone = [KMeans(**options, metric=metric).fit(X) for metric in ("euclidean", "spherical")]
-    monkeypatch.setattr(of_rows, "SCIPYS", 100)
+    monkeypatch.setattr(of_rows, "MAX_SCIPY_NNZ", 100)
     monkeypatch.setattr(of_rows, "NNZ_PER_STRETCH", 70)
     made = []
     before = of_rows.CSRRows.matrix

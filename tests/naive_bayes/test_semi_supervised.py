@@ -10,7 +10,7 @@ from scipy import sparse
 
 from fastlin import Corpus, MultinomialNB, SemiSupervisedNB
 from fastlin.data import corpus as corpora
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.mixture import per_class_init
 from fastlin.mixture.per_class_init import Beginnings
 from fastlin.runtime import parallel
@@ -401,7 +401,7 @@ def test_what_em_keeps_of_stored_rows_lies_in_a_file(monkeypatch, tmp_path):
     monkeypatch.setattr(corpora, "SEGMENT", 200)
     X, y = text_like(n_rows=90)
     made = []
-    monkeypatch.setattr(Corpus, "scratch", lambda corpus: made.append(corpus.path) or Scratch(tmp_path))
+    monkeypatch.setattr(Corpus, "scratch", lambda corpus: made.append(corpus.path) or ScratchSpace(tmp_path))
     stored = Corpus(X[30:]).write(tmp_path / "corpus")
     iterated(3).fit(X[:30], y[:30], stored)
     assert made == [stored.path]

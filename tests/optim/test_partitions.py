@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood, MultinomialLikelihood
 from fastlin.optim.partitions import Partitions
@@ -61,7 +61,7 @@ def divided(draw, kind):
     one = Partitions.single(Design.of(rows), inference)
     return (
         one,
-        Partitions.from_segments(lambda: segments(rows, inference, cuts), rows.n_columns, Scratch()),
+        Partitions.from_segments(lambda: segments(rows, inference, cuts), rows.n_columns, ScratchSpace()),
         n_labels,
         rng,
     )
@@ -146,7 +146,7 @@ def test_files_hold_what_belongs_to_rows(tmp_path):
     rng = np.random.default_rng(1)
     rows = as_rows(sp.random_array((60, 9), density=0.4, rng=rng, format="csr"))
     labels = MultinomialLikelihood(rng.integers(0, 2, 60).astype(np.int32), np.empty(0), 1)
-    parts = Partitions.from_segments(lambda: segments(rows, labels, [0, 20, 25, 60]), 9, Scratch(tmp_path))
+    parts = Partitions.from_segments(lambda: segments(rows, labels, [0, 20, 25, 60]), 9, ScratchSpace(tmp_path))
     numbers = parts.allocate_per_row(2)
     for part in parts:
         part.map(numbers)[:] = part.index
@@ -160,7 +160,7 @@ def test_a_stretch_is_those_rows_of_its_part(on_disk, tmp_path):
     rows = as_rows(sp.random_array((60, 9), density=0.2, rng=rng, format="csr"))
     labels = MultinomialLikelihood(rng.integers(0, 2, 60).astype(np.int32), rng.random(60), 1)
     parts = Partitions.from_segments(
-        lambda: segments(rows, labels, [0, 20, 60]), 9, Scratch(tmp_path if on_disk else None)
+        lambda: segments(rows, labels, [0, 20, 60]), 9, ScratchSpace(tmp_path if on_disk else None)
     )
     numbers = parts.allocate_per_row(3, np.int8)
     with parts.open(1) as part:

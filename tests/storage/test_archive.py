@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fastlin import storage
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from support.model_files import beside
 
 RECORD = np.dtype([("n", np.int64), ("x", np.float64)])
@@ -39,7 +39,7 @@ def read(path, **options):
 def test_what_goes_in_comes_out(path, mmap, verify):
     size = storage.write_archive(path, "model", {"x": [1, None, "é"]}, ARRAYS)
     assert size == path.stat().st_size
-    header, arrays = read(path, mmap=mmap, reading=Reading(verify))
+    header, arrays = read(path, mmap=mmap, context=LoadContext(verify))
     assert header == {"x": [1, None, "é"]}
     assert list(arrays) == list(ARRAYS)
     for name, expected in ARRAYS.items():

@@ -125,15 +125,15 @@ def test_all_that_is_taken_is_counted(path):
     """Loading a large vocabulary takes no more memory than was counted for it."""
     texts = [" ".join(f"word{number}" for number in range(start, start + 100)) for start in range(0, 200_000, 100)]
     fastlin.save(fitted(fastlin.TfidfVectorizer(ngram_range=(1, 2)), texts + TEXTS), path)
-    counted, before = [], storage.load_context.Reading.take
+    counted, before = [], storage.load_context.LoadContext.take
 
-    class Counted(storage.load_context.Reading):
+    class Counted(storage.load_context.LoadContext):
         def take(self, n_bytes, what):
             counted.append(n_bytes)
             before(self, n_bytes, what)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage.models, "Reading", Counted)
+        patch.setattr(storage.models, "LoadContext", Counted)
         start = memory()
         peak, done = [start], threading.Event()
         watch = threading.Thread(target=lambda: [peak.append(memory()) or time.sleep(0.001) for _ in until(done)])

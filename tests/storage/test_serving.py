@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import fastlin
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.weight_packing import DTYPES, Packing, unpack
 from support.model_files import ANSWERS, BATCH, CODES, LEARNERS, ONLINE, TEXTS, X, fitted, of_texts
 
@@ -53,7 +53,7 @@ def test_pruned_weights_are_zero_and_the_others_as_they_were(dtype, labels, prun
     packing = Packing(dtype, prune)
     state = packing.pack(weights)
     expected = np.where(np.abs(weights) <= prune, 0, weights)
-    found = unpack(state, Reading())
+    found = unpack(state, LoadContext())
     tolerance = ERRORS[dtype or "float64"] * max(1, np.abs(expected).max())
     np.testing.assert_allclose(found, expected, rtol=0, atol=1.001 * tolerance)
     assert packing.weights == np.count_nonzero(expected)
@@ -86,7 +86,7 @@ def test_int8_takes_the_scale_that_loses_less():
 
 def test_float16_neither_overflows_nor_loses_small_weights():
     weights = np.array([[1e25, 1e-25], [-3e24, 3e-25]])
-    np.testing.assert_allclose(unpack(Packing("float16").pack(weights), Reading()), weights, rtol=2.0**-10)
+    np.testing.assert_allclose(unpack(Packing("float16").pack(weights), LoadContext()), weights, rtol=2.0**-10)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastlin
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import class_of, name_of
 from fastlin.storage.weight_packing import Packing
 from support.model_files import CODES, SOME, X, fitted
@@ -102,10 +102,10 @@ def test_an_entry_that_no_model_has_is_refused(name, entry, number):
     codec = class_of(name_of(model))[1]
     state = codec.to_state(model, Packing())
     other = type(model)(**model.get_params())
-    codec.from_state(other, dict(state), Reading())
+    codec.from_state(other, dict(state), LoadContext())
     assert other.predict(X[:3] if name != "categories" else TUPLES[:3]).shape == (3,)
     wrong = WRONG[name][entry][number](state[entry])
     with pytest.raises((ValueError, TypeError)):
-        codec.from_state(type(model)(**model.get_params()), state | {entry: wrong}, Reading())
+        codec.from_state(type(model)(**model.get_params()), state | {entry: wrong}, LoadContext())
     with pytest.raises(ValueError, match="'more'"):
-        codec.from_state(type(model)(**model.get_params()), state | {"more": 1}, Reading())
+        codec.from_state(type(model)(**model.get_params()), state | {"more": 1}, LoadContext())

@@ -48,7 +48,10 @@ def test_labels_and_weights_come_in_any_buffer(name):
         assert_same_bits(make(name).fit(X, change(y), sample_weight=change(weights)), model)
 
 
-@pytest.mark.parametrize("width", [1, 64, 65, 4096, 4097, 300_000, validation.rows.NARROW, validation.rows.NARROW + 1])
+@pytest.mark.parametrize(
+    "width",
+    [1, 64, 65, 4096, 4097, 300_000, validation.rows.MAX_MARKED_COLUMNS, validation.rows.MAX_MARKED_COLUMNS + 1],
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_in_any_order_are_sorted(width, dtype):
     rng = np.random.default_rng(width)

@@ -17,7 +17,7 @@ from fastlin.cli.inputs import Source, is_stored, labels_of, size_of, texts_of
 from fastlin.cli.progress import Progress
 from fastlin.cli.training_data import on_disk
 from fastlin.data import dump_svmlight
-from fastlin.data.readers.sources import File
+from fastlin.data.readers.sources import InputFile
 from fastlin.data.svmlight_writer import created
 
 BREAKS, LINE_ENDS = re.compile(r"\t|\r\n|\r|\n"), re.compile(r"\r\n|\r|\n")
@@ -113,4 +113,4 @@ def output(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
 
 def _by_name(path: str) -> str | None:
     """What the name of the output says; None: shards of the kind that is best here."""
-    return SUFFIXES.get(File(path).suffix)
+    return SUFFIXES.get(InputFile(path).suffix)

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from fastlin.cli import reading
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Stage
-from fastlin.data import Block, Corpus, Documents, Problems, conversion, read
-from fastlin.data.errors import USUAL, UnknownColumnsError
+from fastlin.data import Block, Corpus, Documents, MalformedLines, conversion, read
+from fastlin.data.errors import LABEL_AND_TEXT, UnknownColumnsError
 from fastlin.data.reader import BY_SUFFIX
 from fastlin.data.readers import sources, svmlight
 
@@ -174,7 +174,7 @@ class Source:
             for stream in self._streams:
                 stream.close()
 
-    def _size(self, file: sources.File) -> int | None:
+    def _size(self, file: sources.InputFile) -> int | None:
         if file.stream is None:
             return os.path.getsize(file.name)
         return None if self._spool is None else self._spool.seek(0, os.SEEK_END)
@@ -185,10 +185,10 @@ def is_stored(names: list[str]) -> bool:
     return len(names) == 1 and conversion.is_stored(names[0])
 
 
-def report_skipped(problems: Problems | None) -> None:
+def report_skipped(malformed: MalformedLines | None) -> None:
     """Say on stderr which malformed lines were left out."""
-    if problems is not None and problems.count:
-        print(f"{problems.count:,} malformed lines left out\n{problems}", file=sys.stderr)
+    if malformed is not None and malformed.count:
+        print(f"{malformed.count:,} malformed lines left out\n{malformed}", file=sys.stderr)
 
 
 def size_of(block: Block | Documents) -> int:
@@ -235,7 +235,7 @@ def _which_columns(error: UnknownColumnsError, labelled: bool) -> str:
     """What to do about a header that does not say it."""
     wanted = "columns are the label and the text" if labelled else "column is the text"
     said = "--label and --text take numbers or names" if labelled else "--text takes a number or a name"
-    if len(error.columns) == len(USUAL):
+    if len(error.columns) == len(LABEL_AND_TEXT):
         said += "; --no-header says that this line is a document, its label first"
     return f"{error.path}, line {error.line}: say which {wanted}: {error.listed}; {said}"
 

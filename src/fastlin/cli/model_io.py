@@ -37,7 +37,7 @@ def check_target(path: str, options: argparse.Namespace) -> None:
             raise UserError(f"{path} cannot be written: the documents are in it")
 
 
-def _named(name: str) -> list[sources.File]:
+def _named(name: str) -> list[sources.InputFile]:
     """The files that a name stands for; what is wrong with it is said where it is read."""
     try:
         return sources.files(name)

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from fastlin.data import FORMATS, conversion
-from fastlin.data.reader import BY_SUFFIX, OPTIONS
+from fastlin.data.reader import BY_SUFFIX, FORMAT_OPTIONS
 from fastlin.data.readers import sources
 
 UNLABELLED = {"arrow", "fasttext", "jsonl", "parquet", "vw"}  # whose documents may lack the label that others have
@@ -67,7 +67,7 @@ def of_dev(options: argparse.Namespace) -> argparse.Namespace:
     if form != (options.format or ("tsv" if others == {None} else next(iter(others)))):
         found.delimiter = found.header = None
     for name in ("label", "text"):
-        if form not in OPTIONS[name]:
+        if form not in FORMAT_OPTIONS[name]:
             setattr(found, name, None)
     if form == "tsv" and form not in others and not _is_header(options):
         found.label = found.text = None
@@ -77,6 +77,6 @@ def of_dev(options: argparse.Namespace) -> argparse.Namespace:
 def _is_header(options: argparse.Namespace) -> bool:
     """Whether the first line held out names the columns that are asked for by name, as TSV may, but need not."""
     names = {name for name in (options.label, *(options.text or ())) if isinstance(_column(name or "0"), str)}
-    first = next(sources.pieces(sources.files(options.dev)[0]), None)
+    first = next(sources.line_blocks(sources.files(options.dev)[0]), None)
     line = b"" if first is None else next(iter(first.text.splitlines()), b"")
     return names <= {*line.decode(options.encoding or "utf-8", "replace").split("\t"), "none"}

@@ -95,7 +95,7 @@ def _width(sentence: Sentence) -> int:
 
 
 def _reading(
-    options: argparse.Namespace, files: list[sources.File], labelled: bool, learnt: FileColumns | None
+    options: argparse.Namespace, files: list[sources.InputFile], labelled: bool, learnt: FileColumns | None
 ) -> dict[str, Any]:
     """The options of `read_conll`: columns that were learnt from, if nobody says otherwise; of CoNLL-U forms alone."""
     columns, label = options.columns, options.label

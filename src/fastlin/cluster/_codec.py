@@ -10,9 +10,9 @@ from fastlin.core._codec import (
     report_from_state,
     report_to_state,
 )
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import ABSENT, FLAG, NUMBERS, WORD, Table, choice, real, whole
+from fastlin.storage.parameters import ABSENT, FLAG, NUMBERS, WORD, ParameterTable, choice, real, whole
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
 
 
@@ -24,9 +24,9 @@ def _kmeans_to_state(model: Any, packing: Packing) -> State:
     return state if packing.serving else state | {"labels_": model.labels_}
 
 
-def _kmeans_from_state(model: Any, state: State, reading: Reading) -> None:
+def _kmeans_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state, "inertia_")
-    centres, labels = unpack(state.pop("centres"), reading, copies=IN_FLOAT64), state.pop("labels_", None)
+    centres, labels = unpack(state.pop("centres"), context, copies=IN_FLOAT64), state.pop("labels_", None)
     reject_unknown(state)
     if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
         raise ValueError(f"centres must be a dense matrix of floats, got {centres.dtype}, shape {centres.shape}")
@@ -38,7 +38,7 @@ def _kmeans_from_state(model: Any, state: State, reading: Reading) -> None:
     model.n_features_in_ = len(centres)
 
 
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.KMeans": RUN | {
         "n_clusters": whole(1), "init": WORD | NUMBERS, "n_init": choice("auto") | whole(1), "max_iter": whole(1),
         "tol": real(0), "copy_x": FLAG, "algorithm": WORD, "metric": WORD, "temperature": real(0) | ABSENT,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.cluster.kmeans_steps import LEAST, Points, reciprocal
 from fastlin.cluster.seeding import Pieces, owned, spread, squared_norms, take
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.partitions import Partitions
@@ -20,7 +20,7 @@ LARGEST = 1e100
 
 
 def lay_out(
-    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: Scratch | None
+    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: ScratchSpace | None
 ) -> tuple[Points, float]:
     """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
     of_columns, squares = np.zeros((n_columns, 1)), []

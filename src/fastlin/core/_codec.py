@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Counts
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import State
 from fastlin.storage.parameters import (
     ABSENT,
@@ -17,7 +17,7 @@ from fastlin.storage.parameters import (
     SEED,
     VERBOSE,
     WORD,
-    Table,
+    ParameterTable,
     whole,
 )
 from fastlin.storage.weight_packing import Packing, unpack
@@ -25,8 +25,8 @@ from fastlin.storage.weight_packing import Packing, unpack
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
 MOST = 1e290  # of a count: so many as there may be still have a sum
 HISTORY = ("history_", "path_")
-RUN: Table = {"n_jobs": JOBS, "verbose": VERBOSE, "random_state": SEED, "callback": NO_CODE}
-SEARCHED: Table = {"cv": whole(2) | FOLDS | ABSENT, "scoring": WORD | ABSENT}
+RUN: ParameterTable = {"n_jobs": JOBS, "verbose": VERBOSE, "random_state": SEED, "callback": NO_CODE}
+SEARCHED: ParameterTable = {"cv": whole(2) | FOLDS | ABSENT, "scoring": WORD | ABSENT}
 
 
 def report_to_state(model: Any, packing: Packing, *more: str) -> State:
@@ -52,9 +52,11 @@ def packed_counts(model: Any, counts: Counts, packing: Packing) -> State:
     return {"features": packing.pack(counts.features), "labels": counts.labels}
 
 
-def proved_counts(state: State, width: int | None, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def proved_counts(
+    state: State, width: int | None, context: LoadContext
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Counts of features and of rows under so many labels, or as many as there are."""
-    features, labels = unpack(state.pop("features"), reading), state.pop("labels")
+    features, labels = unpack(state.pop("features"), context), state.pop("labels")
     if labels.dtype != np.float64 or labels.ndim != 1 or len(labels) != (len(labels) if width is None else width):
         raise ValueError(
             f"features and labels must be float64 of as many labels as classes, got {features.shape}, {labels.shape}"
@@ -64,7 +66,7 @@ def proved_counts(state: State, width: int | None, reading: Reading) -> tuple[ND
             f"features and labels must be float64 of as many labels as classes, got {features.shape}, {labels.shape}"
         )
     if not ((labels >= 0) & (labels <= MOST)).all() or (
-        reading.verify and not 0 <= features.min() <= features.max() <= MOST
+        context.verify and not 0 <= features.min() <= features.max() <= MOST
     ):
         raise ValueError("counts below 0, or too large to be added")
     return features, labels.copy()

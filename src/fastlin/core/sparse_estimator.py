@@ -16,7 +16,7 @@ from fastlin import storage, validation
 from fastlin.core.estimator import Estimator, reads
 from fastlin.core.label_sets import check_kind, places
 from fastlin.data import Corpus, Segment
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
@@ -75,8 +75,8 @@ class Whole:
     def segments(self) -> Iterator[Segment]:
         yield self.segment(0)
 
-    def scratch(self) -> Scratch:
-        return Scratch()
+    def scratch(self) -> ScratchSpace:
+        return ScratchSpace()
 
 
 class SparseEstimator(Estimator, ABC):

@@ -2,7 +2,7 @@
 
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.corpus import Corpus, Segment, convert
-from fastlin.data.errors import Problems, ReadError
+from fastlin.data.errors import MalformedLines, ReadError
 from fastlin.data.npy_files import CorpusError
 from fastlin.data.reader import FORMATS, Reader, read
 from fastlin.data.readers.svmlight import load_svmlight
@@ -14,7 +14,7 @@ __all__ = [
     "Corpus",
     "CorpusError",
     "Documents",
-    "Problems",
+    "MalformedLines",
     "ReadError",
     "Reader",
     "Segment",

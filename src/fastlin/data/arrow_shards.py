@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.atomic_folder import Target
+from fastlin.data.atomic_folder import AtomicFolder
 from fastlin.data.manifest import Manifest, ShardFacts
 from fastlin.data.npy_files import CorpusError, Stamp, map_file
 from fastlin.data.segments import Segment
 from fastlin.data.shard_writer import narrow, retyped
-from fastlin.data.shards import NO_CODES, NO_GROUPS, NO_WEIGHTS, Part, Store
+from fastlin.data.shards import NO_CODES, NO_GROUPS, NO_WEIGHTS, ShardRows, Store
 from fastlin.data.string_files import write_table
 from fastlin.storage.crc32 import crc32
 from fastlin.validation import one_of
@@ -51,11 +51,11 @@ class ArrowShard:
         self._n_labels, self._verify = n_labels, verify
         self._stamp: Stamp | None = None
 
-    def part(self, start: int, stop: int) -> Part:
+    def read_rows(self, start: int, stop: int) -> ShardRows:
         batch, rows = self._batch(), slice(start, stop)
         indptr = batch["indices"].offsets.to_numpy().astype(np.int64)
         first, last = int(indptr[start]), int(indptr[stop])
-        return Part(
+        return ShardRows(
             indptr[start : stop + 1] - first,
             _aligned(batch["indices"].values).view(np.int32)[first:last],
             _aligned(batch["values"].values)[first:last],
@@ -129,7 +129,7 @@ class ArrowShard:
             raise CorpusError(f"{self._path} does not hold the {self._facts.nonzeros} values that the corpus says")
 
 
-def write_arrow(target: Target, store: Store, limit: int, dtype: np.dtype[Any] | None) -> None:
+def write_arrow(target: AtomicFolder, store: Store, limit: int, dtype: np.dtype[Any] | None) -> None:
     """Store a corpus as Arrow shards, each of which is a segment of `limit` non-zeros at most."""
     pa = pyarrow()
     bounds = store.bounds(limit).tolist()

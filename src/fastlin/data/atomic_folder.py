@@ -11,15 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fastlin.data.manifest import NAME, Manifest
+from fastlin.data.manifest import MANIFEST_NAME, Manifest
 from fastlin.data.scratch import TemporaryFolder
 from fastlin.runtime.atomic_write import UNFINISHED, sync_folder
 
-OURS = re.compile(rf"{re.escape(NAME)}|{UNFINISHED}|shards-\w+")  # what a folder of a corpus may hold
+CORPUS_FILES = re.compile(rf"{re.escape(MANIFEST_NAME)}|{UNFINISHED}|shards-\w+")  # what a folder of a corpus may hold
 
 
-class Target:
-    """Used in a `with`, it leaves nothing behind after a failure.
+class AtomicFolder:
+    """A folder that is written in a `with`, and after a failure is as it was.
 
     Shards are written into `place`, a new folder within; the manifest that names it is put into its place last, and
     then what is older is removed: the shards of the corpus that was here, and what writers that were killed have left.
@@ -60,13 +60,13 @@ class Target:
     def _refuse_other_files(self) -> None:
         inside = self.folder.iterdir() if self.folder.exists() else ()
         for path in inside:
-            if not OURS.fullmatch(path.name):
+            if not CORPUS_FILES.fullmatch(path.name):
                 raise FileExistsError(
                     f"{self.folder} holds other files, as {path.name!r}: a corpus needs its own folder"
                 )
 
     def commit(self, manifest: Manifest) -> None:
-        """The corpus is complete."""
+        """Put the complete corpus into its place."""
         if self._durable:
             for path in self.place.iterdir():
                 with path.open("rb") as file:
@@ -82,11 +82,11 @@ class Target:
 
 
 @contextlib.contextmanager
-def temporary_target() -> Iterator[Target]:
+def temporary_corpus_folder() -> Iterator[AtomicFolder]:
     """A folder for a corpus that nobody has to remove."""
     temporary = TemporaryFolder()
     try:
-        with Target(Path(temporary.path), durable=False) as target:
+        with AtomicFolder(Path(temporary.path), durable=False) as target:
             target.temporary = temporary
             yield target
     except BaseException:

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin import validation
 from fastlin.data.errors import ReadError
-from fastlin.data.manifest import NAME
+from fastlin.data.manifest import MANIFEST_NAME
 from fastlin.data.reader import format_of, read
 from fastlin.data.readers import sources
 from fastlin.data.readers.svmlight import first_index
-from fastlin.data.shard_writer import Builder
+from fastlin.data.shard_writer import ShardWriter
 
 COUNTED_FROM_1 = {"class": "svmlight", "parameters": {"zero_based": False}}  # what the columns are
 SIMPLE = (str, int, float, bool, type(None))
@@ -30,7 +30,7 @@ def is_stored(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     path = Path(source)
-    return path.name == NAME or (path / NAME).exists()
+    return path.name == MANIFEST_NAME or (path / MANIFEST_NAME).exists()
 
 
 def is_readable(source: Any) -> bool:
@@ -40,7 +40,7 @@ def is_readable(source: Any) -> bool:
     return isinstance(source, str | os.PathLike) or hasattr(source, "read")
 
 
-def fill(builder: Builder, source: Any, format: str | None, vectorizer: Any, options: dict[str, Any]) -> Any:  # noqa: A002
+def fill(builder: ShardWriter, source: Any, format: str | None, vectorizer: Any, options: dict[str, Any]) -> Any:  # noqa: A002
     """Give all rows of files to a builder, and finish it; the malformed lines that were left out."""
     with Spools() as spools:
         if vectorizer is not None and not _fitted(vectorizer):
@@ -68,7 +68,7 @@ def _first_index(source: Any, options: dict[str, Any]) -> int:
     return first_index(sources.files(source), on_error, weighted=weighted)
 
 
-def _add(builder: Builder, blocks: Iterable[Any], vectorizer: Any) -> None:
+def _add(builder: ShardWriter, blocks: Iterable[Any], vectorizer: Any) -> None:
     for block in blocks if vectorizer is None else _documents(blocks):
         if hasattr(block, "texts"):
             if vectorizer is None:

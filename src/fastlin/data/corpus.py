@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.data.arrow_shards import storage_of, write_arrow
-from fastlin.data.atomic_folder import Target, temporary_target
+from fastlin.data.atomic_folder import AtomicFolder, temporary_corpus_folder
 from fastlin.data.conversion import COUNTED_FROM_1, fill, is_readable, is_stored
-from fastlin.data.in_memory import InMemory
-from fastlin.data.on_disk import OnDisk
-from fastlin.data.scratch import Scratch, TemporaryFolder
+from fastlin.data.in_memory import InMemoryStore
+from fastlin.data.on_disk import OnDiskStore
+from fastlin.data.scratch import ScratchSpace, TemporaryFolder
 from fastlin.data.segments import Segment, group_starts
-from fastlin.data.shard_writer import Builder, retyped
+from fastlin.data.shard_writer import ShardWriter, retyped
 from fastlin.data.shards import Store
 
 SEGMENT = 1 << 23  # non-zeros
@@ -69,7 +69,7 @@ class Corpus:
         Where each segment starts, and the number of rows.
     vectorizer : transformer or None
         The one that made the rows.
-    skipped : Problems or None
+    skipped : MalformedLines or None
         The malformed lines of files that were left out, with `on_error="skip"`.
 
     Examples
@@ -108,13 +108,13 @@ class Corpus:
             self._store = _in_memory(source, y, sample_weight, group_sizes, kind)
         elif is_stored(source):
             _refuse(reading | in_memory, "a stored corpus has all that already")
-            self._store = OnDisk(Path(source), verify, kind)
+            self._store = OnDiskStore(Path(source), verify, kind)
         else:
             _refuse(in_memory, "files have labels, weights and groups of their own")
-            with temporary_target() if cache is None else Target(Path(cache)) as target:
-                self.skipped = fill(Builder(target, SEGMENT, kind), source, format, vectorizer, options)
+            with temporary_corpus_folder() if cache is None else AtomicFolder(Path(cache)) as target:
+                self.skipped = fill(ShardWriter(target, SEGMENT, kind), source, format, vectorizer, options)
             self._temporary = target.temporary
-            self._store = OnDisk(target.folder, verify=False, dtype=None)
+            self._store = OnDiskStore(target.folder, verify=False, dtype=None)
         self.bounds = self._store.bounds(SEGMENT)
 
     @classmethod
@@ -204,9 +204,9 @@ class Corpus:
         """The weight of every row, held in memory; of length 0 for all ones."""
         return self._store.weights()
 
-    def scratch(self) -> Scratch:
+    def scratch(self) -> ScratchSpace:
         """A place for arrays that a fit keeps a row: in memory if the rows are, else in a file."""
-        return Scratch(None if self.path is None else tempfile.gettempdir())
+        return ScratchSpace(None if self.path is None else tempfile.gettempdir())
 
     def to_memory(self) -> tuple[sp.csr_array, NDArray[Any] | None]:
         """The rows as one matrix, and their labels.
@@ -236,13 +236,13 @@ class Corpus:
             True for each row that is wanted, or the numbers of the rows, which rise.
         """
         chosen = _chosen(rows, len(self))
-        if isinstance(self._store, InMemory):
+        if isinstance(self._store, InMemoryStore):
             return Corpus._of(self._store.take(chosen))._made_like(self)
-        with temporary_target() as target:
-            builder = Builder(target, SEGMENT)
+        with temporary_corpus_folder() as target:
+            builder = ShardWriter(target, SEGMENT)
             self._copy(builder, chosen)
             builder.finish(self.shape[1], self.feature_names, self._store.hashed)
-        return Corpus._of(OnDisk(target.folder, verify=False, dtype=None), target.temporary)._made_like(self)
+        return Corpus._of(OnDiskStore(target.folder, verify=False, dtype=None), target.temporary)._made_like(self)
 
     def write(self, path: Any, format: str | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
         """Store the corpus in a folder, a segment a shard.
@@ -262,16 +262,16 @@ class Corpus:
             The stored one.
         """
         storage, kind = storage_of(format), validation.as_dtype(dtype)
-        with Target(Path(path)) as target:
+        with AtomicFolder(Path(path)) as target:
             if storage == "arrow":
                 write_arrow(target, self._store, SEGMENT, kind)
             else:
-                builder = Builder(target, SEGMENT, kind)
+                builder = ShardWriter(target, SEGMENT, kind)
                 self._copy(builder, None)
                 builder.finish(self.shape[1], self.feature_names, self._store.hashed)
         return Corpus(path)._made_like(self)
 
-    def _copy(self, builder: Builder, chosen: NDArray[np.int64] | None) -> None:
+    def _copy(self, builder: ShardWriter, chosen: NDArray[np.int64] | None) -> None:
         """Give all rows to a builder, or those that are chosen."""
         groups = self._store.groups()
         for start, rows, codes, weights in self.segments():
@@ -316,7 +316,7 @@ def convert(source: Any, target: Any, *, to: str | None = None, dtype: Any = Non
     return Corpus(source, **options).write(target, to, dtype=dtype)
 
 
-def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any, dtype: np.dtype[Any] | None) -> InMemory:
+def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any, dtype: np.dtype[Any] | None) -> InMemoryStore:
     rows = validation.as_rows(X)
     if dtype is not None:
         rows = retyped(rows, dtype)
@@ -328,7 +328,7 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, group_sizes: Any, dtype: np.d
     if group_sizes is not None:
         sizes = np.diff(validation.as_groups(group_sizes, len(rows)))
         groups = np.repeat(np.arange(len(sizes)), sizes)
-    return InMemory(rows, classes, codes, np.empty(0) if weights is None else weights, groups)
+    return InMemoryStore(rows, classes, codes, np.empty(0) if weights is None else weights, groups)
 
 
 def _refuse(arguments: dict[str, Any], why: str) -> None:

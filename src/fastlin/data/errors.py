@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-SHOWN = 5
-USUAL = "label", "text"  # the columns that are looked for
+MAX_SHOWN_LINES = 5
+LABEL_AND_TEXT = "label", "text"  # the columns that are looked for
 
 
 class ReadError(ValueError):
@@ -43,7 +43,7 @@ class UnknownColumnsError(ReadError):
         self.columns = columns
         self.listed = ", ".join(f"{place}: {name!r:.20}" for place, name in enumerate(columns))[:200]
         what = f"say which columns are the label and the text: {self.listed}; label= and text= take numbers or names"
-        if len(columns) == len(USUAL):
+        if len(columns) == len(LABEL_AND_TEXT):
             what += "; header=False says that this line is a document, its label first"
         super().__init__(path, line, what)
 
@@ -52,8 +52,8 @@ class UnknownColumnsError(ReadError):
 
 
 @dataclass
-class Problems:
-    """Malformed lines that were left out: how many, and the first few."""
+class MalformedLines:
+    """The malformed lines that were left out: how many, and the first few."""
 
     strict: bool = True
     count: int = 0
@@ -65,7 +65,7 @@ class Problems:
         if self.strict:
             raise error from cause
         self.count += 1
-        if len(self.first) < SHOWN:
+        if len(self.first) < MAX_SHOWN_LINES:
             self.first.append(error)
 
     def __str__(self) -> str:

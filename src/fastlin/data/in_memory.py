@@ -10,7 +10,7 @@ from fastlin.data.segments import Segment, group_starts, segment_bounds
 from fastlin.validation import CSRRows
 
 
-class InMemory:
+class InMemoryStore:
     """Proved rows, and what belongs to them; arrays of length 0 where there is no such thing."""
 
     path: Path | None = None
@@ -43,7 +43,7 @@ class InMemory:
         )  # fmt: skip
         return Segment(start, rows, self._codes[block], self._weights[block])
 
-    def take(self, chosen: NDArray[np.int64]) -> "InMemory":
+    def take(self, chosen: NDArray[np.int64]) -> "InMemoryStore":
         """A copy of some of the rows, with the labels they have."""
         classes, codes = self.classes, self._codes
         if len(codes):
@@ -51,7 +51,7 @@ class InMemory:
             classes, codes = classes[present], places.astype(np.int32)
         weights = self._weights[chosen] if self.weighted else self._weights
         groups = self._groups[chosen] if self.grouped else self._groups
-        return InMemory(self.rows.take(chosen).measured(), classes, codes, weights, groups)
+        return InMemoryStore(self.rows.take(chosen).measured(), classes, codes, weights, groups)
 
     def codes(self) -> NDArray[np.int32]:
         return self._codes

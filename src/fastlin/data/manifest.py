@@ -11,11 +11,11 @@ from fastlin.runtime.atomic_write import replacing
 from fastlin.storage.crc32 import crc32
 from fastlin.validation import MAX_COLUMNS
 
-NAME = "corpus.json"
-VERSION = 1
+MANIFEST_NAME = "corpus.json"
+FORMAT_VERSION = 1
 FLOATS = ("float32", "float64")
 STORAGES = ("npy", "arrow")
-LARGEST = 2**62
+MAX_COUNT = 2**62
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Put it into its place at once; what it describes must be there already."""
-        content = {"format": "fastlin corpus", "version": VERSION, **asdict(self)}
+        content = {"format": "fastlin corpus", "version": FORMAT_VERSION, **asdict(self)}
         text = json.dumps(content | {"crc32": _digest(content)}, indent=1, sort_keys=True)
-        with replacing(folder / NAME) as file:
+        with replacing(folder / MANIFEST_NAME) as file:
             file.write(f"{text}\n".encode())
 
 
@@ -71,8 +71,8 @@ def read_manifest(path: Path) -> Manifest:
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict) or content.get("format") != "fastlin corpus":
             raise CorpusError(f"{path} is not the manifest of a corpus")
-        if content.get("version") != VERSION:
-            raise CorpusError(f"{path} has version {content.get('version')!r}; this fastlin reads {VERSION}")
+        if content.get("version") != FORMAT_VERSION:
+            raise CorpusError(f"{path} has version {content.get('version')!r}; this fastlin reads {FORMAT_VERSION}")
         said = content.pop("crc32", None)
         if said != _digest(content):
             raise CorpusError(f"{path} is damaged: its CRC-32 does not agree")
@@ -122,7 +122,7 @@ def _checked(content: dict[str, Any]) -> Manifest:
     return manifest
 
 
-def _number(value: Any, least: int = 0, most: int = LARGEST) -> int:
+def _number(value: Any, least: int = 0, most: int = MAX_COUNT) -> int:
     if type(value) is not int or not least <= value <= most:
         raise ValueError(f"{value!r} is not a number from {least} to {most}")
     return value

@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.arrow_shards import ArrowShard
-from fastlin.data.manifest import NAME, read_manifest
+from fastlin.data.manifest import MANIFEST_NAME, read_manifest
 from fastlin.data.npy_files import CorpusError
 from fastlin.data.segments import Segment, group_starts, segment_bounds
-from fastlin.data.shards import NO_GROUPS, NpyShard, Part, Shard
+from fastlin.data.shards import NO_GROUPS, NpyShard, Shard, ShardRows
 from fastlin.data.string_files import read_table
 from fastlin.engine.core import csr_check
 from fastlin.runtime.buffer_pool import BufferPool
 from fastlin.validation import CSRRows
 
-KINDS: dict[str, type[NpyShard] | type[ArrowShard]] = {"npy": NpyShard, "arrow": ArrowShard}
+SHARD_TYPES: dict[str, type[NpyShard] | type[ArrowShard]] = {"npy": NpyShard, "arrow": ArrowShard}
 
 
-class OnDisk:
+class OnDiskStore:
     """The rows of all shards, one behind the other."""
 
     def __init__(self, path: Path, verify: bool, dtype: np.dtype[Any] | None) -> None:
-        folder = path.parent if path.name == NAME else path
+        folder = path.parent if path.name == MANIFEST_NAME else path
         self.path: Path | None = folder
         self._verify = verify
-        self.manifest = manifest = read_manifest(folder / NAME)
+        self.manifest = manifest = read_manifest(folder / MANIFEST_NAME)
         self.shape, self.dtype = (manifest.rows, manifest.features), dtype or np.dtype(manifest.dtype)
         self.nnz = sum(shard.nonzeros for shard in manifest.shards)
         if self.dtype == np.float32 and not all(shard.dtype == "float32" for shard in manifest.shards):
@@ -39,7 +39,7 @@ class OnDisk:
             self.classes = read_table(place, "labels", manifest.tables["labels"], verify)
             if not len(self.classes) or (self.classes[1:] <= self.classes[:-1]).any():
                 raise CorpusError(f"the labels of {folder} are not sorted and distinct")
-        kind, n_labels = KINDS[manifest.storage], len(self.classes)
+        kind, n_labels = SHARD_TYPES[manifest.storage], len(self.classes)
         self.shards: list[Shard] = [
             kind(place, number, facts, manifest, n_labels, verify) for number, facts in enumerate(manifest.shards)
         ]
@@ -102,10 +102,10 @@ class OnDisk:
     def _typed(self, values: NDArray[Any]) -> NDArray[Any]:
         return values if values.dtype == self.dtype else self._buffers.astype(values, self.dtype)
 
-    def _parts(self, inside: range, start: int, stop: int) -> Iterator[Part]:
+    def _parts(self, inside: range, start: int, stop: int) -> Iterator[ShardRows]:
         for number in inside:
             shard, first = self.shards[number], int(self.starts[number])
-            yield shard.part(max(start - first, 0), min(stop - first, shard.n_rows))
+            yield shard.read_rows(max(start - first, 0), min(stop - first, shard.n_rows))
 
     def _prove(self, rows: CSRRows, codes: NDArray[np.int32], weights: NDArray[np.float64], where: str) -> None:
         """What the kernels and the facts of the whole corpus rely on."""
@@ -141,9 +141,9 @@ FAULTS = {
 }
 
 
-def _joined(parts: list[Part]) -> Part:
+def _joined(parts: list[ShardRows]) -> ShardRows:
     """Parts of several shards as one copy."""
     offsets = np.cumsum([0, *(part.indptr[-1] for part in parts)])
     indptr = [part.indptr[1:] + offset for part, offset in zip(parts, offsets.tolist(), strict=False)]
-    rest = (np.concatenate([getattr(part, name) for part in parts]) for name in Part._fields[1:])
-    return Part(np.concatenate([np.zeros(1, np.int64), *indptr]), *rest)
+    rest = (np.concatenate([getattr(part, name) for part in parts]) for name in ShardRows._fields[1:])
+    return ShardRows(np.concatenate([np.zeros(1, np.int64), *indptr]), *rest)

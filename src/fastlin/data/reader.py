@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from fastlin.data.blocks import Block, Documents
-from fastlin.data.errors import Problems
+from fastlin.data.errors import MalformedLines
 from fastlin.data.readers import sources, svmlight
 from fastlin.data.readers.arrow import tables
 from fastlin.data.readers.delimited import Csv, Fields, Tsv
 from fastlin.data.readers.fasttext import FastText
-from fastlin.data.readers.line_formats import Decoder, JsonLines, Lines, as_columns, documents
-from fastlin.data.readers.sources import File
+from fastlin.data.readers.line_formats import JsonLines, LineDecoder, PlainLines, as_columns, documents
+from fastlin.data.readers.sources import InputFile
 from fastlin.data.readers.vw import Vw
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
@@ -30,21 +30,21 @@ FORMATS = {
     "vw": (".vw",),
 }
 BY_SUFFIX = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
-TEXT = {"csv", "fasttext", "jsonl", "lines", "tsv", "vw"}
-TABLES = {"arrow", "csv", "jsonl", "parquet", "tsv"}  # whose columns have names or numbers
+TEXT_FORMATS = {"csv", "fasttext", "jsonl", "lines", "tsv", "vw"}
+TABLE_FORMATS = {"arrow", "csv", "jsonl", "parquet", "tsv"}  # whose columns have names or numbers
 USUAL_COLUMNS: dict[str, tuple[Any, ...]] = {"label": (None, ...), "text": (...,), "weight": (None,), "keep": (None,)}
-OPTIONS = {  # that only some formats have
-    "label": TABLES | {"fasttext", "vw"},
-    "text": TABLES,
-    "weight": TABLES | {"svmlight"},
-    "keep": TABLES,
+FORMAT_OPTIONS = {  # that only some formats have
+    "label": TABLE_FORMATS | {"fasttext", "vw"},
+    "text": TABLE_FORMATS,
+    "weight": TABLE_FORMATS | {"svmlight"},
+    "keep": TABLE_FORMATS,
     "delimiter": {"csv", "tsv"},
     "header": {"csv", "tsv"},
-    "encoding": TEXT,
-    "errors": TEXT,
+    "encoding": TEXT_FORMATS,
+    "errors": TEXT_FORMATS,
     "n_features": {"arrow", "parquet", "svmlight"},
     "zero_based": {"svmlight"},
-    "vectorizer": TEXT | {"arrow", "parquet"},
+    "vectorizer": TEXT_FORMATS | {"arrow", "parquet"},
 }
 
 
@@ -65,7 +65,7 @@ def read(
     dtype: Any = np.float64,
     vectorizer: Any = None,
     on_error: str = "raise",
-    block: int = sources.BLOCK,
+    block: int = sources.BLOCK_BYTES,
 ) -> "Reader":
     """Read files block by block, in memory for a block and the longest line.
 
@@ -139,25 +139,25 @@ class Reader:
         self._options, self._size = options, size
         self._dtype = np.dtype(dtype)
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"
-        self.skipped = Problems(self._strict)
+        self.skipped = MalformedLines(self._strict)
 
     def __iter__(self) -> Iterator[Any]:
-        self.skipped = Problems(self._strict)
+        self.skipped = MalformedLines(self._strict)
         blocks = self._blocks(self.skipped)
         vectorizer = self._options["vectorizer"]
         return blocks if vectorizer is None else (_vectorized(found, vectorizer) for found in blocks)
 
-    def _blocks(self, problems: Problems) -> Iterator[Block | Documents]:
+    def _blocks(self, malformed: MalformedLines) -> Iterator[Block | Documents]:
         options, size = self._options, self._size
         if self._format == "svmlight":
             return svmlight.blocks(
-                self._files, problems, size=size, n_features=options["n_features"], zero_based=options["zero_based"],
+                self._files, malformed, size=size, n_features=options["n_features"], zero_based=options["zero_based"],
                 weighted=bool(options["weight"]), dtype=self._dtype,
             )  # fmt: skip
         headers: list[list[str] | None] = []
-        return itertools.chain.from_iterable(self._documents(file, problems, headers) for file in self._files)
+        return itertools.chain.from_iterable(self._documents(file, malformed, headers) for file in self._files)
 
-    def _documents(self, file: File, problems: Problems, headers: list[list[str] | None]) -> Iterator[Any]:
+    def _documents(self, file: InputFile, malformed: MalformedLines, headers: list[list[str] | None]) -> Iterator[Any]:
         options = self._options
         label, text, weight = options["label"], options["text"], options["weight"]
         keep = [] if options["keep"] is None else as_columns(options["keep"])
@@ -166,27 +166,27 @@ class Reader:
                 file, self._format, label=label, text=text, weight=weight, n_features=options["n_features"],
                 dtype=self._dtype, keep=keep,
             )  # fmt: skip
-        decoder = Decoder(options["encoding"], options["errors"])
+        decoder = LineDecoder(options["encoding"], options["errors"])
         if self._format == "lines":
-            return documents(file, Lines(decoder), problems, self._size)
+            return documents(file, PlainLines(decoder), malformed, self._size)
         if self._format == "vw":
-            return documents(file, Vw(decoder, label is not None), problems, self._size)
+            return documents(file, Vw(decoder, label is not None), malformed, self._size)
         if self._format == "fasttext":
-            return documents(file, FastText(decoder, label is not None), problems, self._size)
+            return documents(file, FastText(decoder, label is not None), malformed, self._size)
         if self._format == "jsonl":
-            return documents(file, JsonLines(decoder, label, text, weight, keep), problems, self._size)
+            return documents(file, JsonLines(decoder, label, text, weight, keep), malformed, self._size)
         fields = Fields(label, text, weight, options["header"], keep, in_order=self._format == "tsv")
         if self._format == "tsv":
-            return documents(file, Tsv(decoder, fields, options["delimiter"] or "\t", headers), problems, self._size)
-        return Csv(decoder, fields, options["delimiter"] or ",", problems).documents(file, self._size)
+            return documents(file, Tsv(decoder, fields, options["delimiter"] or "\t", headers), malformed, self._size)
+        return Csv(decoder, fields, options["delimiter"] or ",", malformed).documents(file, self._size)
 
 
-def format_of(files: list[File], form: str | None) -> str:
+def format_of(files: list[InputFile], form: str | None) -> str:
     """How files are read: in the format that is named, or the one that their suffixes say."""
     return one_of("format", form, FORMATS) if form is not None else _guess(files)
 
 
-def _guess(files: list[File]) -> str:
+def _guess(files: list[InputFile]) -> str:
     """The format that the suffixes say, one for all."""
     found = {}
     for file in files:
@@ -203,7 +203,7 @@ def _guess(files: list[File]) -> str:
 def _check(form: str, options: dict[str, Any]) -> None:
     """Options that the format does not have, and values that no format has."""
     defaults: dict[str, Any] = read.__kwdefaults__ or {}
-    for name, formats in OPTIONS.items():
+    for name, formats in FORMAT_OPTIONS.items():
         value = options[name]
         if value is not defaults[name] and value != defaults[name] and form not in formats:
             raise ValueError(f"{name}={value!r} means nothing for {form}; {', '.join(sorted(formats))} have it")

@@ -18,7 +18,7 @@ from fastlin.engine.core.aligned import aligned_zeros
 POPULATE_READ = 22  # Linux's MADV_POPULATE_READ: pages that are in memory are mapped at once, not one by one
 
 
-class Scratch:
+class ScratchSpace:
     """A place for arrays, such as one for every segment of a corpus.
 
     Without a folder they are plain arrays. With one they lie in a file there that has no name: it is gone with this
@@ -67,7 +67,7 @@ class ScratchArray:
 class MappedScratchArray(ScratchArray):
     """An array in a part of a scratch's file."""
 
-    def __init__(self, scratch: Scratch, start: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, scratch: ScratchSpace, start: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._scratch, self._start, self._shape, self._dtype = scratch, start, shape, dtype
 
     @contextlib.contextmanager

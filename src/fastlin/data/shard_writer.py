@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.data.atomic_folder import Target
+from fastlin.data.atomic_folder import AtomicFolder
 from fastlin.data.manifest import Manifest, ShardFacts, TableFacts
 from fastlin.data.npy_files import map_array, write_array
 from fastlin.data.segments import group_starts, segment_bounds
-from fastlin.data.shards import COLUMNS
+from fastlin.data.shards import COLUMN_TYPES
 from fastlin.data.string_files import write_table
 from fastlin.validation import CSRRows
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-KINDS = {int: "numbers", float: "numbers", bool: "truths", str: "strings", bytes: "bytes"}
+LABEL_KINDS = {int: "numbers", float: "numbers", bool: "truths", str: "strings", bytes: "bytes"}
 
 
 @dataclass
-class Piece:
+class PendingRows:
     """Rows that wait for their shard."""
 
     indptr: NDArray[np.int64]  # from 0
@@ -31,9 +31,9 @@ class Piece:
     values: NDArray[Any]
     columns: dict[str, NDArray[Any]]  # label, weight, group: those that there are
 
-    def between(self, start: int, stop: int) -> "Piece":
+    def between(self, start: int, stop: int) -> "PendingRows":
         first, last = self.indptr[start], self.indptr[stop]
-        return Piece(
+        return PendingRows(
             self.indptr[start : stop + 1] - first,
             self.indices[first:last],
             self.values[first:last],
@@ -41,15 +41,15 @@ class Piece:
         )
 
 
-class Builder:
+class ShardWriter:
     """Writes .npy shards, each of which is a segment of `limit` non-zeros at most.
 
     `dtype` is the type of the values, on disk, too; None: that of the rows, on disk float32 wherever that is exact.
     """
 
-    def __init__(self, target: Target, limit: int, dtype: np.dtype[Any] | None = None) -> None:
+    def __init__(self, target: AtomicFolder, limit: int, dtype: np.dtype[Any] | None = None) -> None:
         self._target, self._limit, self._dtype = target, limit, dtype
-        self._pending: list[Piece] = []
+        self._pending: list[PendingRows] = []
         self._work = 0
         self._labels: dict[Any, int] = {}  # numbered in the order in which they were met
         self._label_dtypes: set[np.dtype[Any]] = set()
@@ -81,7 +81,7 @@ class Builder:
         self._largest = max(self._largest, rows.largest)
         self._n_columns = max(self._n_columns, rows.n_columns)
         self._n_rows += len(rows)
-        self._pending.append(Piece(rows.indptr, rows.indices[: rows.nnz], rows.values[: rows.nnz], columns))
+        self._pending.append(PendingRows(rows.indptr, rows.indices[: rows.nnz], rows.values[: rows.nnz], columns))
         self._work += rows.nnz + len(rows)
         if self._work > self._limit:
             self._flush(last=False)
@@ -124,7 +124,7 @@ class Builder:
     def _numbered(self, classes: NDArray[Any], codes: NDArray[np.int32]) -> NDArray[np.int32]:
         present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
         labels = classes[present].tolist()
-        met = {KINDS.get(type(label), "others") for label in [*labels[:1], *list(self._labels)[:1]]}
+        met = {LABEL_KINDS.get(type(label), "others") for label in [*labels[:1], *list(self._labels)[:1]]}
         if len(met) > 1:
             raise ValueError(f"labels are {' and '.join(sorted(met))}, from row {self._n_rows} on; kinds do not mix")
         self._label_dtypes.add(classes.dtype)
@@ -163,7 +163,7 @@ class Builder:
         self._pending = [] if last else list(self._between(bounds[-1], len(lengths) - 1))
         self._work = sum(len(piece.indices) + len(piece.indptr) - 1 for piece in self._pending)
 
-    def _between(self, start: int, stop: int) -> Iterator[Piece]:
+    def _between(self, start: int, stop: int) -> Iterator[PendingRows]:
         """Some of the rows that wait."""
         first = 0
         for piece in self._pending:
@@ -173,7 +173,7 @@ class Builder:
                 yield piece if (low, high) == (0, n_rows) else piece.between(low, high)
             first += n_rows
 
-    def _write(self, pieces: list[Piece]) -> None:
+    def _write(self, pieces: list[PendingRows]) -> None:
         """One shard."""
         dtype = self._dtype or (FLOAT if all(narrow(piece.values) for piece in pieces) else DOUBLE)
         n_rows, nonzeros = (
@@ -187,7 +187,7 @@ class Builder:
         }
         for name in pieces[0].columns:
             column = (piece.columns[name] for piece in pieces)
-            digests[name] = write_array(Path(f"{start}.{name}.npy"), COLUMNS[name], n_rows, column)
+            digests[name] = write_array(Path(f"{start}.{name}.npy"), COLUMN_TYPES[name], n_rows, column)
         self._shards.append(ShardFacts(n_rows, nonzeros, str(dtype), digests))
 
 
@@ -207,7 +207,7 @@ def narrow(values: NDArray[Any]) -> bool:
         return bool((values.astype(FLOAT) == values).all())
 
 
-def _pointers(pieces: list[Piece]) -> Iterator[NDArray[np.int64]]:
+def _pointers(pieces: list[PendingRows]) -> Iterator[NDArray[np.int64]]:
     """Where the rows of all pieces start, one behind the other."""
     yield np.zeros(1, np.int64)
     offset = 0

@@ -11,11 +11,11 @@ from fastlin.data.npy_files import CorpusError, Stamp, map_array
 from fastlin.data.segments import Segment
 from fastlin.storage.crc32 import crc32
 
-COLUMNS = {"label": np.int32, "weight": np.float64, "group": np.int64}
+COLUMN_TYPES = {"label": np.int32, "weight": np.float64, "group": np.int64}
 NO_CODES, NO_WEIGHTS, NO_GROUPS = np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)
 
 
-class Part(NamedTuple):
+class ShardRows(NamedTuple):
     """Some of a shard's rows, as they lie in its files: of the right types and lengths, but not proved."""
 
     indptr: NDArray[np.int64]  # from 0
@@ -30,7 +30,7 @@ class Shard(Protocol):
 
     n_rows: int
 
-    def part(self, start: int, stop: int) -> Part: ...
+    def read_rows(self, start: int, stop: int) -> ShardRows: ...
     def indptr(self) -> NDArray[np.int64]: ...
     def codes(self) -> NDArray[np.int32]: ...
     def weights(self) -> NDArray[np.float64]: ...
@@ -67,12 +67,12 @@ class NpyShard:
         self._labelled, self._weighted = n_labels > 0, manifest.weighted
         self._stamps: dict[str, Stamp] = {}
 
-    def part(self, start: int, stop: int) -> Part:
+    def read_rows(self, start: int, stop: int) -> ShardRows:
         indptr, rows = self.indptr(), slice(start, stop)
         first, last = int(indptr[start]), int(indptr[stop])
         values = self._column("values", np.dtype(self._facts.dtype), self._facts.nonzeros)
         indices = self._column("indices", np.int32, self._facts.nonzeros)
-        return Part(
+        return ShardRows(
             indptr if (start, stop) == (0, self.n_rows) else indptr[start : stop + 1] - first,
             indices[first:last],
             values[first:last],

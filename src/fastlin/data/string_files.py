@@ -11,12 +11,12 @@ from fastlin.data.manifest import TableFacts
 from fastlin.data.npy_files import CorpusError, map_array, write_array
 from fastlin.storage.crc32 import crc32
 
-KINDS = {"S": "S", "U": "U", "T": "O", "O": "O"}  # how strings come back: bytes, numpy's, objects
+STRING_KINDS = {"S": "S", "U": "U", "T": "O", "O": "O"}  # how strings come back: bytes, numpy's, objects
 
 
 def write_table(folder: Path, name: str, array: NDArray[Any]) -> TableFacts:
     """Write a vector of numbers, strings or bytes."""
-    kind = KINDS.get(array.dtype.kind)
+    kind = STRING_KINDS.get(array.dtype.kind)
     if kind is None:
         if array.dtype.kind not in "iubf":
             raise TypeError(f"{name} of type {array.dtype} cannot be stored; use strings or integers")
@@ -38,7 +38,7 @@ def write_table(folder: Path, name: str, array: NDArray[Any]) -> TableFacts:
 
 def read_table(folder: Path, name: str, facts: TableFacts, verify: bool) -> NDArray[Any]:
     """The vector that was written, proved."""
-    if facts.dtype not in KINDS:
+    if facts.dtype not in STRING_KINDS:
         if not re.fullmatch(r"[<>|][iubf][1248]", facts.dtype):
             raise CorpusError(f"the {name} of {folder} cannot be of type {facts.dtype!r}")
         return _read(folder, name, facts, np.dtype(facts.dtype), facts.length, verify)

@@ -18,7 +18,7 @@ from fastlin.data.zstd import zstd
 from fastlin.runtime.atomic_write import replacing
 from fastlin.validation import CSRRows
 
-ROWS = 1024  # written at a time
+ROWS_PER_BLOCK = 1024  # written at a time
 
 
 def dump_svmlight(
@@ -86,8 +86,8 @@ def _decimals(values: NDArray[Any]) -> list[str]:
 
 
 def _lines(rows: CSRRows, heads: list[str], base: int) -> Iterator[bytes]:
-    for start in range(0, len(heads), ROWS):
-        stop = min(start + ROWS, len(heads))
+    for start in range(0, len(heads), ROWS_PER_BLOCK):
+        stop = min(start + ROWS_PER_BLOCK, len(heads))
         low, high = rows.indptr[start], rows.indptr[stop]
         indices = (rows.indices[low:high].astype(np.int64) + base).tolist()
         values = _decimals(rows.values[low:high].astype(np.float64))

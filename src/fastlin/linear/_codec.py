@@ -12,7 +12,7 @@ from fastlin.data.scratch import ScratchArray
 from fastlin.linear.online_weights import SparseWeights
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
@@ -24,7 +24,7 @@ from fastlin.storage.parameters import (
     PLAIN,
     STRINGS,
     WORD,
-    Table,
+    ParameterTable,
     choice,
     estimator,
     real,
@@ -38,9 +38,9 @@ RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
 SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
 
 
-def _weights(state: State, reading: Reading, widths: set[int], types: Any = tuple(MAX_ABS_VALUE)) -> Any:
+def _weights(state: State, context: LoadContext, widths: set[int], types: Any = tuple(MAX_ABS_VALUE)) -> Any:
     """The weights in scikit-learn's shape, with as many rows as there may be."""
-    weights = unpack(state.pop("coef"), reading)
+    weights = unpack(state.pop("coef"), context)
     coef = weights if sp.issparse(weights) else weights.T
     if coef.dtype not in types or coef.shape[0] not in widths or not coef.shape[1]:
         raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
@@ -75,11 +75,11 @@ def _online_to_state(model: Any, packing: Packing) -> State:
     return taken
 
 
-def _online_from_state(model: Any, state: State, reading: Reading) -> None:
+def _online_from_state(model: Any, state: State, context: LoadContext) -> None:
     """Weights to predict with; what learning needs is looked at when learning goes on."""
     report_from_state(model, state)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, reading, {columns(len(classes))})
+    coef = _weights(state, context, {columns(len(classes))})
     intercept = _intercept(state, coef.shape[0])
     rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
     if state.get("learning") is not None:
@@ -117,10 +117,10 @@ def _maxent_to_state(model: Any, packing: Packing) -> State:
     return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
 
 
-def _maxent_from_state(model: Any, state: State, reading: Reading) -> None:
+def _maxent_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state, *SEARCH)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, reading, {columns(len(classes)), len(classes)})
+    coef = _weights(state, context, {columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
     reject_unknown(state)
     model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
@@ -140,9 +140,9 @@ def _copied(held: ScratchArray) -> Any:
         return array.copy()
 
 
-def _svm_from_state(model: Any, state: State, reading: Reading) -> None:
+def _svm_from_state(model: Any, state: State, context: LoadContext) -> None:
     dual = state.pop("dual", None)
-    _maxent_from_state(model, state, reading)
+    _maxent_from_state(model, state, context)
     for alpha in dual or ():
         if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
             raise ValueError(f"dual must be finite float64 with {len(model.coef_)} columns, got shape {alpha.shape}")
@@ -154,9 +154,9 @@ def _candidates_to_state(model: Any, packing: Packing) -> State:
     return report_to_state(model, packing) | {"coef": _packed(model.coef_, packing)}
 
 
-def _candidates_from_state(model: Any, state: State, reading: Reading) -> None:
+def _candidates_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state)
-    coef = _weights(state, reading, {1})
+    coef = _weights(state, context, {1})
     reject_unknown(state)
     model.coef_, model.n_features_in_ = coef, coef.shape[1]
 
@@ -177,9 +177,9 @@ def _lexicon_to_state(model: Any, packing: Packing) -> State:
     return state
 
 
-def _lexicon_from_state(model: Any, state: State, reading: Reading) -> None:
+def _lexicon_from_state(model: Any, state: State, context: LoadContext) -> None:
     classes, prior = proved_labels(state.pop("classes")), state.pop("prior")
-    weights = unpack(state.pop("coef"), reading, copies=IN_FLOAT64)
+    weights = unpack(state.pop("coef"), context, copies=IN_FLOAT64)
     vectorizer, words = state.pop("vectorizer_", model.vectorizer), state.pop("unknown_words_")
     reject_unknown(state)
     if sp.issparse(weights) or weights.shape[1] != len(classes) or prior.shape != (len(classes),):
@@ -210,7 +210,7 @@ _LOGISTIC = _CLASSIFIER | {
     "intercept_scaling": real(), "dual": FLAG, "weights": WORD, "cutoff": NUMBERS,
 }  # fmt: skip
 _SEARCH = {name: kind for name, kind in _BATCH.items() if name not in ("C", "l1_ratio", "prior_variance", "warm_start")}
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.CandidateClassifier": _BATCH | {"loss": WORD, "average": FLAG | whole(0), "shuffle": FLAG},
     "fastlin.LexiconClassifier": {
         "lexicon": PLAIN, "vectorizer": estimator("transform") | ABSENT, "prior": LABEL_WEIGHTS | NUMBERS | ABSENT,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.core.sparse_estimator import labels_of
 from fastlin.data import Corpus
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.candidates import GroupedRows
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.validation import CSRRows
@@ -19,7 +19,7 @@ def of_rows(rows: CSRRows, groups: ConditionalLogitLikelihood) -> GroupedRows:
     kept = _of_weight(rows, groups)
     if not len(kept[1].gold):
         raise ValueError("sample_weight is zero for every group: nothing to learn from")
-    return GroupedRows(lambda _: kept, [len(kept[0])], rows.n_columns, rows.values.dtype, Scratch())
+    return GroupedRows(lambda _: kept, [len(kept[0])], rows.n_columns, rows.values.dtype, ScratchSpace())
 
 
 def of_corpus(corpus: Corpus, dtype: Any, nonnegative: bool) -> GroupedRows:

@@ -162,8 +162,8 @@ def read(source: Any, *, unk: str | None = None, characters: bool = False) -> tu
     if len(files) != 1:
         raise ValueError(f"{len(files)} files; a model is one")
     arpa = _Arpa(files[0].name, WordVocabulary.of(marks(unk)).new_table())
-    piece = sources.Piece(b"", arpa.path, 1)
-    for piece in sources.pieces(files[0]):
+    piece = sources.LineBlock(b"", arpa.path, 1)
+    for piece in sources.line_blocks(files[0]):
         _read_piece(arpa, piece.text, piece.line)
         if arpa.ended:
             return _model(arpa, unk, characters)

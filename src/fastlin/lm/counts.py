@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.engine.lm import ngram_counts as engine
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.parallel import WorkerPool
@@ -200,7 +200,7 @@ def grouped(blocks: Iterable[NDArray[np.int32]], most: int) -> Iterator[NDArray[
 Keep = Callable[[NgramCounts], NgramCounts]
 
 
-def on_disk(scratch: Scratch) -> Keep:
+def on_disk(scratch: ScratchSpace) -> Keep:
     """Make a function that puts counts into scratch files, mapped, until they are merged."""
 
     def kept(array: NDArray[Any]) -> NDArray[Any]:

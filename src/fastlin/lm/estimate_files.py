@@ -21,7 +21,7 @@ from fastlin.lm.ngram import HIGHEST
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.skip_grams import MOST_ROWS, Pairs, SkipGramModel
 from fastlin.lm.word_classes import ClassState, WordClasses
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
 from fastlin.storage.parameters import (  # fmt: skip
     ABSENT,
@@ -34,7 +34,7 @@ from fastlin.storage.parameters import (  # fmt: skip
     VERBOSE,
     WORD,
     Kind,
-    Table,
+    ParameterTable,
     choice,
     estimator,
     real,
@@ -107,7 +107,7 @@ def _take_maxent(model: MaxentLM, packing: Packing) -> State:
     return state if packing.serving else state | {"weights": model.weights_}
 
 
-def _give_maxent(model: MaxentLM, state: State, _: Reading) -> None:
+def _give_maxent(model: MaxentLM, state: State, _: LoadContext) -> None:
     report_from_state(model, state, *MAXENT_REPORT)
     reader, weights = _give_reader(state.pop("reader")), state.pop("weights", None)
     reject_unknown(state, *GIVERS)
@@ -221,7 +221,7 @@ def _take_word_classes(model: WordClasses, packing: Packing) -> State:
     }
 
 
-def _give_word_classes(model: WordClasses, state: State, _: Reading) -> None:
+def _give_word_classes(model: WordClasses, state: State, _: LoadContext) -> None:
     report_from_state(model, state)
     reject_unknown(state, "vocabulary", "counts", "classes", "reader")
     vocabulary, counts = give_vocabulary(state["vocabulary"]), state["counts"]
@@ -243,7 +243,7 @@ def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
     }
 
 
-def _give_class_bigram(model: ClassBigramModel, state: State, _: Reading) -> None:
+def _give_class_bigram(model: ClassBigramModel, state: State, _: LoadContext) -> None:
     report_from_state(model, state, "bound_")
     reject_unknown(state, "vocabulary", "class_given", "word_given", "n_classes", "reader")
     vocabulary, n_classes = give_vocabulary(state["vocabulary"]), state["n_classes"]
@@ -266,7 +266,7 @@ def _take_interpolation(model: Interpolation, packing: Packing) -> State:
     return {name: vars(model)[name] for name in ("models_", "weights_", "history_") if name in vars(model)}
 
 
-def _give_interpolation(model: Interpolation, state: State, _: Reading) -> None:
+def _give_interpolation(model: Interpolation, state: State, _: LoadContext) -> None:
     reject_unknown(state, "models_", "weights_", "history_")
     if "models_" in state:
         if not _are_parts(state["models_"]) or len(state["models_"]) != len(model.models):
@@ -292,7 +292,7 @@ def _take_classifier(model: LanguageModelClassifier, packing: Packing) -> State:
     return {"classes": learnt.classes, "models": learnt.models, "log_prior": learnt.log_prior}
 
 
-def _give_classifier(model: LanguageModelClassifier, state: State, _: Reading) -> None:
+def _give_classifier(model: LanguageModelClassifier, state: State, _: LoadContext) -> None:
     reject_unknown(state, "classes", "models", "log_prior")
     classes, models = proved_labels(state["classes"]), state["models"]
     if type(models) is not list or len(models) != len(classes) or not all(isinstance(m, LanguageModel) for m in models):
@@ -305,12 +305,12 @@ def _are_parts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(part, LanguageModel | Cache) for part in value)
 
 
-_SENTENCES: Table = {
+_SENTENCES: ParameterTable = {
     "min_count": whole(1), "vocabulary": STRINGS | ABSENT, "unk": TEXT | ABSENT, "unit": choice(*UNITS),
     "markup": choice(*MARKUPS), "n_jobs": JOBS,
 }  # fmt: skip
-_CLIMB: Table = {"max_iter": whole(1), "tol": real(0), "verbose": VERBOSE, "callback": NO_CODE}
-PARAMETERS: dict[str, Table] = {
+_CLIMB: ParameterTable = {"max_iter": whole(1), "tol": real(0), "verbose": VERBOSE, "callback": NO_CODE}
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.lm.Cache": {"size": whole(1), "order": whole(1), "decay": real(0)},
     "fastlin.lm.ClassBigramModel": _SENTENCES | _CLIMB | {
         "n_classes": whole(1), "alpha": real(0), "n_init": whole(1), "direction": WORD, "random_state": SEED,

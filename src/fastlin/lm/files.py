@@ -14,7 +14,7 @@ from fastlin.lm.quantization import coded
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, SentenceReader
 from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, WordVocabulary
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
@@ -25,7 +25,7 @@ from fastlin.storage.parameters import (
     STRINGS,
     TEXT,
     WORD,
-    Table,
+    ParameterTable,
     real,
     whole,
 )
@@ -209,7 +209,7 @@ def _take_ngram_model(model: NgramModel, packing: Packing) -> State:
     }
 
 
-def _give_ngram_model(model: NgramModel, state: State, _: Reading) -> None:
+def _give_ngram_model(model: NgramModel, state: State, _: LoadContext) -> None:
     reject_unknown(state, "model", "fitted_with", "why", "seen", "counts", "discounts")
     found = give_backoff_model(state["model"])
     fitted = NgramModel(**state["fitted_with"])
@@ -230,7 +230,7 @@ def _give_ngram_model(model: NgramModel, state: State, _: Reading) -> None:
     model._state_of_fit = learnt
 
 
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.lm.NgramModel": {
         "order": whole(1, HIGHEST), "smoothing": WORD, "interpolate": FLAG, "discount": real(0, 1) | ABSENT,
         "alpha": real(0), "base_measure": LABEL_WEIGHTS | ABSENT, "min_count": whole(1),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.estimator import StatefulEstimator, learns, reads
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.lm import arpa
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.backoff_base import BackoffLanguageModel
@@ -225,7 +225,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             table = known.seen.new_table()
         room = None if memory is None else as_bytes("memory", memory)
         most = BLOCK if room is None else max(SMALLEST_BLOCK, room // (BYTES_A_TOKEN + BYTES_AN_N_GRAM * order))
-        keep = None if room is None else on_disk(Scratch(tempfile.gettempdir()))
+        keep = None if room is None else on_disk(ScratchSpace(tempfile.gettempdir()))
         with WorkerPool(self.n_jobs) as workers:
             blocks = grouped(blocks_learnt_by(workers, reader, X, table, marks(self.unk)), min(most, BLOCK))
             runs = (count_tokens(block, order, len(table), workers) for block in blocks)

@@ -78,7 +78,7 @@ class SentenceReader:
             if BY_SUFFIX.get(file.suffix, "lines") != "lines":
                 yield from self._documents(read(file.name if file.stream is None else file.stream), table, learn)
                 continue
-            for piece in sources.pieces(file):
+            for piece in sources.line_blocks(file):
                 yield self._lines(piece.text, table, learn, piece.path, piece.line)
 
     def _documents(self, reader: Reader, table: WordTable, learn: bool) -> Iterator[Tokens]:

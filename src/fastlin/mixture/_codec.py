@@ -10,9 +10,9 @@ from fastlin.core._codec import (
     report_to_state,
 )
 from fastlin.core.class_counts import Counts
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import ABSENT, NUMBERS, WORD, Table, real, whole
+from fastlin.storage.parameters import ABSENT, NUMBERS, WORD, ParameterTable, real, whole
 from fastlin.storage.weight_packing import Packing
 
 
@@ -21,15 +21,15 @@ def mixture_to_state(model: Any, packing: Packing) -> State:
     return report_to_state(model, packing, "bound_") | packed_counts(model, model._counts, packing)
 
 
-def _mixture_from_state(model: Any, state: State, reading: Reading) -> None:
+def _mixture_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state, "bound_")
-    features, components = proved_counts(state, None, reading)
+    features, components = proved_counts(state, None, context)
     reject_unknown(state)
     model._counts, model.n_features_in_ = Counts(features, components, model._prior(len(features))), len(features)
 
 
-EM: Table = RUN | {"tol": real(0), "max_iter": whole(1), "n_init": whole(1), "base_measure": NUMBERS | ABSENT}
-PARAMETERS: dict[str, Table] = {
+EM: ParameterTable = RUN | {"tol": real(0), "max_iter": whole(1), "n_init": whole(1), "base_measure": NUMBERS | ABSENT}
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.MultinomialMixture": EM | {"n_components": whole(1), "alpha": NUMBERS, "init": WORD | NUMBERS},
 }  # fmt: skip
 CODECS = {"fastlin.MultinomialMixture": ModelCodec(mixture_to_state, _mixture_from_state)}

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import Counts, Prior
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design, count_rows, order_by_frequency
 from fastlin.optim.likelihoods import Likelihood
 from fastlin.optim.partitions import Partitions, Segments
@@ -33,7 +33,9 @@ class Merged(Partitions):
         return sp.csr_array((ones, (self.places, self.members)), shape) @ table / self.times[:, np.newaxis]
 
 
-def lay_out(segments: Segments, n_columns: int, scratch: Scratch | None, known: Counts | None, prior: Prior) -> Merged:
+def lay_out(
+    segments: Segments, n_columns: int, scratch: ScratchSpace | None, known: Counts | None, prior: Prior
+) -> Merged:
     """Rows to infer, beside counts that are known and under a prior. Without a scratch there is one segment."""
     seen = np.zeros(n_columns, np.int64)
     if known is not None:

@@ -11,7 +11,7 @@ from fastlin import validation
 from fastlin.core.class_counts import Counts, Prior
 from fastlin.core.sparse_estimator import Readable, Whole
 from fastlin.data import Corpus
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.mixture.merged_columns import Merged, lay_out
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.validation import CSRRows
@@ -158,7 +158,7 @@ class PartlyLabelled:
         some = next(segments(), (nothing, MultinomialLikelihood(np.empty(0, np.int32), np.empty(0), width)))
         return lay_out(lambda: [some], self.n_columns, None, known, prior)
 
-    def _scratch(self) -> Scratch:
+    def _scratch(self) -> ScratchSpace:
         """In a file, if any of the rows are."""
         stored = (source.rows for source in self.sources if isinstance(source.rows, Corpus) and source.rows.path)
-        return next((corpus.scratch() for corpus in stored), Scratch())
+        return next((corpus.scratch() for corpus in stored), ScratchSpace())

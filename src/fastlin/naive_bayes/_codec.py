@@ -16,7 +16,7 @@ from fastlin.core._codec import (
 from fastlin.core.class_counts import Counts
 from fastlin.mixture._codec import EM, mixture_to_state
 from fastlin.naive_bayes.category_encoder import Alphabet, CategoryCounts
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
@@ -26,7 +26,7 @@ from fastlin.storage.parameters import (
     NUMBERS,
     PLAIN,
     WORD,
-    Table,
+    ParameterTable,
     real,
     whole,
 )
@@ -41,9 +41,9 @@ def _counts_to_state(model: Any, packing: Packing) -> State:
     return {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
 
 
-def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
+def _counts_from_state(model: Any, state: State, context: LoadContext) -> None:
     classes = proved_labels(state.pop("classes"))
-    features, labels = proved_counts(state, len(classes), reading)
+    features, labels = proved_counts(state, len(classes), context)
     reject_unknown(state)
     model._install(classes, Counts(features, labels, model._prior(len(features), len(classes))))
 
@@ -57,9 +57,9 @@ def _categories_to_state(model: Any, packing: Packing) -> State:
     return state | {"names": [alphabet.names() for alphabet in counts.alphabets]}
 
 
-def _categories_from_state(model: Any, state: State, reading: Reading) -> None:
+def _categories_from_state(model: Any, state: State, context: LoadContext) -> None:
     classes = proved_labels(state.pop("classes"))
-    features, labels = proved_counts(state, len(classes), reading)
+    features, labels = proved_counts(state, len(classes), context)
     sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
     reject_unknown(state)
     if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
@@ -89,10 +89,10 @@ def _semi_supervised_to_state(model: Any, packing: Packing) -> State:
     return state | {"classes": model.classes_, "families": model._families}
 
 
-def _semi_supervised_from_state(model: Any, state: State, reading: Reading) -> None:
+def _semi_supervised_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state, "bound_", *CHOSEN)
     classes, families = proved_labels(state.pop("classes")), _proved_families(state.pop("families"))
-    features, components = proved_counts(state, int(families[-1]), reading)
+    features, components = proved_counts(state, int(families[-1]), context)
     reject_unknown(state)
     if len(families) != len(classes) + 1:
         raise ValueError(
@@ -116,7 +116,7 @@ def _proved_families(families: Any) -> NDArray[np.int64]:
 
 _COUNTS = {"force_alpha": FLAG, "fit_prior": FLAG, "class_prior": NUMBERS | ABSENT, "n_jobs": JOBS}
 _PARTLY = EM | {"fit_prior": FLAG, "class_prior": NUMBERS | ABSENT}
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.CategoricalNB": _COUNTS | {"alpha": NUMBERS, "min_categories": NUMBERS | ABSENT, "handle_unknown": WORD},
     "fastlin.MultinomialNB": _COUNTS | {
         "alpha": NUMBERS, "base_measure": NUMBERS | ABSENT, "concentration": real(0) | ABSENT, "grow_features": FLAG,

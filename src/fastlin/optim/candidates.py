@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Scratch, ScratchArray
+from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.online import candidates
@@ -31,7 +31,7 @@ class GroupedRows:
     sizes: list[int]
     n_features: int
     dtype: np.dtype[Any]
-    scratch: Scratch
+    scratch: ScratchSpace
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Scratch, ScratchArray
+from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.online import online
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import CheckpointManager, TrainingState
@@ -83,7 +83,7 @@ class TrainingRows:
         return int(np.count_nonzero(self.weights[self.row_ids])) if len(self.weights) else len(self.row_ids)
 
     def residuals(self, width: int) -> list[ScratchArray]:
-        return [Scratch().zeros((len(self.rows) if width else 0, width))]
+        return [ScratchSpace().zeros((len(self.rows) if width else 0, width))]
 
     def parts(self) -> Iterator["TrainingRows"]:
         yield self

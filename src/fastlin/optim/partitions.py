@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Scratch, ScratchArray
+from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.optim.design import Design, count_rows, order_by_frequency
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood
 from fastlin.runtime.made_once import made_once
@@ -90,14 +90,14 @@ class PartitionFiles(NamedTuple):
 class Partitions:
     """All rows; `features` are the columns of X that any of them has, most frequent first: those of every part."""
 
-    def __init__(self, features: NDArray[np.int64], scratch: Scratch) -> None:
+    def __init__(self, features: NDArray[np.int64], scratch: ScratchSpace) -> None:
         self.features, self.scratch = features, scratch
         self._files: list[PartitionFiles] = []
 
     @classmethod
     def single(cls, design: Design, inference: Likelihood) -> Self:
         """One part, in memory."""
-        parts = cls(design.features, Scratch())
+        parts = cls(design.features, ScratchSpace())
         matrix, meaning = (
             [ScratchArray(array) for array in design.arrays],
             [ScratchArray(array) for array in inference.arrays],
@@ -106,7 +106,7 @@ class Partitions:
         return parts
 
     @classmethod
-    def from_segments(cls, segments: Segments, n_columns: int, scratch: Scratch) -> Self:
+    def from_segments(cls, segments: Segments, n_columns: int, scratch: ScratchSpace) -> Self:
         """Lay segments of proved rows out and write them down; they are read twice."""
         counts = np.zeros(n_columns, np.int64)
         for rows, _ in segments():
@@ -118,7 +118,7 @@ class Partitions:
 
     @classmethod
     def from_designs(
-        cls, designs: Iterable[tuple[Design, Likelihood]], features: NDArray[np.int64], scratch: Scratch
+        cls, designs: Iterable[tuple[Design, Likelihood]], features: NDArray[np.int64], scratch: ScratchSpace
     ) -> Self:
         """One part after the other, written down."""
         parts = cls(features, scratch)

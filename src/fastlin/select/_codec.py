@@ -6,15 +6,15 @@ import numpy as np
 
 from fastlin.core._codec import RUN
 from fastlin.linear.logistic import LogisticRegression
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes
-from fastlin.storage.parameters import ABSENT, FLAG, WORD, Table, real, whole
+from fastlin.storage.parameters import ABSENT, FLAG, WORD, ParameterTable, real, whole
 
 _CUTOFF = attributes("row_counts_", "counts_")
 _FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
 
 
-def _cutoff_from_state(model: Any, state: State, reading: Reading) -> None:
+def _cutoff_from_state(model: Any, state: State, context: LoadContext) -> None:
     if not state:
         return
     rows, counts = state["row_counts_"], state["counts_"]
@@ -22,11 +22,11 @@ def _cutoff_from_state(model: Any, state: State, reading: Reading) -> None:
         raise ValueError(
             f"row_counts_ and counts_ must be int64 and float64 of one length, got {rows.shape}, {counts.shape}"
         )
-    _CUTOFF.from_state(model, state, reading)
+    _CUTOFF.from_state(model, state, context)
     model.n_features_in_ = len(rows)
 
 
-def _features_from_state(model: Any, state: State, reading: Reading) -> None:
+def _features_from_state(model: Any, state: State, context: LoadContext) -> None:
     if not state:
         return
     support, order = state["support_"], state["order_"]
@@ -36,7 +36,7 @@ def _features_from_state(model: Any, state: State, reading: Reading) -> None:
         raise ValueError("gains that are not those of the features")
     if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
         raise ValueError(f"estimator_ must be a LogisticRegression of the {len(order)} columns selected")
-    _FEATURES.from_state(model, state, reading)
+    _FEATURES.from_state(model, state, context)
     model.n_features_in_ = len(support)
 
 
@@ -44,7 +44,7 @@ def _is_of_features(gains: Any, n: int) -> bool:
     return isinstance(gains, np.ndarray) and gains.dtype == np.float64 and gains.shape == (n,)
 
 
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.select.CountCutoff": {"min_rows": whole(0), "min_count": real(0)},
     "fastlin.select.SelectFeatures": RUN | {
         "n_features": whole(1) | ABSENT, "method": WORD, "C": real(0), "fit_intercept": FLAG,

@@ -21,7 +21,7 @@ from fastlin.sequence.memm.tag_dictionary import TagDictionary
 from fastlin.sequence.perceptron.averaged_weights import Asleep
 from fastlin.sequence.perceptron.model import StructuredPerceptron
 from fastlin.sequence.tokens import Attributes
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (  # fmt: skip
     ABSENT,
@@ -32,7 +32,7 @@ from fastlin.storage.parameters import (  # fmt: skip
     PLAIN,
     STRINGS,
     WORD,
-    Table,
+    ParameterTable,
     estimator,
     real,
     whole,
@@ -75,15 +75,15 @@ def weights_to_state(model: Any, packing: Packing) -> State:
     return state if edges is None else state | {"edges": packing.pack(sp.csr_array(edges))}
 
 
-def weights_from_state(model: Any, state: State, reading: Reading) -> None:
+def weights_from_state(model: Any, state: State, context: LoadContext) -> None:
     """The same, and what models of sequences share."""
     K = len(state["classes"])
-    weights = unpack(state.pop("coef"), reading)
+    weights = unpack(state.pop("coef"), context)
     coef = weights if sp.issparse(weights) else weights.T
     if coef.dtype not in MAX_ABS_VALUE or coef.shape[0] != K:
         raise ValueError(f"weights of {coef.dtype}, shape {coef.shape}")
     shared_from_state(model, state, coef.shape[1])
-    edges = unpack(state.pop("edges"), reading) if "edges" in state else None
+    edges = unpack(state.pop("edges"), context) if "edges" in state else None
     if edges is not None and (not sp.issparse(edges) or edges.dtype not in MAX_ABS_VALUE or model.order != 1):
         raise ValueError("edges must be a sparse matrix of floats, of a model with order=1")
     if edges is not None and edges.shape != (coef.shape[1], K * K):
@@ -112,8 +112,8 @@ def _memm_to_state(model: MEMM, packing: Packing) -> State:
     return state
 
 
-def _memm_from_state(model: MEMM, state: State, reading: Reading) -> None:
-    weights_from_state(model, state, reading)
+def _memm_from_state(model: MEMM, state: State, context: LoadContext) -> None:
+    weights_from_state(model, state, context)
     K, V = model.coef_.shape
     if model.order not in (1, 2) or sp.issparse(model.coef_):
         raise ValueError(f"order must be 1 or 2 and coef dense, got order={model.order!r:.60}")
@@ -146,12 +146,12 @@ def _hmm_to_state(model: HMM, packing: Packing) -> State:
     return state | packed_counts(model, model._state.counts, packing)
 
 
-def _hmm_from_state(model: HMM, state: State, reading: Reading) -> None:
+def _hmm_from_state(model: HMM, state: State, context: LoadContext) -> None:
     report_from_state(model, state, "bound_")
     K, order = len(state["classes"]), model.order
     if order not in (1, 2):
         raise ValueError(f"a model of order {order!r:.60}")
-    features, labels = proved_counts(state, K, reading)
+    features, labels = proved_counts(state, K, context)
     shared_from_state(model, state, len(features))
     histories = (K,) if order == 1 else (K + 1, K)
     shapes = {"start": (K,), "steps": (*histories, K), "ends": histories}
@@ -178,11 +178,11 @@ def _perceptron_to_state(model: StructuredPerceptron, packing: Packing) -> State
     return state
 
 
-def _perceptron_from_state(model: StructuredPerceptron, state: State, reading: Reading) -> None:
+def _perceptron_from_state(model: StructuredPerceptron, state: State, context: LoadContext) -> None:
     """Weights to predict with; the numbers that learning needs are looked at when learning goes on."""
-    weights = unpack(state.pop("coef"), reading)
+    weights = unpack(state.pop("coef"), context)
     if sp.issparse(weights):
-        reading.take(2 * weights.data.nbytes + 16 * (weights.nnz + weights.shape[1] + 1), "its weights by features")
+        context.take(2 * weights.data.nbytes + 16 * (weights.nnz + weights.shape[1] + 1), "its weights by features")
         weights = weights.T.tocsr()
     if weights.dtype not in MAX_ABS_VALUE or weights.ndim != 2:
         raise ValueError(f"weights of {weights.dtype}, shape {weights.shape}")
@@ -215,8 +215,8 @@ def _crf_to_state(model: CRF, packing: Packing) -> State:
     return state
 
 
-def _crf_from_state(model: CRF, state: State, reading: Reading) -> None:
-    weights_from_state(model, state, reading)
+def _crf_from_state(model: CRF, state: State, context: LoadContext) -> None:
+    weights_from_state(model, state, context)
     K, second = len(model.classes_), "second_order" in state
     model.transitions_ = proved_table(state, "transitions", (K, K))
     model.second_order_ = proved_table(state, "second_order", (K, K, K)) if second else None
@@ -231,7 +231,7 @@ _TAGGER = RUN | {
     "order": whole(1, 2), "max_iter": whole(1), "features": estimator("tokens") | ABSENT, "constraints": PLAIN,
 }  # fmt: skip
 _WEIGHTS = {"weights": WORD, "cutoff": whole(1), "edges": PLAIN, "solver": WORD, "tol": real(0)}
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.sequence.CRF": _TAGGER | _WEIGHTS | {
         "c1": real(0), "c2": real(0), "eta0": real(0) | ABSENT, "batch_size": whole(1),
     },

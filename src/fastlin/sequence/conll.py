@@ -5,10 +5,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fastlin.data.errors import Problems
+from fastlin.data.errors import MalformedLines
 from fastlin.data.readers import sources
-from fastlin.data.readers.line_formats import explained
-from fastlin.data.readers.sources import Piece
+from fastlin.data.readers.line_formats import message_of
+from fastlin.data.readers.sources import LineBlock
 from fastlin.data.svmlight_writer import created
 from fastlin.sequence.conll_lines import NEWLINE, Chosen, Sentence, SentencesOfLines
 from fastlin.validation import one_of
@@ -88,18 +88,18 @@ class ConllReader:
         self._files = sources.files(source)
         self._chosen, self._decoding = chosen, decoding
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"
-        self.skipped, self.rest = Problems(self._strict), ""
+        self.skipped, self.rest = MalformedLines(self._strict), ""
 
     def __iter__(self) -> Iterator[Sentence]:
         return itertools.chain.from_iterable(self.blocks())
 
-    def blocks(self, size: int = sources.BLOCK) -> Iterator[list[Sentence]]:
+    def blocks(self, size: int = sources.BLOCK_BYTES) -> Iterator[list[Sentence]]:
         """The sentences that are whole with each block of about so many bytes."""
-        self.skipped, self.rest = Problems(self._strict), ""
+        self.skipped, self.rest = MalformedLines(self._strict), ""
         before = Sentence()
         for file in self._files:
             reading = SentencesOfLines(file.name, self._chosen, self.skipped, before)
-            for piece in sources.pieces(file, size):
+            for piece in sources.line_blocks(file, size):
                 whole: list[Sentence] = []
                 for number, (line, end) in enumerate(self._lines(piece), piece.line):
                     whole += reading.add(number, line, end)
@@ -110,7 +110,7 @@ class ConllReader:
             before = reading.sentence
         self.rest = "".join(itertools.chain.from_iterable(zip(before.lines, before.ends, strict=True)))
 
-    def _lines(self, piece: Piece) -> Iterable[tuple[str | None, str]]:
+    def _lines(self, piece: LineBlock) -> Iterable[tuple[str | None, str]]:
         """The lines of a piece as text, and how each ends; None for one that is none."""
         try:
             text = piece.text.decode(*self._decoding)
@@ -121,12 +121,12 @@ class ConllReader:
             return zip(parts[: -1 if parts[-1] == "" else None], [*NEWLINE.findall(text), "\n"], strict=False)
         return zip(text.removesuffix("\n").split("\n"), itertools.repeat("\n"), strict=False)
 
-    def _decoded(self, piece: Piece) -> Iterator[tuple[str | None, str]]:
+    def _decoded(self, piece: LineBlock) -> Iterator[tuple[str | None, str]]:
         for number, line in enumerate(piece.text.splitlines(), piece.line):
             try:
                 yield line.decode(*self._decoding), "\n"
             except UnicodeDecodeError as error:
-                self.skipped.add(piece.path, number, explained(error), error)
+                self.skipped.add(piece.path, number, message_of(error), error)
                 yield None, "\n"
 
 

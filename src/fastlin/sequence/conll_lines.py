@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from fastlin.data.errors import Problems
+from fastlin.data.errors import MalformedLines
 from fastlin.validation import one_of
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -98,9 +98,9 @@ class Chosen(NamedTuple):
 class SentencesOfLines:
     """The sentences of the lines of one file, as they come."""
 
-    def __init__(self, path: str, chosen: Chosen, problems: Problems, before: Sentence) -> None:
+    def __init__(self, path: str, chosen: Chosen, malformed: MalformedLines, before: Sentence) -> None:
         """`before`: the lines that no sentence of the file before has."""
-        self._path, self._chosen, self._problems = path, chosen, problems
+        self._path, self._chosen, self._malformed = path, chosen, malformed
         self._form: Form | None = None
         self._names: tuple[str, ...] = ()
         self._pick: Callable[[list[str]], tuple[str, ...]] = tuple
@@ -202,7 +202,7 @@ class SentencesOfLines:
 
     def _refuse(self, number: int, what: str) -> None:
         self._good = False
-        self._problems.add(self._path, number, what)
+        self._malformed.add(self._path, number, what)
 
     def _learn(self, line: str) -> Form:
         """Find the form of all tokens from the first one."""

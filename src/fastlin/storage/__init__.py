@@ -2,14 +2,14 @@
 
 from fastlin.storage.archive import read_archive, write_archive
 from fastlin.storage.checkpoint_files import Checkpoint, identity
-from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.models import load, save
 from fastlin.storage.state_arrays import export_generator, export_labels, restore_generator, restore_labels
 
 __all__ = [
     "Checkpoint",
+    "LoadContext",
     "ModelFileError",
-    "Reading",
     "export_generator",
     "export_labels",
     "identity",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.runtime.atomic_write import replacing
 from fastlin.storage.crc32 import crc32, crc32_in_threads
-from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.zip_layout import (
     ALIGNMENT,
     END_SIZE,
@@ -49,7 +49,7 @@ def write_archive(path: Any, kind: str, header: dict[str, Any], arrays: Arrays) 
 
 
 def read_archive(
-    path: Any, kind: str, *, mmap: bool = True, reading: Reading | None = None
+    path: Any, kind: str, *, mmap: bool = True, context: LoadContext | None = None
 ) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a file of this kind, each byte of it proved.
 
@@ -72,8 +72,8 @@ def read_archive(
         It cannot be read.
     """
     try:
-        reading = Reading() if reading is None else reading
-        return _read(_content(path, mmap, reading), kind, reading)
+        context = LoadContext() if context is None else context
+        return _read(_content(path, mmap, context), kind, context)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
@@ -168,7 +168,7 @@ def _dtype(described: Any) -> np.dtype[Any]:
 # Reading
 
 
-def _content(path: Any, mmap: bool, reading: Reading) -> NDArray[np.uint8]:
+def _content(path: Any, mmap: bool, context: LoadContext) -> NDArray[np.uint8]:
     """The bytes of a file."""
     with open(path, "rb", buffering=0, opener=_opened) as file:  # of a folder, an OSError that names it
         status = os.fstat(file.fileno())
@@ -176,10 +176,10 @@ def _content(path: Any, mmap: bool, reading: Reading) -> NDArray[np.uint8]:
             _refuse("not a regular file")
         if status.st_size < END_SIZE:
             _refuse(f"{status.st_size} bytes are no model file")
-        reading.begin(status.st_size)
+        context.begin(status.st_size)
         if mmap:
             return np.frombuffer(memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ), np.uint8)
-        reading.take(status.st_size, "a copy of all of it")
+        context.take(status.st_size, "a copy of all of it")
         raw: Any = np.empty(status.st_size + ALIGNMENT, np.uint8)
         raw = raw[-raw.ctypes.data % ALIGNMENT :][: status.st_size]
         filled = 0
@@ -196,7 +196,7 @@ def _opened(path: Any, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _read(raw: NDArray[np.uint8], kind: str, reading: Reading) -> tuple[dict[str, Any], Arrays]:
+def _read(raw: NDArray[np.uint8], kind: str, context: LoadContext) -> tuple[dict[str, Any], Arrays]:
     start = directory_start(raw[-END_SIZE:].tobytes())
     if not 0 <= start <= len(raw) - END_SIZE or len(raw) - start > _LARGEST_HEADER:
         _refuse("no model file, or its end is missing")
@@ -207,7 +207,7 @@ def _read(raw: NDArray[np.uint8], kind: str, reading: Reading) -> tuple[dict[str
     text = raw[last.start : last.stop].tobytes()
     if crc32(text) != last.crc:
         _refuse(f"{HEADER} is damaged (CRC-32)")
-    reading.take_json(text)
+    context.take_json(text)
     whole = _parsed(text)
     _check_kind(whole, kind)
 
@@ -223,7 +223,7 @@ def _read(raw: NDArray[np.uint8], kind: str, reading: Reading) -> tuple[dict[str
             _refuse(f"{name} does not fit into the file")
         if raw[member.offset : member.start + len(head)].tobytes() != local_header(member) + head:
             _refuse(f"the header of {name} is not what {HEADER} says")
-        if reading.verify and crc32_in_threads(raw[member.start : member.stop]) != crc:
+        if context.verify and crc32_in_threads(raw[member.start : member.stop]) != crc:
             _refuse(f"{name} is damaged (CRC-32)")
         array = raw[member.start + len(head) : member.stop].view(dtype).reshape(shape)
         _check_values(name, array)

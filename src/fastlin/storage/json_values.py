@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.storage.archive import Arrays
-from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.state_arrays import export_generator, restore_generator
 
 _SCALARS = {
@@ -30,7 +30,7 @@ STRING, ENTRY = 80, 200  # bytes of a Python string without its characters, and 
 Objects = Callable[[Any, str], Any]  # what becomes of a value that is none of these here; the name says where it stood
 
 
-class Encoder:
+class JsonEncoder:
     """Turns values into JSON, and collects their arrays; without arrays, all of a value is JSON."""
 
     def __init__(self, objects: Objects | None = None, arrays: bool = True) -> None:
@@ -109,29 +109,29 @@ class Encoder:
         return {"generator": self.add(export_generator(generator)["random"], name)}
 
 
-_WRITERS: list[tuple[Any, Callable[[Encoder, Any, str], Any]]] = [
+_WRITERS: list[tuple[Any, Callable[[JsonEncoder, Any, str], Any]]] = [
     (np.str_, lambda _, value, __: str(value)),
     (bytes, lambda _, value, __: {"bytes": value.hex()}),
     (tuple, lambda encode, value, name: {"tuple": encode._items(value, name)}),
     (frozenset, lambda encode, value, name: {"frozenset": encode._items(sorted(value, key=repr), name)}),
     (set, lambda encode, value, name: {"set": encode._items(sorted(value, key=repr), name)}),
-    (dict, Encoder._mapping),
+    (dict, JsonEncoder._mapping),
     (slice, lambda encode, value, name: {"slice": encode._items((value.start, value.stop, value.step), name)}),
     (tuple(_SCALARS.values()), lambda encode, value, name: {type(value).__name__: encode(value.item(), name)}),
     (np.dtype, lambda _, value, __: {"dtype": np.dtype(value).name}),
-    ((sp.sparray, sp.spmatrix), Encoder._sparse),
-    (np.random.Generator, Encoder._generator),
+    ((sp.sparray, sp.spmatrix), JsonEncoder._sparse),
+    (np.random.Generator, JsonEncoder._generator),
 ]
 
 
-class Decoder:
-    """Turns JSON back into values; what `Encoder` does not write is a ModelFileError."""
+class JsonDecoder:
+    """Turns JSON back into values; what `JsonEncoder` does not write is a ModelFileError."""
 
     def __init__(
-        self, arrays: Arrays, objects: Callable[[str, Any], Any] | None = None, reading: Reading | None = None
+        self, arrays: Arrays, objects: Callable[[str, Any], Any] | None = None, context: LoadContext | None = None
     ) -> None:
         self._arrays = arrays
-        self._reading = Reading() if reading is None else reading
+        self._context = LoadContext() if context is None else context
         self._objects = objects
         self._depth = 0
 
@@ -169,12 +169,12 @@ class Decoder:
 
     def _strings(self, text: str, offsets: str) -> NDArray[np.object_]:
         raw, bounds = self._arrays[text], self._arrays[offsets]
-        self._reading.take(STRING * bounds.size + 5 * raw.nbytes, "its strings")
+        self._context.take(STRING * bounds.size + 5 * raw.nbytes, "its strings")
         return strings(raw, bounds)
 
     def _numbers(self, text: str, offsets: str, numbers: str) -> dict[str, int]:
         keys = self._strings(text, offsets).tolist()
-        self._reading.take(ENTRY * len(keys), "its names")
+        self._context.take(ENTRY * len(keys), "its names")
         found = dict(zip(keys, self._arrays[numbers].tolist(), strict=True))
         if len(found) < len(keys):
             raise ModelFileError("names in an object must differ, one is there twice")
@@ -186,11 +186,11 @@ class Decoder:
     def _array(self, name: str) -> NDArray[Any]:
         """An array as it lies in the file; whoever gets it may copy it."""
         array = self._arrays[name]
-        self._reading.take(2 * array.nbytes, name)
+        self._context.take(2 * array.nbytes, name)
         return array
 
 
-_READERS: dict[str, Callable[[Decoder, Any], Any]] = {
+_READERS: dict[str, Callable[[JsonDecoder, Any], Any]] = {
     "float": lambda _, content: _SPECIAL[content],
     "bytes": lambda _, content: bytes.fromhex(content),
     "tuple": lambda decode, content: tuple(decode(_listed(content))),
@@ -249,9 +249,9 @@ def strings(text: NDArray[Any], offsets: NDArray[Any]) -> NDArray[np.object_]:
 
 def encode(value: Any, name: str) -> Any:
     """A value without arrays as JSON."""
-    return Encoder(arrays=False)(value, name)
+    return JsonEncoder(arrays=False)(value, name)
 
 
 def decode(value: Any) -> Any:
     """What `encode` was given."""
-    return Decoder({})(value)
+    return JsonDecoder({})(value)

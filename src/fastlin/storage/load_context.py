@@ -5,17 +5,17 @@ from typing import Any
 
 from fastlin.validation import whole_number
 
-ALWAYS = 1 << 26  # bytes of memory that every file may take,
-TIMES_ITS_SIZE = 100  # and so many times its own
-JSON_MEMORY = 1 << 29  # bytes of memory that its JSON may take of them: large things lie in arrays
+FREE_BYTES = 1 << 26  # bytes of memory that every file may take,
+BYTES_PER_FILE_BYTE = 100  # and so many times its own
+MAX_JSON_BYTES = 1 << 29  # bytes of memory that its JSON may take of them: large things lie in arrays
 
 
 class ModelFileError(ValueError):
     """A model file or a checkpoint that cannot be trusted: it says which, and why."""
 
 
-class Reading:
-    """What is asked of a file while it is read, and what it has taken.
+class LoadContext:
+    """The context of a load: what is asked of the file, and the memory that it has taken.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Reading:
         """Take note of the bytes of the file, on which the limit depends."""
         self._size = size
         if self._given is None:
-            self._limit = ALWAYS + TIMES_ITS_SIZE * size
+            self._limit = FREE_BYTES + BYTES_PER_FILE_BYTE * size
 
     def take(self, n_bytes: int, what: str) -> None:
         """Count memory that is about to be taken; too much of it is a ModelFileError."""
@@ -47,8 +47,8 @@ class Reading:
         """Count what JSON of these characters may become: its values, and what is made of them."""
         opened, objects, values = text.count(b"["), text.count(b"{"), text.count(b",")
         need = 4 * len(text) + 144 * opened + 480 * objects + 80 * values + 25 * text.count(b'"')
-        if self._given is None and need > ALWAYS + JSON_MEMORY:
-            self._refuse("its JSON", need, ALWAYS + JSON_MEMORY)
+        if self._given is None and need > FREE_BYTES + MAX_JSON_BYTES:
+            self._refuse("its JSON", need, FREE_BYTES + MAX_JSON_BYTES)
         self.take(need, "its JSON")
 
     def _refuse(self, what: str, need: int, limit: float) -> None:

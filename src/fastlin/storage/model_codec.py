@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fastlin.storage.load_context import ModelFileError, Reading
-from fastlin.storage.parameters import Table
+from fastlin.storage.load_context import LoadContext, ModelFileError
+from fastlin.storage.parameters import ParameterTable
 from fastlin.storage.weight_packing import Packing
 
 State = dict[str, Any]
@@ -21,7 +21,7 @@ class ModelCodec:
     """
 
     to_state: Callable[[Any, Packing], State]
-    from_state: Callable[[Any, State, Reading], None]
+    from_state: Callable[[Any, State, LoadContext], None]
 
 
 # where codecs and tables of parameters are, a module's CODECS and PARAMETERS, and where the classes they keep
@@ -99,9 +99,9 @@ def class_of(name: Any) -> tuple[Any, ModelCodec]:
     return _found(module, kind), importlib.import_module(room).CODECS[name]
 
 
-def parameters_of(name: str) -> Table:
+def parameters_of(name: str) -> ParameterTable:
     """What a file may say of the parameters of a class that `class_of` knows."""
-    table: Table = importlib.import_module(_MODULES[name][2]).PARAMETERS[name]
+    table: ParameterTable = importlib.import_module(_MODULES[name][2]).PARAMETERS[name]
     return table
 
 
@@ -138,7 +138,7 @@ def attributes(*names: str) -> ModelCodec:
     def to_state(model: Any, _: Packing) -> State:
         return {name: vars(model)[name] for name in names if name in vars(model)}
 
-    def from_state(model: Any, state: State, _: Reading) -> None:
+    def from_state(model: Any, state: State, _: LoadContext) -> None:
         reject_unknown(state, *names)
         for name, value in state.items():
             setattr(model, name, value)
@@ -152,9 +152,9 @@ def or_unfitted(codec: ModelCodec) -> ModelCodec:
     def to_state(model: Any, packing: Packing) -> State:
         return codec.to_state(model, packing) if model.__sklearn_is_fitted__() else {}
 
-    def from_state(model: Any, state: State, reading: Reading) -> None:
+    def from_state(model: Any, state: State, context: LoadContext) -> None:
         if state:
-            codec.from_state(model, state, reading)
+            codec.from_state(model, state, context)
 
     return ModelCodec(to_state, from_state)
 

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fastlin.storage.archive import read_archive, write_archive
-from fastlin.storage.json_values import Decoder, Encoder
-from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.json_values import JsonDecoder, JsonEncoder
+from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.model_codec import (
     class_of,
     current_parameters,
@@ -71,7 +71,7 @@ def save(
     if X is not None and not hasattr(model, "score"):
         raise TypeError(f"X and y measure accuracy, and {type(model).__name__} predicts no labels")
     packing = Packing(dtype, prune)
-    encoder = Encoder(lambda value, name: _described(value, name, encoder, packing))
+    encoder = JsonEncoder(lambda value, name: _described(value, name, encoder, packing))
     described = _described(model, type(model).__name__, encoder, packing)
     if "model" not in described:
         raise TypeError(f"a function by itself is no model: {model.__name__}")
@@ -115,16 +115,16 @@ def load(path: Any, *, mmap: bool = True, verify: bool = True, max_bytes: int | 
     OSError
         It cannot be read.
     """
-    reading = Reading(verify, max_bytes)
-    header, arrays = read_archive(path, KIND, mmap=mmap, reading=reading)
-    decode = Decoder(arrays, lambda kind, content: _restored(kind, content, decode, reading), reading)
+    context = LoadContext(verify, max_bytes)
+    header, arrays = read_archive(path, KIND, mmap=mmap, context=context)
+    decode = JsonDecoder(arrays, lambda kind, content: _restored(kind, content, decode, context), context)
     try:
-        return _restored("model", header.get("model"), decode, reading)
+        return _restored("model", header.get("model"), decode, context)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
-def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any:
+def _described(value: Any, name: str, encoder: JsonEncoder, packing: Packing) -> Any:
     """A model, or a function that one may have, as JSON."""
     if (function := name_of_function(value)) is not None:
         return {"function": function}
@@ -143,7 +143,7 @@ def _described(value: Any, name: str, encoder: Encoder, packing: Packing) -> Any
     return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
 
 
-def _described_parameters(model: Any, kind: str, name: str, encoder: Encoder, packing: Packing) -> dict[str, Any]:
+def _described_parameters(model: Any, kind: str, name: str, encoder: JsonEncoder, packing: Packing) -> dict[str, Any]:
     """The parameters of a model as JSON, each of a kind that may be loaded again."""
     table, described = parameters_of(kind), {}
     for key, item in model.get_params(deep=False).items():
@@ -161,7 +161,7 @@ def _is_default(model: Any, name: str, value: Any) -> bool:
     return default is value or (isinstance(value, bool | int | float | str) and default == value)
 
 
-def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any:
+def _restored(kind: str, content: Any, decode: JsonDecoder, context: LoadContext) -> Any:
     """What `_described` said."""
     if kind == "function":
         return function_of(content)
@@ -184,7 +184,7 @@ def _restored(kind: str, content: Any, decode: Decoder, reading: Reading) -> Any
         state = {name: decode(value) for name, value in learnt.items()}
         columns = {name: state.pop(name) for name in COLUMNS if name in state}
         _set_columns(model, **columns)
-        codec.from_state(model, state, reading)
+        codec.from_state(model, state, context)
         if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
             raise ValueError("columns that are not those of what was learnt")
     except (ModelFileError, OSError):

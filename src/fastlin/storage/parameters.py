@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-Table = dict[str, "Kind"]
+ParameterTable = dict[str, "Kind"]
 
 _WORD = re.compile(r"[A-Za-z0-9_+.-]{1,60}", re.ASCII)
 _SCALARS = (type(None), bool, int, float, str, bytes, np.bool_, np.integer, np.floating, np.str_)
@@ -32,7 +32,7 @@ class Kind:
         return Kind(lambda value: self.allows(value) or other.allows(value), f"{self.wording}, or {other.wording}")
 
 
-def check_parameter(table: Table, owner: str, name: str, value: Any) -> None:
+def check_parameter(table: ParameterTable, owner: str, name: str, value: Any) -> None:
     """Refuse, by a ValueError, what the table of the class `owner` does not allow."""
     if name not in table:
         raise ValueError(f"{owner}.{name} is a parameter that model files do not know")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes, name_of, name_of_function
 from fastlin.storage.parameters import (
     ABSENT,
@@ -21,7 +21,7 @@ from fastlin.storage.parameters import (
     TRANSFORMERS,
     WORD,
     Kind,
-    Table,
+    ParameterTable,
     choice,
     pair_of,
     real,
@@ -36,9 +36,9 @@ _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pva
 def _proved(codec: ModelCodec, prove: Any) -> ModelCodec:
     """A codec whose `from_state` takes what `prove(model, state)` does not refuse."""
 
-    def from_state(model: Any, state: State, reading: Reading) -> None:
+    def from_state(model: Any, state: State, context: LoadContext) -> None:
         prove(model, state)
-        codec.from_state(model, state, reading)
+        codec.from_state(model, state, context)
 
     return ModelCodec(codec.to_state, from_state)
 
@@ -87,26 +87,28 @@ _CONTENT = Kind(
 )
 SHARE = whole(1) | real(0, 1)  # of the documents, or so many
 # the parameters that scikit-learn's vectorisers of texts have, too
-ANALYSIS: Table = {
+ANALYSIS: ParameterTable = {
     "input": _CONTENT, "encoding": WORD, "decode_error": DECODE_ERRORS,
     "strip_accents": choice("ascii", "unicode") | ABSENT, "lowercase": FLAG, "preprocessor": NO_CODE,
     "tokenizer": NO_CODE, "stop_words": STRINGS | choice("english") | ABSENT, "token_pattern": TEXT | ABSENT,
     "ngram_range": pair_of(whole(1)), "analyzer": choice("word", "char", "char_wb"), "binary": FLAG, "dtype": DTYPE,
 }  # fmt: skip
-COUNTING: Table = ANALYSIS | {
+COUNTING: ParameterTable = ANALYSIS | {
     "max_df": SHARE, "min_df": SHARE, "max_features": whole(1) | ABSENT,
     "vocabulary": STRINGS | LABEL_WEIGHTS | ABSENT,
 }  # fmt: skip
-IDF: Table = {
+IDF: ParameterTable = {
     "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
 }  # fmt: skip
-DICTS: Table = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
-HASHED: Table = {"n_features": whole(1, MAX_COLUMNS), "alternate_sign": FLAG}
-OF_SAMPLES: Table = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
-HASHED_TEXTS: Table = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
-_SCORING: Table = {"score_func": Kind(lambda value: name_of_function(value) is not None, "a score of the table")}
-_COPY: Table = {"copy": FLAG}
-PARAMETERS: dict[str, Table] = {
+DICTS: ParameterTable = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
+HASHED: ParameterTable = {"n_features": whole(1, MAX_COLUMNS), "alternate_sign": FLAG}
+OF_SAMPLES: ParameterTable = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
+HASHED_TEXTS: ParameterTable = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
+_SCORING: ParameterTable = {
+    "score_func": Kind(lambda value: name_of_function(value) is not None, "a score of the table")
+}
+_COPY: ParameterTable = {"copy": FLAG}
+PARAMETERS: dict[str, ParameterTable] = {
     "sklearn.decomposition.TruncatedSVD": {
         "n_components": whole(1), "algorithm": choice("arpack", "randomized"), "n_iter": whole(0), "tol": real(0),
         "n_oversamples": whole(1), "power_iteration_normalizer": choice("auto", "QR", "LU", "none"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.storage.crc32 import largest
 from fastlin.storage.json_values import sparse
-from fastlin.storage.load_context import ModelFileError, Reading
+from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.validation import MAX_ABS_VALUE, one_of, real_number
 
 State = dict[str, Any]
@@ -112,7 +112,7 @@ class Packing:
         return state | (self._quantised(weights.data, 1) if self.serving else {"values": weights.data})
 
 
-def unpack(state: Any, reading: Reading, copies: int = 1) -> Any:
+def unpack(state: Any, context: LoadContext, copies: int = 1) -> Any:
     """The weights that `pack` was given, or what quantisation has left of them, as float32.
 
     Arrays that were kept as they are come back as they lie in the file. `copies` is that of `pack`.
@@ -120,8 +120,8 @@ def unpack(state: Any, reading: Reading, copies: int = 1) -> Any:
     form, values = state["form"], state["values"]
     if values.dtype.name not in DTYPES or values.ndim not in (1, 2):
         raise ModelFileError(f"weights of {values.dtype}")
-    reading.take(4 * copies * values.size, "its weights")
-    values = _dequantised(values, state.get("scales"), reading.verify)
+    context.take(4 * copies * values.size, "its weights")
+    values = _dequantised(values, state.get("scales"), context.verify)
     if form == "csr":
         return sparse(sp.csr_array, state["shape"], values, state["indices"], state["indptr"])
     if form == "dense":
@@ -135,7 +135,7 @@ def unpack(state: Any, reading: Reading, copies: int = 1) -> Any:
         )
     if min(n_features, n_labels) < 1:
         raise ModelFileError(f"weights of shape {state['shape']}")
-    reading.take(n_features * n_labels * values.itemsize * copies, "weights that are zero")
+    context.take(n_features * n_labels * values.itemsize * copies, "weights that are zero")
     dense = aligned_zeros((n_features, n_labels), values.dtype)
     target = dense if form == "rows" else dense.reshape(-1)
     target[_proved_places(state["places"], len(target), len(values))] = values

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.features.conjunction_tree import ConjunctionHashing, ConjunctionTree
-from fastlin.storage.load_context import Reading
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
@@ -20,7 +20,7 @@ from fastlin.storage.parameters import (
     TEXT,
     WORD,
     Kind,
-    Table,
+    ParameterTable,
     whole,
 )
 from fastlin.storage.sklearn_codecs import COUNTING, DECODE_ERRORS, DICTS, HASHED_TEXTS, IDF, OF_SAMPLES, SHARE
@@ -48,7 +48,7 @@ def _terms_to_state(terms: Any) -> State:
     return {"terms": np.array(list(terms.numbers), object)}
 
 
-def _terms(model: Any, state: State, reading: Reading) -> NativeVocabulary | DictVocabulary:
+def _terms(model: Any, state: State, context: LoadContext) -> NativeVocabulary | DictVocabulary:
     """The terms as they were, for the model's parameters."""
     model._checked_stop_words = model.stop_words  # when it was fitted
     spec = model._tokenizer_spec()
@@ -62,7 +62,7 @@ def _terms(model: Any, state: State, reading: Reading) -> NativeVocabulary | Dic
             raise ValueError("terms must all differ, one is there twice")
         return python
     prefix, last, arena, offsets = (state[name] for name in NODES)
-    reading.take(TABLE * sum(state[name].nbytes for name in NODES), "its table of terms")
+    context.take(TABLE * sum(state[name].nbytes for name in NODES), "its table of terms")
     _prove_text(arena, offsets)
     _prove_lengths(prefix, spec.ngrams[1])
     stop_words = state["stop_words"].tolist()
@@ -111,7 +111,7 @@ def _counts_to_state(model: Any, _: Packing) -> State:
     return state | {"given": None if own else learned.given, "frequencies": learned.frequencies}
 
 
-def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
+def _counts_from_state(model: Any, state: State, context: LoadContext) -> None:
     if not state:
         return
     n_documents, fixed = state.pop("n_documents"), state.pop("fixed")
@@ -127,7 +127,7 @@ def _counts_from_state(model: Any, state: State, reading: Reading) -> None:
             _prove_frequencies(frequencies, learned.n_columns, n_documents)
         learned.n_documents, learned.frequencies = n_documents, frequencies
     else:
-        terms, columns, rows = _terms(model, state.pop("terms"), reading), state.pop("columns"), state.pop("rows")
+        terms, columns, rows = _terms(model, state.pop("terms"), context), state.pop("columns"), state.pop("rows")
         _prove_frequencies(rows, len(terms), n_documents)
         learned = FittedVocabulary(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
     reject_unknown(state)
@@ -158,9 +158,9 @@ def _tfidf_vectorizer_to_state(model: Any, packing: Packing) -> State:
     return state | {"tfidf": model._tfidf} if hasattr(model, "_tfidf") else state
 
 
-def _tfidf_vectorizer_from_state(model: Any, state: State, reading: Reading) -> None:
+def _tfidf_vectorizer_from_state(model: Any, state: State, context: LoadContext) -> None:
     tfidf = state.pop("tfidf", None)
-    _counts_from_state(model, state.pop("counts"), reading)
+    _counts_from_state(model, state.pop("counts"), context)
     reject_unknown(state)
     if tfidf is not None:
         if not isinstance(tfidf, TfidfTransformer):
@@ -184,7 +184,7 @@ def _tfidf_to_state(model: Any, _: Packing) -> State:
     return {"_idf": idf, "_documents": frequencies.documents} | counts
 
 
-def _tfidf_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _tfidf_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
     idf, documents = state.pop("_idf", None), state.pop("_documents", None)
     n_documents, dtype = state.pop("_n_documents", None), state.pop("_dtype", None)
     reject_unknown(state)
@@ -222,9 +222,9 @@ def _hashing_to_state(model: Any, _: Packing) -> State:
     return {} if kept is None else {"terms": _terms_to_state(kept.terms), "rows": kept.rows}
 
 
-def _hashing_from_state(model: Any, state: State, reading: Reading) -> None:
+def _hashing_from_state(model: Any, state: State, context: LoadContext) -> None:
     if state:
-        terms, rows = _terms(model, state.pop("terms"), reading), state.pop("rows")
+        terms, rows = _terms(model, state.pop("terms"), context), state.pop("rows")
         reject_unknown(state)
         _prove_frequencies(rows, len(terms), 2**62)
         model._kept = KeptNames(terms, rows)
@@ -237,7 +237,7 @@ def _dicts_to_state(model: Any, _: Packing) -> State:
     return {"vocabulary_": model.vocabulary_} if hasattr(model, "vocabulary_") else {}
 
 
-def _dicts_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _dicts_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
     if state:
         vocabulary = state.pop("vocabulary_")
         reject_unknown(state)
@@ -257,7 +257,7 @@ def _templates_to_state(model: Any, _: Packing) -> State:
     return model._index.state()
 
 
-def _templates_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001 - everything is numbered again
+def _templates_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001 - everything is numbered again
     if state:
         reject_unknown(state, "words", "strings", "pairs", "columns", "counts")
         model._index = TemplateIndex.restored(model._program(), state)
@@ -274,7 +274,7 @@ def _conjunctions_to_state(model: Any, _: Packing) -> State:
     return {"rank": model._rank, kind: {name: getattr(finder, name) for name in FIELDS[kind]}}
 
 
-def _conjunctions_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _conjunctions_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
     if not state:
         return
     rank = state.pop("rank")
@@ -327,7 +327,7 @@ def _tree(fields: State, n_columns: int) -> tuple[ConjunctionTree, int]:
 # Functions of columns
 
 
-def _elementwise_from_state(model: Any, state: State, reading: Reading) -> None:  # noqa: ARG001
+def _elementwise_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
     reject_unknown(state)
     if hasattr(model, "n_features_in_"):
         model._n_columns = model.n_features_in_
@@ -336,7 +336,7 @@ def _elementwise_from_state(model: Any, state: State, reading: Reading) -> None:
 # Log-count ratios
 
 
-def _ratio_from_state(model: Any, state: State, reading: Reading) -> None:
+def _ratio_from_state(model: Any, state: State, context: LoadContext) -> None:
     if state:
         classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
         rows = 1 if len(classes) == 2 else len(classes)
@@ -345,7 +345,7 @@ def _ratio_from_state(model: Any, state: State, reading: Reading) -> None:
                 f"log_ratio_ must be finite float64 of {rows} row(s) for {len(classes)} labels, got shape {ratio.shape}"
             )
         model.n_features_in_ = ratio.shape[1]
-    _RATIO.from_state(model, state, reading)
+    _RATIO.from_state(model, state, context)
 
 
 # Parameters
@@ -354,7 +354,7 @@ _LENGTHS = whole(1) | Kind(
     lambda value: isinstance(value, tuple | list) and all(map(whole(1).allows, value)), "lengths from 1"
 )
 _MORE_WORDS = {"negation": FLAG, "prefixes": _LENGTHS | ABSENT, "suffixes": _LENGTHS | ABSENT, "n_jobs": JOBS}
-PARAMETERS: dict[str, Table] = {
+PARAMETERS: dict[str, ParameterTable] = {
     "fastlin.Conjunctions": {
         "degree": whole(2, 3), "groups": PLAIN, "interaction_only": FLAG, "include_original": FLAG, "min_df": SHARE,
         "n_features": whole(1, MAX_COLUMNS) | ABSENT, "alternate_sign": FLAG, "sparse_output": FLAG,

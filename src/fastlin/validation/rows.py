@@ -13,9 +13,9 @@ from fastlin.engine.core import csr_check
 
 MAX_ABS_VALUE = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
 MAX_COLUMNS = 2**31 - 1
-SCIPYS = 2**31 - 1  # non-zeros: of more, scipy would widen all indices to int64
+MAX_SCIPY_NNZ = 2**31 - 1  # non-zeros: of more, scipy would widen all indices to int64
 NNZ_PER_STRETCH = 1 << 23  # non-zeros that are looked at together where there are more
-NARROW = 1 << 22  # columns: how wide rows are sorted by marking columns, not by comparing them
+MAX_MARKED_COLUMNS = 1 << 22  # columns: how wide rows are sorted by marking columns, not by comparing them
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class CSRRows:
 
     def first(self, n_columns: int) -> "CSRRows":
         """A copy without the columns after the first so many."""
-        if self.nnz > SCIPYS:
+        if self.nnz > MAX_SCIPY_NNZ:
             return self._by_stretches(lambda rows: rows.first(n_columns))
         return replace(self._like(self.matrix()[:, :n_columns]), n_columns=n_columns)
 
     def columns(self, columns: NDArray[np.int64]) -> "CSRRows":
         """A copy of some of the columns, in the order given, which rises."""
-        if self.nnz > SCIPYS:
+        if self.nnz > MAX_SCIPY_NNZ:
             return self._by_stretches(lambda rows: rows.columns(columns))
         matrix = sp.csr_array(
             (self.values[: self.nnz], self.indices[: self.nnz], self.indptr), (len(self), self.n_columns)
@@ -77,7 +77,7 @@ class CSRRows:
         """The rows without explicit zeros: a copy, if they have any."""
         if not self.zeros:
             return self
-        if self.nnz > SCIPYS:
+        if self.nnz > MAX_SCIPY_NNZ:
             return self._by_stretches(lambda rows: rows.without_zeros())
         matrix = sp.csr_array(
             (self.values.copy(), self.indices.copy(), self.indptr.copy()), shape=(len(self), self.n_columns)
@@ -264,7 +264,7 @@ def _validate(X: Any, name: str, in_order: bool = True) -> CSRRows:
     if canonical or not (in_order or _repeated(indptr, indices, n_columns)):
         return CSRRows(indptr, indices, values, n_columns, negative, zeros, largest)
     nnz = int(indptr[-1])
-    if n_columns <= NARROW:
+    if n_columns <= MAX_MARKED_COLUMNS:
         in_rows = np.empty(nnz, np.int32), np.empty(nnz, values.dtype)
         if csr_check.sort_rows(indptr, indices, values, n_columns, *in_rows):
             return CSRRows(indptr, *in_rows, n_columns, negative, zeros, largest)

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from fastlin.data.arrow_shards import pyarrow
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
-from fastlin.data.readers.line_formats import BETWEEN, as_columns
-from fastlin.data.readers.sources import File
+from fastlin.data.readers.line_formats import TEXT_SEPARATOR, as_columns
+from fastlin.data.readers.sources import InputFile
 from fastlin.validation import MAX_COLUMNS
 
-ROWS = 8192  # of a batch of a Parquet file
+ROWS_PER_BATCH = 8192  # of a batch of a Parquet file
 ARROW_FILE = b"ARROW1"  # what Arrow's files begin with, and its streams do not
-PIPED = 1 << 20  # bytes of a pipe at a time
+PIPE_BYTES = 1 << 20  # bytes of a pipe at a time
 
 
-class Names(NamedTuple):
+class ColumnNames(NamedTuple):
     """Which columns are wanted."""
 
     label: str | None
@@ -37,7 +37,15 @@ class Names(NamedTuple):
 
 
 def tables(
-    file: File, form: str, *, label: Any, text: Any, weight: Any, n_features: int | None, dtype: Any, keep: list[Any]
+    file: InputFile,
+    form: str,
+    *,
+    label: Any,
+    text: Any,
+    weight: Any,
+    n_features: int | None,
+    dtype: Any,
+    keep: list[Any],
 ) -> Iterator[Block | Documents]:
     """What a file holds, batch by batch."""
     pa = pyarrow()
@@ -46,10 +54,10 @@ def tables(
         for batch in _parquet(file) if form == "parquet" else _arrow(file):
             sparse = text is ... and {"indices", "values"} <= set(batch.schema.names)
             texts = None if sparse else as_columns("text" if text is ... else text)
-            names = Names("label" if label is ... else label, texts, weight, keep)
+            names = ColumnNames("label" if label is ... else label, texts, weight, keep)
             if sparse and keep:
                 raise ReadError(file.name, 0, f"the column {keep[0]!r} is kept of documents, and these are rows")
-            part = _Part(batch, names, file.name, row)
+            part = _Batch(batch, names, file.name, row)
             row += batch.num_rows
             if not batch.num_rows:
                 continue
@@ -65,14 +73,14 @@ def tables(
         raise ReadError(file.name, 0, f"the {form} file is damaged or not whole: {error}"[:300]) from error
 
 
-def _parquet(file: File) -> Iterator[Any]:
+def _parquet(file: InputFile) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     with _seekable(file) as source, pq.ParquetFile(source) as table:
-        yield from table.iter_batches(ROWS)
+        yield from table.iter_batches(ROWS_PER_BATCH)
 
 
-def _arrow(file: File) -> Iterator[Any]:
+def _arrow(file: InputFile) -> Iterator[Any]:
     """A file, which begins with "ARROW1" and is also called Feather, or a stream."""
     import pyarrow as pa
 
@@ -88,7 +96,7 @@ def _arrow(file: File) -> Iterator[Any]:
         if magic != ARROW_FILE:
             yield from opened.enter_context(pa.ipc.open_stream(stream))  # batches as they come
             return
-        whole = stream if _can_seek(file) else opened.enter_context(_seekable(File(file.name, stream)))
+        whole = stream if _can_seek(file) else opened.enter_context(_seekable(InputFile(file.name, stream)))
         reader = opened.enter_context(pa.ipc.open_file(whole))
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)
@@ -113,12 +121,12 @@ class _Begun(io.RawIOBase):
         return len(part)
 
 
-def _can_seek(file: File) -> bool:
+def _can_seek(file: InputFile) -> bool:
     return file.stream is None or (hasattr(file.stream, "seekable") and file.stream.seekable())
 
 
 @contextlib.contextmanager
-def _seekable(file: File) -> Iterator[Any]:
+def _seekable(file: InputFile) -> Iterator[Any]:
     """The path of a file, or an open one in which one can go back: a pipe goes into a temporary file."""
     if file.stream is None:
         yield file.name
@@ -127,16 +135,16 @@ def _seekable(file: File) -> Iterator[Any]:
         yield file.stream
         return
     with tempfile.TemporaryFile(prefix="fastlin-") as copy:
-        while part := file.stream.read(PIPED):
+        while part := file.stream.read(PIPE_BYTES):
             copy.write(part)
         copy.seek(0)
         yield copy
 
 
-class _Part:
-    """A batch, and where its file has it."""
+class _Batch:
+    """A batch of records, and where its file has it."""
 
-    def __init__(self, batch: Any, names: Names, path: str, row: int) -> None:
+    def __init__(self, batch: Any, names: ColumnNames, path: str, row: int) -> None:
         self.batch, self.names, self.path, self.row = batch, names, path, row
         missing = [name for name in names.columns if name not in batch.schema.names]
         if missing:
@@ -149,7 +157,7 @@ class _Part:
         for name, part in zip(self.names.texts or (), parts, strict=True):
             if not all(isinstance(text, str) for text in part):
                 raise ReadError(self.path, 0, f"the column {name!r} does not hold texts")
-        texts = parts[0] if len(parts) == 1 else [BETWEEN.join(row) for row in zip(*parts, strict=True)]
+        texts = parts[0] if len(parts) == 1 else [TEXT_SEPARATOR.join(row) for row in zip(*parts, strict=True)]
         labels = None if self.names.label is None else [str(label) for label in self.column(self.names.label)]
         kept = {name: self.batch.column(name).to_pylist() for name in self.names.keep} or None
         return Documents(texts, labels, self.weights(), self.path, self.row, kept)

@@ -5,9 +5,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastlin.data.blocks import Documents
-from fastlin.data.errors import USUAL, Problems, ReadError, UnknownColumnsError
-from fastlin.data.readers.line_formats import BETWEEN, Columns, Decoder, as_columns, as_weight, explained, parsed
-from fastlin.data.readers.sources import File, Piece, pieces
+from fastlin.data.errors import LABEL_AND_TEXT, MalformedLines, ReadError, UnknownColumnsError
+from fastlin.data.readers.line_formats import (
+    TEXT_SEPARATOR,
+    LineDecoder,
+    ParsedRecords,
+    as_columns,
+    as_weight,
+    message_of,
+    parse_records,
+)
+from fastlin.data.readers.sources import InputFile, LineBlock, line_blocks
 
 OPEN = re.compile(r'"[^"]*+(?:""[^"]*+)*+')
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -52,7 +60,7 @@ class Fields:
         named = [name for name in chosen if isinstance(name, str)]
         header = self.header
         if header is None:
-            wanted = {"text"} if self.label is None else set(USUAL)
+            wanted = {"text"} if self.label is None else set(LABEL_AND_TEXT)
             header = bool(named) or (self.text is ... and wanted <= {name.lower() for name in first})
         if named and not header:
             raise ValueError(f"the column {named[0]!r} has a name, which header=False says there are not")
@@ -75,14 +83,14 @@ class Fields:
         They are the columns of these names. Otherwise one of them is the column that is left; both are the two that are
         left if the order is known.
         """
-        wanted = [name for name, given in zip(USUAL, (self.label, self.text), strict=True) if given is ...]
+        wanted = [name for name, given in zip(LABEL_AND_TEXT, (self.label, self.text), strict=True) if given is ...]
         used = {place for name, place in places.items() if name not in self.keep or name in self._roles}
         names = ["" if place in used else name.lower() for place, name in enumerate(first)] if header else []
         if set(wanted) <= set(names):
             found = {name: self._place(path, line, names, name) for name in wanted}
         else:
             left = [place for place in range(len(first)) if place not in places.values()]
-            both = len(wanted) == len(USUAL)
+            both = len(wanted) == len(LABEL_AND_TEXT)
             if len(left) != len(wanted) or (both and (header or not (self.in_order or self.header is False))):
                 raise UnknownColumnsError(path, line, first)
             found = dict(zip(wanted, left, strict=True))
@@ -100,17 +108,17 @@ class Fields:
             raise ReadError(path, line, what)
         return int(name)
 
-    def parse(self, records: list[list[str]]) -> Columns:
+    def parse(self, records: list[list[str]]) -> ParsedRecords:
         """Records that are all as long as the first."""
         label, texts, weight, keep = self.places
         for record in records:
             if len(record) != self.n_fields:
                 raise ValueError(f"the line has {len(record)} field(s), but the first has {self.n_fields}")
         text = texts[0]
-        return Columns(
+        return ParsedRecords(
             [record[text] for record in records]
             if len(texts) == 1
-            else [BETWEEN.join([record[place] for place in texts]) for record in records],
+            else [TEXT_SEPARATOR.join([record[place] for place in texts]) for record in records],
             None if label is None else [record[label] for record in records],
             None if weight is None else [as_weight(record[weight]) for record in records],
             {name: [record[place] for record in records] for name, place in keep.items()} or None,
@@ -120,10 +128,10 @@ class Fields:
 class Tsv:
     """Fields that stand as they are, between tabs."""
 
-    def __init__(self, decoder: Decoder, fields: Fields, delimiter: str, headers: list[list[str] | None]) -> None:
+    def __init__(self, decoder: LineDecoder, fields: Fields, delimiter: str, headers: list[list[str] | None]) -> None:
         self.decoder, self.fields, self.delimiter = decoder, fields, delimiter
         self.headers = headers  # of the files before; None: it had none
-        self.parse: Callable[[list[bytes]], Columns] = self.columns
+        self.parse: Callable[[list[bytes]], ParsedRecords] = self.columns
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
         first = next((number for number, one in enumerate(lines) if one), None)
@@ -134,9 +142,9 @@ class Tsv:
             record = lines[first].decode(*self.decoder).split(self.delimiter)
         except UnicodeDecodeError as error:
             if not in_order:
-                raise ReadError(path, line + first, explained(error)) from error
+                raise ReadError(path, line + first, message_of(error)) from error
             record = []  # a malformed line, as any other
-        if in_order and not set(USUAL) <= {name.lower() for name in record}:
+        if in_order and not set(LABEL_AND_TEXT) <= {name.lower() for name in record}:
             self._check_order(path, line + first, None)
             self.parse = self.whole if self.fields.label is None else self.halves
             return 0
@@ -148,12 +156,12 @@ class Tsv:
     def _check_order(self, path: str, line: int, header: list[str] | None) -> None:
         """Whether a file without a header has the columns of the header of another, as the pieces of one file have."""
         self.headers.append(header)
-        if None in self.headers and any(other not in (None, [*USUAL]) for other in self.headers):
+        if None in self.headers and any(other not in (None, [*LABEL_AND_TEXT]) for other in self.headers):
             raise ReadError(
                 path, line, "some of the files begin with a header, some with a document; read them one after the other"
             )
 
-    def halves(self, lines: list[bytes]) -> Columns:
+    def halves(self, lines: list[bytes]) -> ParsedRecords:
         """label<TAB>text. Equal labels become one string."""
         halves = [line.partition(b"\t") for line in lines if line]
         if not all(half[1] for half in halves):
@@ -162,12 +170,12 @@ class Tsv:
         labels = [half[0] for half in halves]
         names = list(set(labels))
         known = dict(zip(names, self.decoder.each(names), strict=True))
-        return Columns(texts, [known[label] for label in labels], None)
+        return ParsedRecords(texts, [known[label] for label in labels], None)
 
-    def whole(self, lines: list[bytes]) -> Columns:
-        return Columns([line for line in self.decoder.each(lines) if line], None, None)
+    def whole(self, lines: list[bytes]) -> ParsedRecords:
+        return ParsedRecords([line for line in self.decoder.each(lines) if line], None, None)
 
-    def columns(self, lines: list[bytes]) -> Columns:
+    def columns(self, lines: list[bytes]) -> ParsedRecords:
         delimiter = self.delimiter
         return self.fields.parse([line.split(delimiter) for line in self.decoder.each(lines) if line])
 
@@ -183,13 +191,13 @@ class Records(NamedTuple):
 class Csv:
     """Fields between commas, some in quotes: these may hold commas, line ends, and quotes, which are doubled."""
 
-    def __init__(self, decoder: Decoder, fields: Fields, delimiter: str, problems: Problems) -> None:
-        self.decoder, self.fields, self.delimiter, self.problems = decoder, fields, delimiter, problems
+    def __init__(self, decoder: LineDecoder, fields: Fields, delimiter: str, malformed: MalformedLines) -> None:
+        self.decoder, self.fields, self.delimiter, self.malformed = decoder, fields, delimiter, malformed
         self.escaped = False  # whether some bytes could not be decoded, and are there as lone surrogates
         end = re.escape(delimiter)
         self.field = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^{end}"\r\n]*+))({end}|\r\n|\n|\r)')
 
-    def documents(self, file: File, size: int) -> Iterator[Documents]:
+    def documents(self, file: InputFile, size: int) -> Iterator[Documents]:
         """What a file holds, a block for each piece of it."""
         first = True
         for found in self.records(file, size):
@@ -198,11 +206,11 @@ class Csv:
                 first = False
                 if self.fields.begin(file.name, records[0], lines[0]):
                     records, lines = records[1:], lines[1:]
-            columns = parsed(self.parse, records, lines, file.name, self.problems)
+            columns = parse_records(self.parse, records, lines, file.name, self.malformed)
             if columns.texts:
                 yield columns.documents(file.name, lines[0])
 
-    def parse(self, records: list[list[str]]) -> Columns:
+    def parse(self, records: list[list[str]]) -> ParsedRecords:
         if self.escaped:
             for record in records:
                 if wrong := ESCAPED.search("".join(record)):
@@ -210,10 +218,10 @@ class Csv:
                     raise ValueError(f"{what}; errors='replace' reads it nonetheless")
         return self.fields.parse(records)
 
-    def records(self, file: File, size: int) -> Iterator[Records]:
+    def records(self, file: InputFile, size: int) -> Iterator[Records]:
         """The records piece by piece. What is held back is looked at again only when it has doubled."""
         held, enough, line = [""], 0, 1
-        for piece in pieces(file, size):
+        for piece in line_blocks(file, size):
             held.append(self.text(piece))
             if sum(map(len, held)) >= enough:
                 text = "".join(held)
@@ -223,7 +231,7 @@ class Csv:
                 line += line_ends(text[: found.rest])
         yield self.split("".join(held), line, file.name, last=True)
 
-    def text(self, piece: Piece) -> str:
+    def text(self, piece: LineBlock) -> str:
         """A piece decoded; what cannot be is marked, and found in its record."""
         try:
             return piece.text.decode(*self.decoder)
@@ -252,7 +260,7 @@ class Csv:
                     what = "there is text behind a closing quote"
                 else:
                     what = "there is a quote in a field that does not begin with one"
-                self.problems.add(path, line, what)
+                self.malformed.add(path, line, what)
                 rest = LINE_END.search(text, place).end()  # type: ignore[union-attr]
                 line += line_ends(text[start:rest])
                 start = place = rest

@@ -2,7 +2,7 @@
 
 import re
 
-from fastlin.data.readers.line_formats import Columns, Decoder
+from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords
 
 PREFIX = "__label__"
 BLANKS = " \t\v\f\0"  # between words, as fastText has it
@@ -15,16 +15,16 @@ class FastText:
     A document has one label, or none, which is "". A line with several is malformed: nobody knows which counts.
     """
 
-    def __init__(self, decoder: Decoder, labelled: bool) -> None:
+    def __init__(self, decoder: LineDecoder, labelled: bool) -> None:
         self.decoder, self.labelled = decoder, labelled
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
-    def parse(self, lines: list[bytes]) -> Columns:
+    def parse(self, lines: list[bytes]) -> ParsedRecords:
         texts = [line for line in self.decoder.each(lines) if line and not line.isspace()]
         labels = [_label(text) for text in texts] if self.labelled else None
-        return Columns([LABEL.sub("", text).rstrip(BLANKS) for text in texts], labels, None)
+        return ParsedRecords([LABEL.sub("", text).rstrip(BLANKS) for text in texts], labels, None)
 
 
 def _label(line: str) -> str:

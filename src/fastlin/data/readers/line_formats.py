@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from fastlin.data.blocks import Documents
-from fastlin.data.errors import Problems
-from fastlin.data.readers.sources import File, pieces
+from fastlin.data.errors import MalformedLines
+from fastlin.data.readers.sources import InputFile, line_blocks
 
-LARGEST = sys.float_info.max  # JSON's whole numbers have no end
-BETWEEN = "\n"  # the texts of several columns
+MAX_JSON_NUMBER = sys.float_info.max  # JSON's whole numbers have no end
+TEXT_SEPARATOR = "\n"  # the texts of several columns
 
 
-class Columns(NamedTuple):
-    """What was found in some records."""
+class ParsedRecords(NamedTuple):
+    """The texts, labels and weights of some records."""
 
     texts: list[Any]
     labels: list[str] | None
@@ -29,8 +29,8 @@ class Columns(NamedTuple):
         return Documents(self.texts, self.labels, weights, path, line, self.kept)
 
 
-class Format(Protocol):
-    """How one file is read."""
+class LineFormat(Protocol):
+    """The reader of one file of a format."""
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
         """Look at the first lines, which begin at a line of the file; how many of them are no records.
@@ -38,29 +38,33 @@ class Format(Protocol):
         None: all are empty, and the lines behind them are the first.
         """
 
-    def parse(self, lines: list[bytes]) -> Columns:
+    def parse(self, lines: list[bytes]) -> ParsedRecords:
         """The records on some lines. ValueError: one of them is malformed."""
 
 
-def documents(file: File, form: Format, problems: Problems, size: int) -> Iterator[Documents]:
+def documents(file: InputFile, form: LineFormat, malformed: MalformedLines, size: int) -> Iterator[Documents]:
     """What a file holds, a block for each piece of it."""
     first = True
-    for piece in pieces(file, size):
+    for piece in line_blocks(file, size):
         lines = piece.text.splitlines()
         start = form.begin(piece.path, lines, piece.line) if first else 0
         if start is None:
             continue
         first = False
-        found = parsed(
-            form.parse, lines[start:], range(piece.line + start, piece.line + len(lines)), piece.path, problems
+        found = parse_records(
+            form.parse, lines[start:], range(piece.line + start, piece.line + len(lines)), piece.path, malformed
         )
         if found.texts:
             yield found.documents(piece.path, piece.line + start)
 
 
-def parsed(
-    parse: Callable[[list[Any]], Columns], records: list[Any], lines: Sequence[int], path: str, problems: Problems
-) -> Columns:
+def parse_records(
+    parse: Callable[[list[Any]], ParsedRecords],
+    records: list[Any],
+    lines: Sequence[int],
+    path: str,
+    malformed: MalformedLines,
+) -> ParsedRecords:
     """All records at once; where one is malformed, one after the other."""
     try:
         return parse(records)
@@ -71,8 +75,8 @@ def parsed(
         try:
             good.append(parse([record]))
         except ValueError as error:
-            problems.add(path, line, explained(error), error)
-    return Columns(
+            malformed.add(path, line, message_of(error), error)
+    return ParsedRecords(
         [text for one in good for text in one.texts],
         None if any(one.labels is None for one in good) else [label for one in good for label in one.labels or ()],
         None if any(one.weights is None for one in good) else [weight for one in good for weight in one.weights or ()],
@@ -82,7 +86,7 @@ def parsed(
     )
 
 
-def explained(error: ValueError) -> str:
+def message_of(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         what = f"the byte {error.object[error.start]:#04x} is not {error.encoding}"
         return f"{what}; errors='replace' reads it nonetheless"
@@ -105,8 +109,8 @@ def as_weight(text: str) -> float:
     return weight
 
 
-class Decoder(NamedTuple):
-    """From bytes to text."""
+class LineDecoder(NamedTuple):
+    """The encoding of a file: from bytes to text."""
 
     encoding: str
     errors: str
@@ -116,23 +120,23 @@ class Decoder(NamedTuple):
         return [line.decode(encoding, errors) for line in lines]
 
 
-class Lines:
+class PlainLines:
     """A document on every line, empty ones included."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: LineDecoder) -> None:
         self.decoder = decoder
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
-    def parse(self, lines: list[bytes]) -> Columns:
-        return Columns(self.decoder.each(lines), None, None)
+    def parse(self, lines: list[bytes]) -> ParsedRecords:
+        return ParsedRecords(self.decoder.each(lines), None, None)
 
 
 class JsonLines:
     """An object on every line that is not empty."""
 
-    def __init__(self, decoder: Decoder, label: Any, text: Any, weight: Any, keep: Sequence[Any] = ()) -> None:
+    def __init__(self, decoder: LineDecoder, label: Any, text: Any, weight: Any, keep: Sequence[Any] = ()) -> None:
         self.decoder = decoder
         self.label = "label" if label is ... else label
         self.texts = as_columns("text" if text is ... else text)
@@ -145,9 +149,9 @@ class JsonLines:
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
-    def parse(self, lines: list[bytes]) -> Columns:
+    def parse(self, lines: list[bytes]) -> ParsedRecords:
         records = [self.record(line) for line in self.decoder.each(lines) if line and not line.isspace()]
-        return Columns(
+        return ParsedRecords(
             [_joined(record, self.texts) for record in records],
             None if self.label is None else [_label(record, self.label) for record in records],
             None if self.weight is None else [_weight(record, self.weight) for record in records],
@@ -194,7 +198,7 @@ def _joined(record: dict[str, Any], names: Sequence[str]) -> Any:
     for name, part in zip(names, parts, strict=True):
         if not isinstance(part, str):
             raise ValueError(f"the field {name!r} holds an object of features, which cannot be joined with texts")
-    return BETWEEN.join(parts)
+    return TEXT_SEPARATOR.join(parts)
 
 
 def _text(record: dict[str, Any], name: str) -> Any:
@@ -205,7 +209,7 @@ def _text(record: dict[str, Any], name: str) -> Any:
         for feature, value in text.items():
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise ValueError(f"the feature {feature!r:.60} holds {_kind(value)}, neither a number nor a text")
-            if not isinstance(value, str) and not abs(value) <= LARGEST:
+            if not isinstance(value, str) and not abs(value) <= MAX_JSON_NUMBER:
                 raise ValueError(f"the feature {feature!r:.60} is not finite")
     return text
 

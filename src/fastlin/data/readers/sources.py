@@ -14,9 +14,9 @@ from fastlin.data.errors import ReadError
 from fastlin.data.zstd import zstd
 from fastlin.engine.text import svmlight as engine
 
-BLOCK = 1 << 20  # bytes
-INPUT = 1 << 18  # compressed bytes at a time
-ZSTD_INPUT = 1 << 12  # the same of zstd, whose output per input cannot be limited: 128 MiB for these at worst
+BLOCK_BYTES = 1 << 20
+COMPRESSED_BYTES = 1 << 18  # read at a time
+ZSTD_COMPRESSED_BYTES = 1 << 12  # zstd's output per input cannot be limited: 128 MiB for these at worst
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 BZIP2_BLOCK = b"1AY&SY"  # a text may begin with "BZh"
@@ -24,7 +24,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = b"\xff\xfe", b"\xfe\xff"
 
 
-class File(NamedTuple):
+class InputFile(NamedTuple):
     """A file by its path, or an open one."""
 
     name: str  # in errors
@@ -37,7 +37,7 @@ class File(NamedTuple):
         return os.path.splitext(base)[1] if last in COMPRESSIONS else last
 
 
-class Piece(NamedTuple):
+class LineBlock(NamedTuple):
     """Whole lines of a file, each with its end."""
 
     text: bytes
@@ -45,10 +45,10 @@ class Piece(NamedTuple):
     line: int  # the number of the first
 
 
-def files(source: Any) -> list[File]:
+def files(source: Any) -> list[InputFile]:
     """The files that a path, a folder, a glob, "-", an open binary file or a list of these stands for, in order."""
     if hasattr(source, "read"):
-        return [File(str(getattr(source, "name", "<stream>")), source)]
+        return [InputFile(str(getattr(source, "name", "<stream>")), source)]
     if not isinstance(source, str | os.PathLike):
         if isinstance(source, bytes) or not isinstance(source, Iterable):
             raise TypeError(f"source must be a path, a list of paths or an open file, got {source!r:.60}")
@@ -58,27 +58,27 @@ def files(source: Any) -> list[File]:
         return found
     name = os.fspath(source)
     if name == "-":
-        return [File("<stdin>", sys.stdin.buffer)]
+        return [InputFile("<stdin>", sys.stdin.buffer)]
     if os.path.isdir(name):
         inside = sorted(path for path in Path(name).iterdir() if path.name[0] not in "._" and path.is_file())
         if not inside:
             raise FileNotFoundError(f"the folder {name!r} holds no file to read")
-        return [File(str(path)) for path in inside]
+        return [InputFile(str(path)) for path in inside]
     if not os.path.exists(name) and glob.has_magic(name):
         matches = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
         if not matches:
             raise FileNotFoundError(f"no file matches {name!r}")
-        return [File(path) for path in matches]
+        return [InputFile(path) for path in matches]
     if not os.path.exists(name):
         raise FileNotFoundError(f"there is no file {name!r}")
-    return [File(name)]
+    return [InputFile(name)]
 
 
-def pieces(file: File, size: int = BLOCK) -> Iterator[Piece]:
+def line_blocks(file: InputFile, size: int = BLOCK_BYTES) -> Iterator[LineBlock]:
     """Blocks of whole lines of about `size` bytes, more where a line is longer; the last line is given an end."""
     line = 1
-    for text in whole_lines(chunks(file, size)):
-        yield Piece(text, file.name, line)
+    for text in whole_lines(content_chunks(file, size)):
+        yield LineBlock(text, file.name, line)
         line += engine.count_lines(text)
 
 
@@ -101,7 +101,7 @@ def whole_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield rest if rest.endswith(b"\r") else rest + b"\n"
 
 
-def chunks(file: File, size: int) -> Iterator[bytes]:
+def content_chunks(file: InputFile, size: int) -> Iterator[bytes]:
     """What the file holds, decompressed, without a byte order mark, in parts of about `size` bytes."""
     first, held = True, b""
     for part in _decompressed(file, size):
@@ -127,7 +127,7 @@ def _may_become_bzip2(begun: bytes) -> bool:
     return begun.startswith(b"BZh") and len(begun) < 10 and BZIP2_BLOCK.startswith(begun[4:])
 
 
-def _decompressed(file: File, size: int) -> Iterator[bytes]:
+def _decompressed(file: InputFile, size: int) -> Iterator[bytes]:
     if file.stream is None:
         with open(file.name, "rb", buffering=0) as stream:
             yield from _from_stream(file, stream, size)
@@ -135,9 +135,9 @@ def _decompressed(file: File, size: int) -> Iterator[bytes]:
         yield from _from_stream(file, file.stream, size)
 
 
-def _from_stream(file: File, stream: Any, size: int) -> Iterator[bytes]:
+def _from_stream(file: InputFile, stream: Any, size: int) -> Iterator[bytes]:
     """By the suffix the compression, or without such a suffix by what the first bytes say."""
-    source = _Stream(stream)
+    source = _PeekableStream(stream)
     kind = COMPRESSIONS.get(os.path.splitext(file.name.lower())[1]) or source.kind(file.name)
     if kind is None:
         while part := source.read(size):
@@ -149,7 +149,7 @@ def _from_stream(file: File, stream: Any, size: int) -> Iterator[bytes]:
         raise ReadError(file.name, 0, f"the {kind} file is damaged or not whole: {error}") from error
 
 
-class _Stream:
+class _PeekableStream:
     """An open file whose first bytes can be looked at."""
 
     def __init__(self, stream: Any) -> None:
@@ -159,7 +159,7 @@ class _Stream:
     def kind(self, name: str) -> str | None:
         """The compression that the first bytes are the sign of."""
         while not self._seen or _may_become(self._seen, MAGIC) or _may_become_bzip2(self._seen):
-            part = self._stream.read(INPUT)
+            part = self._stream.read(COMPRESSED_BYTES)
             if isinstance(part, str):
                 raise TypeError(f"{name} is open as text; open it with mode 'rb'")
             if not part:
@@ -178,58 +178,58 @@ class _Stream:
         return part
 
 
-def _gunzip(source: _Stream, size: int) -> Iterator[bytes]:
+def _gunzip(source: _PeekableStream, size: int) -> Iterator[bytes]:
     """Members one behind the other; zeros may follow. Faster than `gzip`, whose buffers are small."""
-    data = source.read(INPUT)
+    data = source.read(COMPRESSED_BYTES)
     while True:
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         while not member.eof:
-            if not data and not (data := source.read(INPUT)):
+            if not data and not (data := source.read(COMPRESSED_BYTES)):
                 raise EOFError("its end is missing")
             if part := member.decompress(data, size):
                 yield part
             data = member.unconsumed_tail
         data = member.unused_data.lstrip(b"\0")
         while not data:
-            if not (more := source.read(INPUT)):
+            if not (more := source.read(COMPRESSED_BYTES)):
                 return
             data = more.lstrip(b"\0")
 
 
-def _bunzip2(source: _Stream, size: int) -> Iterator[bytes]:
+def _bunzip2(source: _PeekableStream, size: int) -> Iterator[bytes]:
     return _members(source, size, bz2.BZ2Decompressor)
 
 
-def _unxz(source: _Stream, size: int) -> Iterator[bytes]:
+def _unxz(source: _PeekableStream, size: int) -> Iterator[bytes]:
     return _members(source, size, lzma.LZMADecompressor)
 
 
-def _members(source: _Stream, size: int, new: Callable[[], Any]) -> Iterator[bytes]:
+def _members(source: _PeekableStream, size: int, new: Callable[[], Any]) -> Iterator[bytes]:
     """Members one behind the other; zeros may follow. Python's own files drop a member whose beginning is damaged."""
-    data = source.read(INPUT)
+    data = source.read(COMPRESSED_BYTES)
     while True:
         member = new()
         while not member.eof:
-            if member.needs_input and not data and not (data := source.read(INPUT)):
+            if member.needs_input and not data and not (data := source.read(COMPRESSED_BYTES)):
                 raise EOFError("its end is missing")
             part, data = member.decompress(data, size), b""
             if part:
                 yield part
         data = member.unused_data.lstrip(b"\0")
         while not data:
-            if not (more := source.read(INPUT)):
+            if not (more := source.read(COMPRESSED_BYTES)):
                 return
             data = more.lstrip(b"\0")
 
 
-def _unzstd(source: _Stream, size: int) -> Iterator[bytes]:
+def _unzstd(source: _PeekableStream, size: int) -> Iterator[bytes]:
     """Frames one behind the other. The package's own reader takes a file that was cut off for a whole one."""
     new, failure, _ = zstd()
-    data = source.read(ZSTD_INPUT)
+    data = source.read(ZSTD_COMPRESSED_BYTES)
     while True:
         frame = new()
         while not frame.eof:
-            if not data and not (data := source.read(ZSTD_INPUT)):
+            if not data and not (data := source.read(ZSTD_COMPRESSED_BYTES)):
                 raise EOFError("its end is missing")
             try:
                 part = frame.decompress(data)
@@ -237,12 +237,12 @@ def _unzstd(source: _Stream, size: int) -> Iterator[bytes]:
                 raise EOFError(str(error)) from error
             yield from (part[start : start + size] for start in range(0, len(part), size))
             data = b""
-        data = frame.unused_data or source.read(ZSTD_INPUT)
+        data = frame.unused_data or source.read(ZSTD_COMPRESSED_BYTES)
         if not data:
             return
 
 
-INFLATE: dict[str, Callable[[_Stream, int], Iterator[bytes]]] = {
+INFLATE: dict[str, Callable[[_PeekableStream, int], Iterator[bytes]]] = {
     "gzip": _gunzip,
     "bzip2": _bunzip2,
     "xz": _unxz,

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.data.blocks import Block
-from fastlin.data.errors import Problems, ReadError
+from fastlin.data.errors import MalformedLines, ReadError
 from fastlin.data.readers import sources
-from fastlin.data.readers.sources import BLOCK, Piece
+from fastlin.data.readers.sources import BLOCK_BYTES, LineBlock
 from fastlin.engine.text import svmlight as engine
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
@@ -39,17 +39,17 @@ def _powers() -> NDArray[np.uint64]:
     return engine.powers()
 
 
-class _Rows:
+class _SvmlightRows:
     """Rows out of pieces of text; malformed lines are reported and left out."""
 
     def __init__(
-        self, problems: Problems, lowest: int, highest: int, *, grouping: int, weighted: bool, multilabel: bool
+        self, malformed: MalformedLines, lowest: int, highest: int, *, grouping: int, weighted: bool, multilabel: bool
     ) -> None:
-        self.problems = problems
+        self.malformed = malformed
         self.bounds = {"lowest": lowest, "highest": highest}
         self.parser = engine.Parser(_powers(), lowest, highest, grouping, weighted, multilabel)
 
-    def read(self, piece: Piece) -> None:
+    def read(self, piece: LineBlock) -> None:
         start, line, counted = 0, piece.line, 0
         while start < len(piece.text):
             fault, place = self.parser.read(piece.text, start)
@@ -57,7 +57,7 @@ class _Rows:
                 return
             line += engine.count_lines(piece.text[counted:place])
             what = FAULTS[fault].format(token=_token(piece.text, place), **self.bounds)
-            self.problems.add(piece.path, line, what)
+            self.malformed.add(piece.path, line, what)
             end = LINE_END.search(piece.text, place)
             assert end is not None  # every piece ends with one
             start = counted = end.end()
@@ -72,10 +72,10 @@ def _token(text: bytes, place: int) -> str:
 
 
 def blocks(
-    files: list[sources.File],
-    problems: Problems,
+    files: list[sources.InputFile],
+    malformed: MalformedLines,
     *,
-    size: int = BLOCK,
+    size: int = BLOCK_BYTES,
     n_features: int | None = None,
     zero_based: bool = True,
     weighted: bool = False,
@@ -84,10 +84,10 @@ def blocks(
     """The rows of files, a block for each piece of text."""
     first = 0 if zero_based else 1
     highest = (MAX_COLUMNS if n_features is None else n_features) - 1 + first
-    rows = _Rows(problems, first, highest, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False)
+    rows = _SvmlightRows(malformed, first, highest, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False)
     width = 1 if n_features is None else n_features
     for file in files:
-        for piece in sources.pieces(file, size):
+        for piece in sources.line_blocks(file, size):
             rows.read(piece)
             labels, weights, groups, indptr, indices, values, _ = rows.parser.take()
             if not len(labels):
@@ -99,14 +99,19 @@ def blocks(
             yield Block(X, labels, weights if weighted else None, grouped, piece.path, piece.line)
 
 
-def first_index(files: list[sources.File], on_error: str = "raise", *, weighted: bool = False) -> int:
+def first_index(files: list[sources.InputFile], on_error: str = "raise", *, weighted: bool = False) -> int:
     """The index of the first column, by the rule of `load_svmlight`: 0 if it occurs, and else 1; 0 of no columns."""
-    rows = _Rows(
-        Problems(on_error == "raise"), 0, MAX_COLUMNS - 1, grouping=engine.UNKNOWN, weighted=weighted, multilabel=False
+    rows = _SvmlightRows(
+        MalformedLines(on_error == "raise"),
+        0,
+        MAX_COLUMNS - 1,
+        grouping=engine.UNKNOWN,
+        weighted=weighted,
+        multilabel=False,
     )
     some = False
     for file in files:
-        for piece in sources.pieces(file, IN_CACHE):
+        for piece in sources.line_blocks(file, IN_CACHE):
             rows.read(piece)
             indices = rows.parser.take()[4]
             some = some or len(indices) > 0
@@ -166,9 +171,9 @@ def load_svmlight(
     from_zero = zero_based is True or n_features is None
     highest = (MAX_COLUMNS if n_features is None else n_features) - (1 if from_zero else 0)
     grouping = engine.UNKNOWN if query_id else engine.ANY
-    rows = _Rows(Problems(), lowest, highest, grouping=grouping, weighted=False, multilabel=multilabel)
+    rows = _SvmlightRows(MalformedLines(), lowest, highest, grouping=grouping, weighted=False, multilabel=multilabel)
     for file in sources.files(source):
-        for piece in sources.pieces(file, IN_CACHE):
+        for piece in sources.line_blocks(file, IN_CACHE):
             rows.read(piece)
     labels, _, groups, indptr, indices, values, label_ends = rows.parser.take()
     if zero_based is False or (zero_based == "auto" and len(indices) and indices.min() > 0):

@@ -3,7 +3,7 @@
 import math
 import re
 
-from fastlin.data.readers.line_formats import Columns, Decoder, as_weight
+from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords, as_weight
 
 COUNT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -15,16 +15,16 @@ class Vw:
     are in the file, "" where there is none. Tags are left out.
     """
 
-    def __init__(self, decoder: Decoder, labelled: bool) -> None:
+    def __init__(self, decoder: LineDecoder, labelled: bool) -> None:
         self.decoder, self.labelled = decoder, labelled
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
-    def parse(self, lines: list[bytes]) -> Columns:
+    def parse(self, lines: list[bytes]) -> ParsedRecords:
         examples = [line.partition("|") for line in self.decoder.each(lines) if line and not line.isspace()]
         heads = [_head(head, bar) for head, bar, _ in examples]
-        return Columns(
+        return ParsedRecords(
             [_features(body) for _, _, body in examples],
             [label for label, _ in heads] if self.labelled else None,
             [weight for _, weight in heads],

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data.scratch import Scratch, ScratchArray
+from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import svm_dual
 from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
@@ -83,7 +83,7 @@ class LabelBlock:
         self.measured, self.finished, self.cancelled = False, False, False
 
     @staticmethod
-    def _allocate(scratch: Scratch, size: int, width: int) -> RowState:
+    def _allocate(scratch: ScratchSpace, size: int, width: int) -> RowState:
         return RowState(
             scratch.zeros((size, width)), scratch.zeros(size), scratch.zeros(size, np.int32),
             scratch.zeros(size, np.int32),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.data import Segment
-from fastlin.data.scratch import Scratch
+from fastlin.data.scratch import ScratchSpace
 from fastlin.engine.solvers import svm_dual
 from fastlin.validation import CSRRows
 
@@ -47,7 +47,7 @@ class SegmentBlock(NamedTuple):
 class SvmProblem:
     """The costs of the rows of a corpus."""
 
-    def __init__(self, corpus: Any, costs: SvmObjective, scratch: Scratch) -> None:
+    def __init__(self, corpus: Any, costs: SvmObjective, scratch: ScratchSpace) -> None:
         self.corpus, self.objective, self.scratch = corpus, costs, scratch
         self.sizes = np.diff(corpus.bounds).tolist()
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
