@@ -2,8 +2,9 @@
 
 Perplexities of the Penn Treebank's test part: every event counts, ends of sentences included, and <unk>, as it stands
 in that corpus, is an ordinary word. Then CPU seconds, in turns, of text to fitted model, ARPA files, scoring, the next
-word. Of KenLM its Python module takes part (`pip install kenlm`); lmplz and build_binary are C++ programs of its
-source, which this script runs where LMPLZ and BUILD_BINARY name them. NLTK counts the first sentences of the corpus.
+word, and of maximum-entropy models by solver. Of KenLM its Python module takes part (`pip install kenlm`); lmplz and
+build_binary are C++ programs of its source, which this script runs where LMPLZ and BUILD_BINARY name them. NLTK counts
+the first sentences of the corpus.
 With --threads, what two threads gain, by the clock.
 """
 
@@ -50,6 +51,14 @@ OPTIONS = {
     "Witten-Bell, back-off": {"smoothing": "witten_bell", "interpolate": False},
     "Katz": {"smoothing": "katz"},
 }
+LOG_LINEAR: list[dict[str, object]] = [
+    {"order": 3},
+    {"order": 5},
+    *({"order": 3, "solver": solver} for solver in ("newton", "cg", "gd")),
+    *({"order": 3, "solver": solver, "max_iter": 10} for solver in ("sgd", "adagrad")),
+    {"order": 3, "skip_grams": 1},
+    *({"order": order, "classes": 100} for order in (3, 4, 5)),
+]
 NLTK_SENTENCES = 5000
 DECODED = 300  # sentences whose words a decoder asks for
 EVENTS = 82430  # of the test part, ends of sentences among them
@@ -259,6 +268,18 @@ def agreement(model: NgramModel, theirs: object, test: list[str]) -> None:
     print(f"    log10 p of {len(ours)} words, ours and KenLM's: at most {np.abs(ours - found).max():.1e} apart")
 
 
+def log_linear(train: list[str], test: list[str]) -> None:
+    """Maximum-entropy models: CPU seconds from text to fitted model, passes, objective, and test perplexity."""
+    print(f"{'maximum entropy':44}{'CPU s':>8}{'iterations':>12}{'passes':>8}{'objective':>12}{'perplexity':>12}")
+    for options in LOG_LINEAR:
+        start = process_time()
+        model = MaxentLM(unk=OOV, random_state=0, **options).fit(train)  # type: ignore[arg-type]
+        seconds = process_time() - start
+        name = ", ".join(f"{key} {value}" for key, value in options.items())
+        figures = f"{seconds:8.2f}{model.n_iter_:12}{model.history_[-1]['passes']:8}{model.objective_:12.0f}"
+        print(f"{name:44}{figures}{model.perplexity(test):12.3f}")
+
+
 def main() -> None:
     options = arguments(__doc__ or "").parse_args()
     warnings.simplefilter("ignore")
@@ -272,6 +293,8 @@ def main() -> None:
     if options.threads:
         for order in (3, 5):
             two_threads(train, order, 5 * options.repeat)
+    if not options.only or "maxent" in options.only:
+        log_linear(train, test)
     if not options.only or "nltk" in options.only:
         beside_nltk(train, options.repeat)
 
