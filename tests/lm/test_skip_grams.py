@@ -231,8 +231,10 @@ def test_a_fit_that_is_resumed_has_the_same_bits_and_threads_change_none(tmp_pat
 
     whole = fitted(3, 1, tol=1e-6)
     with pytest.raises(Stop):
-        MaxentLM(3, skip_grams=1, tol=1e-6, callback=stop).fit(TEXT, checkpoint=tmp_path / "fit", every=0)
-    resumed = MaxentLM(3, skip_grams=1, tol=1e-6).fit(TEXT, checkpoint=tmp_path / "fit", every=0, resume=True)
+        MaxentLM(3, skip_grams=1, tol=1e-6, callback=stop).fit(TEXT, checkpoint=tmp_path / "fit", checkpoint_interval=0)
+    resumed = MaxentLM(3, skip_grams=1, tol=1e-6).fit(
+        TEXT, checkpoint=tmp_path / "fit", checkpoint_interval=0, resume=True
+    )
     threads = fitted(3, 1, tol=1e-6, n_jobs=2)
     for other in (resumed, threads):
         for ours, theirs in zip(other.weights_, whole.weights_, strict=True):
