@@ -352,6 +352,17 @@ def test_parameters_that_are_none(options, match):
         NgramModel(2, **options).fit(CORPUS)
 
 
+def test_base_measures_that_are_none_and_those_of_large_numbers():
+    for wrong in ([1.0, 2.0], "the", 3, {"the": "much"}):
+        with pytest.raises(TypeError, match="base_measure must be a"):
+            NgramModel(2, "dirichlet", base_measure=wrong).fit(CORPUS)
+    with pytest.raises(ValueError, match="base_measure must be"):
+        NgramModel(2, "dirichlet", base_measure={"the": np.inf}).fit(CORPUS)
+    small, large = (NgramModel(2, "dirichlet", base_measure={"the": x, "cat": x}).fit(CORPUS) for x in (1.0, 1e308))
+    np.testing.assert_array_equal(small.next_word(), large.next_word())
+    assert small.next_word().sum() == pytest.approx(1.0)
+
+
 def test_copies_are_whole():
     model = quiet(3, CORPUS)
     again = pickle.loads(pickle.dumps(model))

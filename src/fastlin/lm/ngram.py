@@ -97,8 +97,8 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
     alpha : float
         See "dirichlet" and "lidstone".
     base_measure : dict of words to numbers, or None
-        Of a word without a history; None: every word is as probable. "dirichlet" with a base measure asks no shorter
-        history, and "lidstone" shares its additions so.
+        Of a word without a history, p = 0 where it is not in it; None: every word is as probable. "dirichlet" with a
+        base measure asks no shorter history, and "lidstone" shares its additions so.
     min_count : int
         Words seen less often are unknown words.
     cutoff : int or list of int

@@ -1,6 +1,7 @@
 """From counts to a back-off model: Kneser and Ney, Witten and Bell, Good and Turing, Laplace, Dirichlet."""
 
 import itertools
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 from fastlin.runtime.parallel import WorkerPool, split_by_length
+from fastlin.validation import real_number
 
 Probabilities = NDArray[np.float64]
 SMOOTHINGS = (
@@ -115,17 +117,20 @@ def _base_measure(counts: NgramCounts, vocabulary: WordVocabulary, smoothing: Sm
     """The probabilities of words without any history: uniform, or as given."""
     base = np.ones(counts.n_words)
     given = smoothing.base_measure
-    if isinstance(given, Mapping):
+    if given is not None:
+        if not isinstance(given, Mapping):
+            raise TypeError(f"base_measure must be a dict of words to numbers, or None, got {given!r:.60}")
         base = np.zeros(counts.n_words)
         for word, p in given.items():
             if word not in vocabulary.numbers:
                 raise ValueError(f"base_measure holds {word!r}, which is no word of the vocabulary")
-            base[vocabulary.numbers[word]] = p
+            base[vocabulary.numbers[word]] = real_number("base_measure", p, at_least=0, below=math.inf)
     base[BEGIN] = 0
     if smoothing.closed:
         base[UNKNOWN] = 0
-    if not (np.isfinite(base).all() and (base >= 0).all() and base.sum() > 0):
+    if not base.any():
         raise ValueError("base_measure must hold numbers of at least 0, not all of them 0")
+    base /= base.max()  # sums of the largest numbers are infinite
     return base / base.sum()
 
 
