@@ -45,7 +45,7 @@ def test_a_state_of_another_model_is_refused(model, state):
             ask()
 
 
-@pytest.mark.parametrize("wrong", [0.0, -5, 10**9, 2**70, -(2**70), "the", None, np.int32(1), (0,)])
+@pytest.mark.parametrize("wrong", [0.0, -5, 10**9, 2**70, -(2**70), "the", None, True, np.int32(1), (0,)])
 def test_numbers_that_no_state_holds_are_refused(model, wrong):
     """Neither a float nor a number out of range reaches what reads arrays by it."""
     good = model.start()

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fastlin
 from fastlin.inspection import language
-from fastlin.lm import Cache, ClassBigramModel, Interpolation, LanguageModelClassifier, NgramModel, rescore
+from fastlin.lm import Cache, ClassBigramModel, Interpolation, LanguageModelClassifier, NgramModel, State, rescore
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discount.*:UserWarning")
 TEXT = ["the cat sat", "the dog sat", "a cat ran", "the cat ran"] * 3
@@ -268,6 +268,19 @@ def test_a_model_that_deserves_no_weight_loses_it():
 def saved(model):
     with tempfile.TemporaryDirectory() as folder:
         return fastlin.save(model, f"{folder}/x.fastlin")
+
+
+@pytest.mark.parametrize("wrong", [3, -1, 1.5, None, "the", (10**9,), (2**70,), (True,), (None,), ()])
+def test_states_of_mixtures_hold_those_of_their_models(wrong):
+    mixture = Interpolation(models())
+    state = mixture.advance(mixture.start(), "the")[1]
+    for place in range(1, len(state)):
+        if wrong == () and place != 3:  # of n-grams and of caches there is nothing before a word
+            continue
+        broken = State((*state[:place], wrong, *state[place + 1 :]))
+        for ask in (lambda state=broken: mixture.advance(state, "cat"), lambda state=broken: mixture.next_word(state)):
+            with pytest.raises(ValueError, match="state"):
+                ask()
 
 
 ASK = {

@@ -102,8 +102,9 @@ class Mixture:
             return float(np.log(self._mixed(p[np.newaxis])[0])), tuple(after)
 
     def _prove(self, state: Any) -> None:
-        """ValueError unless a state has a part for each component; language models prove theirs."""
-        if not isinstance(state, tuple) or len(state) != len(self.components):
+        """ValueError unless a state has a tuple for each component; language models prove theirs."""
+        known = isinstance(state, tuple) and len(state) == len(self.components)
+        if not known or not all(isinstance(own, tuple) for own in state):
             raise ValueError("a state that the mixture does not have")
         for part, own in zip(self.components, state, strict=True):
             if isinstance(part, Cache):

@@ -13,7 +13,7 @@ from fastlin.lm.vocabulary import WordVocabulary
 def prove_state(state: Any, least: int, most: int, n_words: int) -> None:
     """ValueError unless a state holds the numbers of so many words."""
     known = isinstance(state, tuple) and least <= len(state) <= most
-    if not known or not all(isinstance(word, int) and 0 <= word < n_words for word in state):
+    if not known or not all(type(word) is int and 0 <= word < n_words for word in state):
         raise ValueError("a state that the model does not have")
 
 
