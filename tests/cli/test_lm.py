@@ -180,6 +180,8 @@ def test_closed_vocabularies(place, capsys):
         (("train", "train.txt", "-m", "train.txt"), "the documents are in it"),
         (("train", "train.txt", "-m", "m.fastlin", "--learner", "maxent", "--memory", "1G"), "--memory is of"),
         (("train", "train.txt", "-m", "m.arpa", "--quantise", "int8"), "--quantise is for model files"),
+        (("train", "train.txt", "-m", "m.arpa", "--learner", "class-bigram"), "ARPA's format holds models of n-grams"),
+        (("train", "train.txt", "-m", "m.arpa", "--learner", "maxent", "--classes", "5"), "maxent without --classes"),
         (("score", "dev.txt", "-m", "dev.txt"), "dev.txt"),
         (("train", "train.txt", "-m", "m.fastlin", "--smoothing", "witten_bel"), "did you mean"),
     ],
@@ -188,6 +190,26 @@ def test_mistakes_are_explained(place, capsys, words, message):
     code, _, err = run(capsys, "lm", *words)
     assert code == 2
     assert message in err
+
+
+def test_mistakes_in_questions_to_a_model_are_explained(place, capsys):
+    run(capsys, "lm", "train", "train.txt", "-m", "m.fastlin", "-q")
+    run(capsys, "lm", "convert", "m.fastlin", "-o", "m.arpa")
+    for learner, options in (("class-bigram", ("--classes", 3)), ("maxent", ("--classes", 5))):
+        run(capsys, "lm", "train", "train.txt", "-m", f"{learner}.fastlin", "--learner", learner, "-q", *options)
+    perplexity = ("perplexity", "dev.txt", "-m", "m.fastlin")
+    for words, message in (
+        (("convert", "class-bigram.fastlin", "-o", "x.arpa"), "and a ClassBigramModel is none"),
+        (("convert", "maxent.fastlin", "-o", "x.arpa"), "and a MaxentLM is none"),
+        (("convert", "m.fastlin", "-o", "x.arpa", "--quantise", "int8"), "--quantise is for model files"),
+        (("prune", "m.fastlin", "-o", "x.arpa", "--quantise", "int8", "--threshold", "1"), "--quantise is for model"),
+        (("prune", "m.arpa", "-o", "x.arpa", "--min-count", "1,2"), "min_count asks for counts"),
+        ((*perplexity, "--weights-on", "dev.txt"), "--weights-on fits the weights of a mixture"),
+        ((*perplexity, "--cache", "0"), "size must be at least 1"),
+    ):
+        code, _, err = run(capsys, "lm", *words)
+        assert (code, message in err) == (2, True), err
+        assert not (place / "x.arpa").exists()
 
 
 def test_a_classifier_is_no_language_model(place, capsys):

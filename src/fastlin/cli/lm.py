@@ -40,6 +40,9 @@ def train(options: argparse.Namespace) -> int:
     started, progress = time.perf_counter(), Progress(options)
     model_io.check_target(options.model, options)
     model_io.check_dev(options)
+    _check_format(options.model, options.quantise)
+    if options.model.endswith(ARPA) and (options.learner == "class-bigram" or options.classes is not None):
+        raise UserError("ARPA's format holds models of n-grams: those of --learner ngram, or maxent without --classes")
     model = _learner(options)
     given: dict[str, Any] = {}
     if options.memory is not None:
@@ -91,7 +94,9 @@ def perplexity(options: argparse.Namespace) -> int:
     """How a text surprises a model, or several together."""
     model = _load(options)
     others = [load(path, options) for path in options.mix]
-    parts = [*others, *([Cache(options.cache)] if options.cache else [])]
+    parts = [*others, *([] if options.cache is None else [Cache(options.cache)])]
+    if options.weights_on and not parts:
+        raise UserError("--weights-on fits the weights of a mixture: --mix FILE or --cache N")
     if parts:
         model = Interpolation([model, *parts])
         if options.weights_on:
@@ -153,6 +158,7 @@ def convert(options: argparse.Namespace) -> int:
     """From ARPA to a model file, or from a model file to ARPA."""
     options.files, options.dev = [options.model], None
     model_io.check_target(options.output, options)
+    _check_format(options.output, options.quantise)
     facts = {"output": options.output, **_write(_load(options), options.output, options.quantise)}
     _say(facts, options)
     return 0
@@ -162,6 +168,7 @@ def prune(options: argparse.Namespace) -> int:
     """Leave out the n-grams that matter least."""
     options.files, options.dev = [options.model], None
     model_io.check_target(options.output, options)
+    _check_format(options.output, options.quantise)
     model = _load(options)
     if not isinstance(model, NgramModel):
         raise UserError(f"{options.model} holds a {type(model).__name__}; an NgramModel can be pruned")
@@ -223,11 +230,17 @@ def _load(options: argparse.Namespace) -> Any:
     return load(options.model, options)
 
 
+def _check_format(path: str, quantise: str | None) -> None:
+    """UserError: numbers cannot be quantised in such a file."""
+    if path.endswith(ARPA) and quantise is not None:
+        raise UserError("--quantise is for model files: ARPA has digits")
+
+
 def _write(model: Any, path: str, quantise: str | None) -> dict[str, Any]:
     """Save a model; as ARPA, if the path says so."""
     if path.endswith(ARPA):
-        if quantise is not None:
-            raise UserError("--quantise is for model files: ARPA has digits")
+        if not hasattr(model, "n_grams_"):
+            raise UserError(f"ARPA's format holds models of n-grams, and a {type(model).__name__} is none")
         model.to_arpa(path)
         return {"bytes": os.path.getsize(path)}
     return {"bytes": fastlin.save(model, path, dtype=quantise)["bytes"]}

@@ -335,7 +335,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
 
     def _counted_often(self, model: BackoffModel, cutoffs: tuple[int, ...]) -> list[NDArray[np.bool_] | None]:
         """Which n-grams of the model were seen as often as is asked for."""
-        state = self._with_counts()
+        state = self._learnt
+        if isinstance(state, ImportedState):
+            raise ValueError(f"min_count asks for counts, and this model has none: {state.why}; threshold needs none")
         smoothing, counts = state.smoothing, state.known[1]
         keep: list[NDArray[np.bool_] | None] = [None]
         for n in range(1, model.order):
