@@ -12,7 +12,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import fastlin
-from fastlin.cli.training_data import Prepared, checked
+from fastlin.cli.training_data import TrainingData, checked
 from support.command_line import documents, write
 from support.estimators import assert_same_bits
 
@@ -323,7 +323,7 @@ def test_words_stand_for_the_numbers_of_a_model(shell, tmp_path):
 
 def test_long_labels_take_no_more_memory_than_they_have():
     labels = ["a " * 400_000, *(f"label{n}" for n in range(3000))]
-    data = Prepared(np.zeros((len(labels), 1)), labels, None, [])
+    data = TrainingData(np.zeros((len(labels), 1)), labels, None, [])
     tracemalloc.start()
     try:
         with pytest.warns(UserWarning, match=r"as many labels as documents, 3,001"):

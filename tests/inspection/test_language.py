@@ -149,7 +149,7 @@ def test_a_text_is_explained_by_its_words():
     joint = model.predict_joint_log_proba(["der cat"])[0]
     np.testing.assert_allclose(found.scores, joint, atol=1e-9)
     assert found.label == model.predict(["der cat"])[0]
-    assert found.lead == pytest.approx(abs(joint[0] - joint[1]))
+    assert found.margin == pytest.approx(abs(joint[0] - joint[1]))
     assert sorted(found.features) == sorted(["der", "cat", "</s>"])
     assert explain_text(model, "der cat", "de").label == "de"
     with pytest.raises(ValueError, match="the model has no label 'fr'"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from fastlin.inspection import RankingTally, ranking
+from fastlin.inspection import RankingAccumulator, ranking
 
 
 def scored(n, n_labels, seed=0, ties=False):
@@ -78,7 +78,7 @@ def test_what_a_threshold_leaves(threshold):
 def test_blocks_add_up_and_unknown_labels_are_never_found():
     y, scores = scored(100, 3)
     y[5], names = 7, [0, 1, 2]
-    tally = RankingTally(names)
+    tally = RankingAccumulator(names)
     for start in range(0, 100, 30):
         tally.add(y[start : start + 30], scores[start : start + 30])
     options = {"top": [1, 3], "thresholds": [0.4], "min_precision": 0.5}
@@ -93,7 +93,7 @@ def test_what_cannot_be_judged():
     assert (found.roc_auc, found.labels) == (None, (("a", None), ("b", None)))
     assert "ROC AUC –" in str(found)
     with pytest.raises(ValueError, match="there are no documents"):
-        RankingTally(["a"]).report()
+        RankingAccumulator(["a"]).report()
     with pytest.raises(ValueError, match="do not fit 1 documents, 2 classes"):
         ranking(["a"], [[1]], ["a", "b"])
     with pytest.raises(ValueError, match="NaN"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fastlin.inspection import Tally, report
+from fastlin.inspection import ReportAccumulator, report
 
 LABELS = ["a", "b", "c", "d"]
 
@@ -56,7 +56,7 @@ def test_log_loss_and_calibration():
 
 def test_blocks_add_up_to_the_whole():
     y, predicted, probabilities = made()
-    tally = Tally(np.array(LABELS))
+    tally = ReportAccumulator(np.array(LABELS))
     for start in range(0, 200, 33):
         block = slice(start, start + 33)
         tally.add(y[block], predicted[block], probabilities[block])

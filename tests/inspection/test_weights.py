@@ -73,17 +73,17 @@ def test_what_features_add_is_the_score(learner, vectoriser, labels):
         np.testing.assert_allclose(found.scores, scores, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(found.intercept + found.contributions.sum(axis=0), scores, rtol=1e-5, atol=1e-5)
         assert found.label == model.predict([text])[0]
-        assert found.lead == pytest.approx(np.diff(np.sort(scores)[-2:])[0], abs=1e-5)
+        assert found.margin == pytest.approx(np.diff(np.sort(scores)[-2:])[0], abs=1e-5)
         parts = sum(part for _, _, part in found.strongest(1000))
         own, other = (found.classes.index(label) for label in (found.label, found.against))
-        assert parts + found.intercept[own] - found.intercept[other] == pytest.approx(found.lead, abs=1e-9)
+        assert parts + found.intercept[own] - found.intercept[other] == pytest.approx(found.margin, abs=1e-9)
 
 
 def test_an_explanation_of_a_label_that_was_not_predicted():
     model = fitted("logistic")
     found = explain(model, "the match, the goal and a good film", "up")
     assert (found.label, found.against) == ("up", "sport")
-    assert found.lead < 0
+    assert found.margin < 0
     parts = {name: part for name, _, part in found.strongest()}
     assert parts["goal"] < 0 < parts["film"]
 
@@ -106,7 +106,7 @@ def test_a_document_that_no_label_can_produce_gets_the_prior():
     model = make_pipeline(CountVectorizer(), MultinomialNB(alpha=0)).fit(["a word", "other", "other"], [0, 1, 1])
     found = explain(model, "word other")
     assert found.label == model.predict(["word other"])[0] == 1
-    assert found.lead == pytest.approx(np.log(2))
+    assert found.margin == pytest.approx(np.log(2))
     assert all(part == 0 for _, _, part in found.strongest())
     assert np.isfinite([weight for one in top_features(model) for weight in one.weights if weight < np.inf]).all()
 
@@ -185,7 +185,7 @@ def test_weights_by_hand():
     model = LexiconClassifier(lexicon, vectorizer=CountVectorizer()).fit()
     assert {one.label: one.names for one in top_features(model)} == {"bad": ("bad",), "good": ("good", "fine")}
     found = explain(model, "bad, but good")
-    assert (found.label, found.against, found.lead) == ("good", "bad", 1.0)
+    assert (found.label, found.against, found.margin) == ("good", "bad", 1.0)
 
 
 def test_a_summary_names_what_was_chosen():

@@ -9,7 +9,7 @@ from typing import NoReturn
 from fastlin.cli.errors import UserError, did_you_mean
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser that says what was meant, and leaves what to do about a mistake to its caller."""
 
     def __init__(self, command: str, arguments: str, description: str, epilog: str = "") -> None:

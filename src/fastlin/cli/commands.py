@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from fastlin.cli import lm_options, options, tag_options
-from fastlin.cli.arguments import Parser
+from fastlin.cli.arguments import CommandParser
 
 TAGGER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in tag_options.TAGGERS.items())])
 LANGUAGE_TABLE = "\n".join(["learners:", *(f"  {name:<14}{text}" for name, text in lm_options.LANGUAGE_MODELS.items())])
 TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in options.LEARNERS.items())])
-COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
+COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
     "train": (
         options.train,
         (
@@ -79,10 +79,10 @@ COMMANDS: dict[str, tuple[Callable[[Parser], None], tuple[str, ...]]] = {
 }
 
 
-def parser_of(command: str) -> Parser:
+def parser_of(command: str) -> CommandParser:
     """The parser of a command."""
     add, about = COMMANDS[command]
-    parser = Parser(command, *about)
+    parser = CommandParser(command, *about)
     add(parser)
     options.common(parser)
     return parser

@@ -13,7 +13,7 @@ import fastlin
 from fastlin import Corpus
 from fastlin.cli import learners, model_io
 from fastlin.cli.errors import UserError
-from fastlin.cli.inputs import Source, is_stored, labels_of, size_of, texts_of
+from fastlin.cli.inputs import InputSource, is_stored, labels_of, size_of, texts_of
 from fastlin.cli.progress import Progress
 from fastlin.cli.training_data import on_disk
 from fastlin.data import dump_svmlight
@@ -54,7 +54,7 @@ def rows(options: argparse.Namespace, progress: Progress) -> Corpus:
         return Corpus(options.files[0])
     ready = model_io.transformers(options.vectoriser) if options.vectoriser else None
     steps = ready or learners.vectoriser(options)
-    with Source(options.files, options, again=True) as source:
+    with InputSource(options.files, options, again=True) as source:
         made = on_disk(source, steps, ready is not None, options, progress)
     if options.save_vectoriser:
         if not made.steps:
@@ -81,7 +81,7 @@ def texts(options: argparse.Namespace, to: str, progress: Progress) -> dict[str,
     """Labels and texts, a line each."""
     n = 0
     with (
-        Source(options.files, options) as source,
+        InputSource(options.files, options) as source,
         progress.stage("converting", source.bytes) as stage,
         output(options.output) as file,
     ):

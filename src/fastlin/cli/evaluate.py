@@ -8,7 +8,7 @@ from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown
 from fastlin.cli.progress import Progress
-from fastlin.inspection import RankingTally
+from fastlin.inspection import RankingAccumulator
 
 
 def run(options: argparse.Namespace) -> int:
@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"--min-precision takes a share above 0 and up to 1, got {options.min_precision:g}")
     model = model_io.load(options.model, options.jobs)
     ranked = options.auc or options.top or options.threshold or options.min_precision is not None
-    ranks = RankingTally(all_shown(model.classes_)) if ranked else None
+    ranks = RankingAccumulator(all_shown(model.classes_)) if ranked else None
     found = model_io.evaluate(model, options.files, options, Progress(options), ranks)
     ranking = None if ranks is None else ranks.report(
         auc=options.auc, top=options.top or (), thresholds=options.threshold or (), min_precision=options.min_precision

@@ -18,21 +18,21 @@ from fastlin.data.errors import LABEL_AND_TEXT, UnknownColumnsError
 from fastlin.data.reader import BY_SUFFIX
 from fastlin.data.readers import sources, svmlight
 
-TABLES = "arrow", "parquet"  # which pyarrow opens by itself
-PACKED = 4  # a compressed file holds about so many times its size
-SPOOLED = 1 << 26  # bytes of a pipe that are kept in memory
-PIECE = 1 << 20
+PYARROW_FORMATS = "arrow", "parquet"  # which pyarrow opens by itself
+UNPACKED_PER_BYTE = 4  # a compressed file holds about so many times its size
+MAX_SPOOLED_BYTES = 1 << 26  # bytes of a pipe that are kept in memory
+PIPE_READ_BYTES = 1 << 20
 
 
-class Data(NamedTuple):
-    """All that some files hold."""
+class LoadedDocuments(NamedTuple):
+    """The documents of some files, all of them in memory."""
 
     documents: Any  # a list of texts or dicts, or a matrix
     labels: Any
     weights: Any  # or None
 
 
-class Stream:
+class CountedStream:
     """A file that is opened when it is first read, and tells how much of it has been read."""
 
     def __init__(self, name: str, file: Any, tell: Callable[[int], None]) -> None:
@@ -57,8 +57,8 @@ class Stream:
             self._file.close()
 
 
-class Source:
-    """What a command reads; standard input can be read once, or is kept if it is wanted `again`."""
+class InputSource:
+    """The input of a command; standard input can be read once, or is kept if it is wanted `again`."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Source:
         self._form = found.pop() if len(found) == 1 else None  # None: the reader says what is wrong with it
         self.reading = reading.options_of(options, self._form, labelled)
         self._labelled = labelled
-        self._streams: list[Stream] = []
+        self._streams: list[CountedStream] = []
         self._spool = _spooled() if piped and again else None
         self.first_index = 0
         if self.stored:
@@ -106,7 +106,9 @@ class Source:
     @property
     def unpacked(self) -> int:
         """The bytes of text, of what is compressed by a guess."""
-        packed = [PACKED if os.path.splitext(file.name)[1] in sources.COMPRESSIONS else 1 for file in self._files]
+        packed = [
+            UNPACKED_PER_BYTE if os.path.splitext(file.name)[1] in sources.COMPRESSIONS else 1 for file in self._files
+        ]
         return sum(times * (self._size(file) or 0) for times, file in zip(packed, self._files, strict=True))
 
     def open(self, stage: Stage) -> list[Any]:
@@ -122,12 +124,12 @@ class Source:
 
         opened: list[Any] = []
         for file in self._files:
-            table = self._form in TABLES
+            table = self._form in PYARROW_FORMATS
             if table and (file.stream is None or self._spool is not None):
                 opened.append(self._spool if file.stream else file.name)
             else:
-                opened.append(Stream(file.name, file.stream and (self._spool or file.stream), tell))
-        self._streams += [stream for stream in opened if isinstance(stream, Stream)]
+                opened.append(CountedStream(file.name, file.stream and (self._spool or file.stream), tell))
+        self._streams += [stream for stream in opened if isinstance(stream, CountedStream)]
         return opened
 
     def blocks(self, stage: Stage) -> Iterator[Block | Documents]:
@@ -151,17 +153,17 @@ class Source:
         if not seen and self._labelled:  # nothing is nothing to learn from, but has all of its labels predicted
             raise UserError(f"{self.name}: there are no documents")
 
-    def collect(self, stage: Stage) -> Data:
+    def collect(self, stage: Stage) -> LoadedDocuments:
         """All of it in memory."""
         blocks = list(self.blocks(stage))
         weights = None if blocks[0].weights is None else np.concatenate([block.weights for block in blocks])
         labels = [labels_of(block, self.name) for block in blocks]
         if isinstance(blocks[0], Documents):
             texts = [text for block in blocks for text in texts_of(block)]
-            return Data(texts, [label for part in labels for label in part], weights)
+            return LoadedDocuments(texts, [label for part in labels for label in part], weights)
         rows = [rows_of(block) for block in blocks]
         X = sp.vstack([as_wide(part, rows[-1].shape[1]) for part in rows], format="csr")  # the last is the widest
-        return Data(X, np.concatenate(labels), weights)
+        return LoadedDocuments(X, np.concatenate(labels), weights)
 
     def _lowest_index(self) -> int:
         """The index of the first column of svmlight's files, which are read once to know it."""
@@ -242,7 +244,7 @@ def _which_columns(error: UnknownColumnsError, labelled: bool) -> str:
 
 def _spooled() -> Any:
     """Standard input, in memory or, if it is long, in a file without a name."""
-    spool = tempfile.SpooledTemporaryFile(SPOOLED, prefix="fastlin-")  # noqa: SIM115 - closed with its source
-    while part := sys.stdin.buffer.read(PIECE):
+    spool = tempfile.SpooledTemporaryFile(MAX_SPOOLED_BYTES, prefix="fastlin-")  # noqa: SIM115 - closed with its source
+    while part := sys.stdin.buffer.read(PIPE_READ_BYTES):
         spool.write(part)
     return spool

@@ -11,7 +11,7 @@ import fastlin
 from fastlin.cli.errors import UserError, did_you_mean
 
 
-class Learner(NamedTuple):
+class LearnerChoice(NamedTuple):
     """A class, and the parameters in which the command line departs from its defaults."""
 
     estimator: str
@@ -29,15 +29,15 @@ PENALTIES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 WHOLE = (3.0, 1.0, 0.3, 0.1, 0.03)  # FTRL's are for the whole run, not for an instance
 
 LEARNERS = {
-    "logistic": Learner("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
-    "svm": Learner("LinearSVC", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
-    "nb": Learner("MultinomialNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
-    "semi-nb": Learner("SemiSupervisedNB", {"alpha": 0.01}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
-    "perceptron": Learner("Perceptron", AVERAGED),
-    "pa": Learner("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
-    "mira": Learner("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
-    "sgd": Learner("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", PENALTIES)),
-    "ftrl": Learner("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
+    "logistic": LearnerChoice("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
+    "svm": LearnerChoice("LinearSVC", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
+    "nb": LearnerChoice("MultinomialNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "semi-nb": LearnerChoice("SemiSupervisedNB", {"alpha": 0.01}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "perceptron": LearnerChoice("Perceptron", AVERAGED),
+    "pa": LearnerChoice("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
+    "mira": LearnerChoice("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
+    "sgd": LearnerChoice("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", PENALTIES)),
+    "ftrl": LearnerChoice("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
 }
 TEXT_OPTIONS = {
     "ngrams": (1, 1), "analyzer": "word", "token_pattern": None, "hash": None, "keep_names": None, "min_df": None,

@@ -2,7 +2,7 @@
 
 import argparse
 
-from fastlin.cli.arguments import Parser, choice, number, numbers, whole_numbers
+from fastlin.cli.arguments import CommandParser, choice, number, numbers, whole_numbers
 from fastlin.cli.options import fitting
 
 LANGUAGE_MODELS = {
@@ -25,7 +25,7 @@ def quantising(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def model_to_ask(parser: Parser) -> None:
+def model_to_ask(parser: CommandParser) -> None:
     """Options that name the model to ask."""
     parser.add_argument(
         "-m", "--model", required=True, metavar="FILE", help="a model that lm train has saved, or .arpa"
@@ -34,7 +34,7 @@ def model_to_ask(parser: Parser) -> None:
     reading_arpa(parser)
 
 
-def reading_arpa(parser: Parser) -> None:
+def reading_arpa(parser: CommandParser) -> None:
     """What a file in ARPA's format does not say of its model."""
     group = parser.add_argument_group("model in ARPA's format")
     group.add_argument(
@@ -46,7 +46,7 @@ def reading_arpa(parser: Parser) -> None:
     group.add_argument("--markup", type=choice(MARKUPS), metavar="DO", help="keep <unk> that is in the text")
 
 
-def train(parser: Parser) -> None:
+def train(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a sentence a line; - is standard input")
     parser.add_argument("--dev", metavar="FILE", help="sentences to report the perplexity of")
     group = parser.add_argument_group("model file")
@@ -78,7 +78,7 @@ def train(parser: Parser) -> None:
     )
 
 
-def score(parser: Parser) -> None:
+def score(parser: CommandParser) -> None:
     parser.add_argument(
         "files", nargs="*", default=["-"], metavar="FILE", help="a sentence a line; - is standard input"
     )
@@ -86,7 +86,7 @@ def score(parser: Parser) -> None:
     parser.add_argument("--words", action="store_true", help="the bits of each word and of each sentence's end")
 
 
-def perplexity(parser: Parser) -> None:
+def perplexity(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a sentence a line; - is standard input")
     model_to_ask(parser)
     parser.add_argument("--no-end", action="store_true", help="ends of sentences do not count")
@@ -99,7 +99,7 @@ def perplexity(parser: Parser) -> None:
     parser.add_argument("--max-perplexity", type=float, metavar="X", help="exit with 1 if it is above X")
 
 
-def generate(parser: Parser) -> None:
+def generate(parser: CommandParser) -> None:
     model_to_ask(parser)
     parser.add_argument("-n", type=int, default=1, metavar="N", help="how many sentences")
     parser.add_argument("--prompt", metavar="TEXT", help="how each begins")
@@ -110,7 +110,7 @@ def generate(parser: Parser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="of the draws")
 
 
-def next_word(parser: Parser) -> None:
+def next_word(parser: CommandParser) -> None:
     parser.add_argument(
         "context", nargs="?", metavar="CONTEXT", help="the words before; none: a context a line of stdin"
     )
@@ -118,7 +118,7 @@ def next_word(parser: Parser) -> None:
     parser.add_argument("--top", type=int, default=10, metavar="N", help="how many words (default 10)")
 
 
-def convert(parser: Parser) -> None:
+def convert(parser: CommandParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model that lm train has saved, or .arpa")
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", required=True, metavar="FILE", help="a model file, or .arpa")
@@ -126,7 +126,7 @@ def convert(parser: Parser) -> None:
     reading_arpa(parser)
 
 
-def prune(parser: Parser) -> None:
+def prune(parser: CommandParser) -> None:
     convert(parser)
     group = parser.add_argument_group("what is left out")
     group.add_argument("--threshold", type=float, metavar="X", help="n-grams whose loss raises the perplexity by less")

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 import fastlin
 from fastlin.cli.errors import UserError
-from fastlin.cli.inputs import Source, documents_of, labels_of
+from fastlin.cli.inputs import InputSource, documents_of, labels_of
 from fastlin.cli.labels import all_known, all_shown
 from fastlin.cli.progress import Progress
 from fastlin.cli.reading import of_dev
 from fastlin.data.readers import sources
-from fastlin.inspection import RankingTally, Report, Tally
+from fastlin.inspection import RankingAccumulator, Report, ReportAccumulator
 from fastlin.inspection.weights import is_about_language, learner_of, rows_of
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.validation import refuse_missing
@@ -139,13 +139,13 @@ def evaluate(
     files: list[str],
     options: argparse.Namespace,
     progress: Progress,
-    ranks: RankingTally | None = None,
+    ranks: RankingAccumulator | None = None,
 ) -> Report:
     """The report of a model on labelled files, of which a block at a time is in memory; scores are added to `ranks`."""
     learner, classes = learner_of(model), all_shown(model.classes_)
-    tally = Tally(classes)
+    tally = ReportAccumulator(classes)
     with (
-        Source(files, options, first_index=first_index(model)) as source,
+        InputSource(files, options, first_index=first_index(model)) as source,
         progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
     ):
         check_first_index(model, source)
@@ -168,7 +168,7 @@ def evaluate(
     return found
 
 
-def check_first_index(model: Any, source: Source) -> None:
+def check_first_index(model: Any, source: InputSource) -> None:
     """Whether stored rows count columns as those did that the model learnt from."""
     if source.stored and not hasattr(model, "steps") and source.first_index != first_index(model):
         raise UserError(

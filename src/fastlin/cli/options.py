@@ -3,7 +3,7 @@
 import argparse
 
 from fastlin.cli.arguments import (
-    Parser,
+    CommandParser,
     assignment,
     choice,
     encoding,
@@ -32,7 +32,7 @@ FORMATS = ("tsv", "csv", "jsonl", "lines", "fasttext", "svmlight", "vw", "parque
 ANALYZERS = ("word", "char", "char_wb")
 
 
-def common(parser: Parser) -> None:
+def common(parser: CommandParser) -> None:
     """What every command knows."""
     group = parser.add_argument_group("talking")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -40,7 +40,7 @@ def common(parser: Parser) -> None:
     group.add_argument("-v", "--verbose", action="store_true", help="progress even where stderr is no terminal")
 
 
-def reading(parser: Parser, labelled: bool = True) -> None:
+def reading(parser: CommandParser, labelled: bool = True) -> None:
     """How files are read."""
     group = parser.add_argument_group("reading; a COLUMN is a number from 0, or a name")
     group.add_argument(
@@ -88,7 +88,7 @@ def decoding(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def features(parser: Parser) -> None:
+def features(parser: CommandParser) -> None:
     """How texts become features."""
     group = parser.add_argument_group("features of texts")
     group.add_argument(
@@ -130,7 +130,7 @@ def features(parser: Parser) -> None:
     group.add_argument("--vectoriser", metavar="FILE", help="take the features of this model, which are learnt already")
 
 
-def learning(parser: Parser, path: bool = False) -> None:
+def learning(parser: CommandParser, path: bool = False) -> None:
     """Who learns, and how."""
     group = parser.add_argument_group("learner")
     group.add_argument(
@@ -166,7 +166,7 @@ def fitting(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--jobs", type=int, metavar="N", help="threads; the model is the same. -1: one a processor")
 
 
-def saving(parser: Parser, required: bool) -> None:
+def saving(parser: CommandParser, required: bool) -> None:
     """Where the model goes."""
     group = parser.add_argument_group("model file")
     group.add_argument("-m", "--model", required=required, metavar="FILE", help="where to save the model")
@@ -179,14 +179,14 @@ def saving(parser: Parser, required: bool) -> None:
     group.add_argument("--prune", type=float, default=0.0, metavar="X", help="leave out weights up to X")
 
 
-def sizes(parser: Parser) -> None:
+def sizes(parser: CommandParser) -> None:
     """What does not fit into memory."""
     group = parser.add_argument_group("files larger than memory")
     group.add_argument("--out-of-core", action="store_true", help="even if they would fit")
     group.add_argument("--memory", type=size, metavar="SIZE", help="what may be used (default: half of what is free)")
 
 
-def train(parser: Parser) -> None:
+def train(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
     parser.add_argument("--dev", metavar="FILE", help="labelled documents to report the accuracy on")
     saving(parser, required=True)
@@ -202,7 +202,7 @@ def train(parser: Parser) -> None:
     group.add_argument("--resume", action="store_true", help="go on from the checkpoint, if it is there")
 
 
-def predict(parser: Parser) -> None:
+def predict(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="documents; - is standard input")
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that train has saved")
     group = parser.add_argument_group("what is printed")
@@ -217,7 +217,7 @@ def predict(parser: Parser) -> None:
     reading(parser, labelled=False)
 
 
-def evaluate(parser: Parser) -> None:
+def evaluate(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that train has saved")
     parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
@@ -231,7 +231,7 @@ def evaluate(parser: Parser) -> None:
     reading(parser)
 
 
-def inspect(parser: Parser) -> None:
+def inspect(parser: CommandParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model file")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="strongest features a label (default 10)")
     parser.add_argument("--label", action="append", metavar="LABEL", help="only this label's; may be given again")
@@ -239,7 +239,7 @@ def inspect(parser: Parser) -> None:
     parser.add_argument("--verify", action="store_true", help="prove that the file is whole, and do nothing else")
 
 
-def convert(parser: Parser) -> None:
+def convert(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="what to read; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="a folder of shards, or a file")
     parser.add_argument(
@@ -261,7 +261,7 @@ def convert(parser: Parser) -> None:
     reading(parser)
 
 
-def tune(parser: Parser) -> None:
+def tune(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
     parser.add_argument("--dev", metavar="FILE", help="labelled documents that decide")
     parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
@@ -279,5 +279,5 @@ def tune(parser: Parser) -> None:
     sizes(parser)
 
 
-def demo(parser: Parser) -> None:
+def demo(parser: CommandParser) -> None:
     """No options of its own."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
-from fastlin.cli.inputs import Source, documents_of
+from fastlin.cli.inputs import InputSource, documents_of
 from fastlin.cli.labels import all_shown
 from fastlin.cli.progress import Progress
 from fastlin.cli.reading import kept_columns
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     model = model_io.load(options.model, options.jobs, verify=not options.no_verify)
     progress = Progress(options)
     with (
-        Source(options.files, options, labelled=False, first_index=model_io.first_index(model)) as source,
+        InputSource(options.files, options, labelled=False, first_index=model_io.first_index(model)) as source,
         progress.stage(f"reading {source.name}", source.bytes) as stage,
     ):
         model_io.check_first_index(model, source)

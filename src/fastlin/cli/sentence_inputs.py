@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from fastlin.cli.errors import UserError
-from fastlin.cli.inputs import Stream, report_skipped
+from fastlin.cli.inputs import CountedStream, report_skipped
 from fastlin.cli.progress import Stage
 from fastlin.data.readers import sources
 from fastlin.sequence.conll import read_conll
@@ -30,7 +30,7 @@ class Sentences:
         self._reading = _reading(options, self._files, labelled, self._learnt)
         self._as_learnt = options.columns is None and (labelled or options.label is None)
         self.rest = ""
-        self._streams: list[Stream] = []
+        self._streams: list[CountedStream] = []
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +59,7 @@ class Sentences:
             done += size
             stage.update(done)
 
-        self._streams = [Stream(file.name, file.stream, tell) for file in self._files]
+        self._streams = [CountedStream(file.name, file.stream, tell) for file in self._files]
         reader = read_conll(self._streams, **self._reading)
         seen = 0
         for block in reader.blocks():

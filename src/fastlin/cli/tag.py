@@ -120,8 +120,8 @@ def _as_json(sentence: Sentence, paths: list[list[Any]], figures: Any, options: 
 # --- figures
 
 
-class Judged:
-    """What there is to say of a tagger: the figures of spans, if tags have any, or else those of tags; mistakes."""
+class TaggerReport:
+    """The report of a tagger: the figures of spans, if tags have any, or else those of tags; mistakes."""
 
     def __init__(self, spans: SpanReport, tags: Report, mistakes: Errors | None) -> None:
         self.spans, self.tags, self.mistakes = spans, tags, mistakes
@@ -135,7 +135,7 @@ class Judged:
         return "\n\n".join(map(str, [first] if self.mistakes is None else [first, self.mistakes]))
 
 
-def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: Progress, shown: int) -> Judged:
+def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: Progress, shown: int) -> TaggerReport:
     """The figures of a tagger on labelled files, of which a block at a time is in memory; mistakes need all of it."""
     spans, tags = SpanTally(), TagTally()
     kept: list[tuple[Any, list[str], list[str]]] = []
@@ -155,7 +155,7 @@ def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: 
     if not met:
         raise UserError(f"{source.name}: the model knows none of the tags; --label says which column holds them")
     mistakes = _listed(kept, shown) if shown else None
-    return Judged(spans.report(), tags.report(), mistakes)
+    return TaggerReport(spans.report(), tags.report(), mistakes)
 
 
 def _listed(kept: list[tuple[Any, list[str], list[str]]], n: int) -> Errors:

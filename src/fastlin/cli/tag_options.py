@@ -2,7 +2,7 @@
 
 import argparse
 
-from fastlin.cli.arguments import Parser, assignment, choice, column, columns, number
+from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number
 from fastlin.cli.options import decoding, fitting, saving
 
 TAGGERS = {
@@ -15,7 +15,7 @@ PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
 
 
-def in_columns(parser: Parser, label: str) -> None:
+def in_columns(parser: CommandParser, label: str) -> None:
     """Options of reading sentences."""
     group = parser.add_argument_group(
         "reading; a COLUMN is a number from 0 (from the last: -1), or a name of CoNLL-U's"
@@ -33,7 +33,7 @@ def in_columns(parser: Parser, label: str) -> None:
     decoding(group)
 
 
-def train(parser: Parser) -> None:
+def train(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
     parser.add_argument("--dev", metavar="FILE", help="labelled sentences to report on")
     saving(parser, required=True)
@@ -59,7 +59,7 @@ def train(parser: Parser) -> None:
     in_columns(parser, "where the right tag is (default: the last)")
 
 
-def predict(parser: Parser) -> None:
+def predict(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="sentences; - is standard input")
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
     group = parser.add_argument_group("what is printed")
@@ -70,7 +70,7 @@ def predict(parser: Parser) -> None:
     in_columns(parser, "where the tag goes, in place of what is there (default: behind the last)")
 
 
-def evaluate(parser: Parser) -> None:
+def evaluate(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
     parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
     parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="list N sentences that went wrong")

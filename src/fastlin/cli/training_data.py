@@ -10,7 +10,7 @@ import numpy as np
 from fastlin import Corpus
 from fastlin.cli import available_memory, learners, model_io
 from fastlin.cli.errors import UserError
-from fastlin.cli.inputs import Data, Source, is_stored, report_skipped, texts_of
+from fastlin.cli.inputs import InputSource, LoadedDocuments, is_stored, report_skipped, texts_of
 from fastlin.cli.progress import Progress, Stage
 from fastlin.data import Documents
 from fastlin.validation.partial_labels import is_missing
@@ -20,7 +20,7 @@ MANY = 10  # documents of which one label should not be a single one's
 FEW = 2  # documents, each of which may well have a label of its own
 
 
-class Prepared(NamedTuple):
+class TrainingData(NamedTuple):
     """Rows and labels, and the fitted steps that made the rows of documents."""
 
     X: Any  # a matrix or a Corpus
@@ -36,15 +36,15 @@ class Prepared(NamedTuple):
             learner.fit(self.X, self.labels, sample_weight=self.weights, **options)
 
 
-def prepare(options: argparse.Namespace, progress: Progress) -> Prepared:
+def prepare(options: argparse.Namespace, progress: Progress) -> TrainingData:
     """Read what the command names."""
     ready = model_io.transformers(options.vectoriser) if options.vectoriser else None
     steps = ready or learners.vectoriser(options)  # mistakes are found before anything is read
     if is_stored(options.files):
         learners.refuse_features(options)
         corpus = stored(options.files[0], ready)
-        return checked(Prepared(corpus, None, None, ready or [], corpus.first_index), options)
-    with Source(options.files, options, again=True) as source:
+        return checked(TrainingData(corpus, None, None, ready or [], corpus.first_index), options)
+    with InputSource(options.files, options, again=True) as source:
         needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
         if options.out_of_core or needed > (options.memory or available_memory.available() // 2):
             return checked(on_disk(source, steps, ready is not None, options, progress), options)
@@ -65,7 +65,7 @@ def check_labels(labels: Any, options: argparse.Namespace) -> None:
         )
 
 
-def checked(data: Prepared, options: argparse.Namespace) -> Prepared:
+def checked(data: TrainingData, options: argparse.Namespace) -> TrainingData:
     """What was prepared, its labels looked at: those that say that columns were taken for others are warned of."""
     counts, first = label_counts(data)
     if options.learner == "semi-nb":
@@ -87,7 +87,7 @@ def checked(data: Prepared, options: argparse.Namespace) -> Prepared:
     return data
 
 
-def label_counts(data: Prepared) -> tuple[dict[Any, int], Any]:
+def label_counts(data: TrainingData) -> tuple[dict[Any, int], Any]:
     """How many documents have each label, and the label of the first."""
     if isinstance(data.X, Corpus):
         classes, codes = data.X.classes.tolist(), data.X.codes()
@@ -110,20 +110,24 @@ def stored(path: str, steps: Steps | None) -> Corpus:
     return corpus
 
 
-def in_memory(data: Data, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
+def in_memory(
+    data: LoadedDocuments, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress
+) -> TrainingData:
     if not isinstance(data.documents, list):
         learners.refuse_features(options)
-        return Prepared(data.documents.astype(options.dtype), data.labels, data.weights, [])
+        return TrainingData(data.documents.astype(options.dtype), data.labels, data.weights, [])
     steps = steps if ready else learners.suited(steps, data.documents[0], options)
     X = data.documents
     with progress.stage("features", len(X), "documents") as stage:
         for _, step in steps:
             X = step.transform(X) if ready else step.fit_transform(X)
             stage.update(X.shape[0], f"{X.shape[1]:,} features")
-    return Prepared(X, data.labels, data.weights, steps)
+    return TrainingData(X, data.labels, data.weights, steps)
 
 
-def on_disk(source: Source, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> Prepared:
+def on_disk(
+    source: InputSource, steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress
+) -> TrainingData:
     """Convert the files to a corpus; they are read twice where a vectoriser has to learn first."""
     first = next(source.blocks(Stage("", None, "")))
     if not isinstance(first, Documents):
@@ -145,10 +149,10 @@ def on_disk(source: Source, steps: Steps, ready: bool, options: argparse.Namespa
         report_skipped(corpus.skipped)
     if not len(corpus.classes):
         raise UserError(f"{source.name}: the documents have no labels")
-    return Prepared(corpus, None, None, steps, source.first_index)
+    return TrainingData(corpus, None, None, steps, source.first_index)
 
 
-def learn(steps: Steps, source: Source, stage: Stage) -> None:
+def learn(steps: Steps, source: InputSource, stage: Stage) -> None:
     """Fit the steps to the documents, of which a block at a time is in memory."""
     (_, vectoriser), *rest = steps
     if not rest:

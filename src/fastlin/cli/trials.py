@@ -17,8 +17,8 @@ from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown
 from fastlin.cli.progress import Progress
 from fastlin.cli.train import fit
-from fastlin.cli.training_data import Prepared
-from fastlin.inspection import Report, Tally
+from fastlin.cli.training_data import TrainingData
+from fastlin.inspection import Report, ReportAccumulator
 from fastlin.validation.partial_labels import is_missing
 
 Row = dict[str, float]
@@ -27,7 +27,7 @@ Row = dict[str, float]
 class HeldOut:
     """Trials on the documents of `--dev`."""
 
-    def __init__(self, data: Prepared, learner: Any, options: argparse.Namespace, progress: Progress) -> None:
+    def __init__(self, data: TrainingData, learner: Any, options: argparse.Namespace, progress: Progress) -> None:
         self.data, self.learner, self.options, self.progress = data, learner, options, progress
         self._best: Any = None
 
@@ -57,7 +57,7 @@ class Folds:
     and are learnt from each time.
     """
 
-    def __init__(self, data: Prepared, learner: Any, options: argparse.Namespace, progress: Progress) -> None:
+    def __init__(self, data: TrainingData, learner: Any, options: argparse.Namespace, progress: Progress) -> None:
         self.data, self.learner, self.options, self.progress = data, learner, options, progress
         labels = data.X.classes[data.X.codes()] if isinstance(data.X, Corpus) else np.asarray(data.labels)
         there = np.ones(len(labels), bool)
@@ -70,13 +70,13 @@ class Folds:
 
     def row(self, name: str, value: float) -> Row:
         """Fit with a value as often as there are parts; the figures are of all documents."""
-        everything, each, seconds = Tally(self.names), [], 0.0
+        everything, each, seconds = ReportAccumulator(self.names), [], 0.0
         for learner, (others, held) in zip(self.learners, self.rows, strict=True):
             started = time.perf_counter()
             learner.set_params(**{name: value})
             fit(learner, functools.partial(others.fit, learner), self.progress)
             seconds += time.perf_counter() - started
-            part = Tally(self.names)
+            part = ReportAccumulator(self.names)
             for found in self._predicted(learner, held):
                 part.add(*found)
                 everything.add(*found)
@@ -84,7 +84,7 @@ class Folds:
         row = {name: value, "seconds": seconds, **figures(everything.report())}
         return {**row, "deviation": float(np.std([one[self.options.metric] for one in each], ddof=1))}
 
-    def _predicted(self, learner: Any, held: Prepared) -> Iterator[tuple[list[Any], list[Any], Any]]:
+    def _predicted(self, learner: Any, held: TrainingData) -> Iterator[tuple[list[Any], list[Any], Any]]:
         """Labels, what was predicted, and the probabilities of all labels there are."""
         columns = [self.names.index(label) for label in all_shown(learner.classes_)]
         for X, labels in blocks(held):
@@ -116,7 +116,7 @@ def split(labels: NDArray[Any], there: NDArray[np.bool_], n: int, seed: int) -> 
     return [np.sort(rows[start::n]) for start in range(n)]
 
 
-def chosen(data: Prepared, rows: NDArray[np.int64]) -> Prepared:
+def chosen(data: TrainingData, rows: NDArray[np.int64]) -> TrainingData:
     """Some of the rows."""
     if isinstance(data.X, Corpus):
         return data._replace(X=data.X.subset(rows))
@@ -124,7 +124,7 @@ def chosen(data: Prepared, rows: NDArray[np.int64]) -> Prepared:
     return data._replace(X=data.X[rows], labels=np.asarray(data.labels)[rows], weights=weights)
 
 
-def blocks(data: Prepared) -> Iterator[tuple[Any, Any]]:
+def blocks(data: TrainingData) -> Iterator[tuple[Any, Any]]:
     """Rows and labels, of a corpus segment by segment."""
     if not isinstance(data.X, Corpus):
         yield data.X, data.labels

@@ -11,9 +11,9 @@ from fastlin.inspection.language import (
     language,
     surprisal,
 )
-from fastlin.inspection.ranking import Cut, LabelThreshold, RankingReport, RankingTally, ranking
-from fastlin.inspection.report import Bin, LabelReport, Report, Tally, report
-from fastlin.inspection.summary import Part, Summary, summary
+from fastlin.inspection.ranking import Cut, LabelThreshold, RankingAccumulator, RankingReport, ranking
+from fastlin.inspection.report import Bin, LabelReport, Report, ReportAccumulator, report
+from fastlin.inspection.summary import StepSummary, Summary, summary
 from fastlin.inspection.transitions import Transition, TransitionWeights, transitions
 
 __all__ = [
@@ -26,13 +26,13 @@ __all__ = [
     "LabelThreshold",
     "LanguageSummary",
     "OrderSummary",
-    "Part",
+    "RankingAccumulator",
     "RankingReport",
-    "RankingTally",
     "Report",
+    "ReportAccumulator",
     "SentenceSurprisal",
+    "StepSummary",
     "Summary",
-    "Tally",
     "Transition",
     "TransitionWeights",
     "explain",

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.inspection.weights import Names, Weights, learner_of, rows_of, transformers_of
+from fastlin.inspection.weights import FeatureNames, WeightView, learner_of, rows_of, transformers_of
 
 SHOWN = 15
 
@@ -19,8 +19,8 @@ class Explanation:
     """The scores of a document's labels, taken apart.
 
     score_k = b_k + Σ_j x_j θ_jk. What sets the label apart from the next is the difference of their columns, and that
-    is what is shown: the differences add up to the label's lead. Two labels have half the model's score each, with
-    opposite signs, and the lead is the score.
+    is what is shown: the differences add up to the label's margin. Two labels have half the model's score each, with
+    opposite signs, and the margin is the score.
     """
 
     label: Any
@@ -68,7 +68,7 @@ class Explanation:
         )
 
     @property
-    def lead(self) -> float:
+    def margin(self) -> float:
         """The label's score less that of `against`; negative if the model prefers the other."""
         return float(self._apart(self.scores))
 
@@ -77,7 +77,7 @@ class Explanation:
         return own if self.against is None else _less(own, columns[..., self.classes.index(self.against)])
 
     def strongest(self, n: int = SHOWN) -> list[tuple[str, float, float]]:
-        """(name, value, contribution to the lead) of the n features with the largest contributions, for or against."""
+        """(name, value, contribution to the margin) of the n features that contribute most, for or against."""
         apart = self._apart(self.contributions)
         order = np.argsort(-np.abs(apart), kind="stable")[:n]
         return [(self.features[place], float(self.values[place]), float(apart[place])) for place in order]
@@ -87,7 +87,7 @@ class Explanation:
         return {
             "label": self.label,
             "against": self.against,
-            "lead": self.lead,
+            "margin": self.margin,
             "intercept": float(self._apart(self.intercept)),
             "scores": dict(zip(map(str, self.classes), self.scores.tolist(), strict=True)),
             "features": [{"name": a, "value": b, "contribution": c} for a, b, c in self.strongest(n)],
@@ -95,7 +95,7 @@ class Explanation:
 
     def __str__(self) -> str:
         rather = "" if self.against is None else f" rather than {self.against}"
-        lines = [f"{self.label}{rather}: ahead by {self.lead:.4g}", "  contribution     value  feature"]
+        lines = [f"{self.label}{rather}: ahead by {self.margin:.4g}", "  contribution     value  feature"]
         shown = self.strongest()
         lines += [f"  {part:>+12.4f}  {value:>8.4g}  {name}" for name, value, part in shown]
         rest = float(self._apart(self.contributions).sum()) - sum(part for _, _, part in shown)
@@ -144,7 +144,7 @@ class Explainer:
     def __init__(self, model: Any) -> None:
         if hasattr(learner_of(model), "predict_nbest"):
             raise TypeError("the labels of a sequence depend on each other: none has a score of its own to explain")
-        self._model, self._weights, self._names = model, Weights(model), Names(model)
+        self._model, self._weights, self._names = model, WeightView(model), FeatureNames(model)
         if self._weights.components:
             raise TypeError(
                 "labels of several components have scores that are no sum over features: nothing to explain"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.inspection.weights import Names, Weights
+from fastlin.inspection.weights import FeatureNames, WeightView
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
     up
           0.3466  good
     """
-    weights, names = Weights(model), Names(model)
+    weights, names = WeightView(model), FeatureNames(model)
     known = weights.classes
     wanted = known if labels is None else list(labels)
     unknown = [label for label in wanted if label not in known]

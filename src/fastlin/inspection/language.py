@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fastlin.inspection.explanation import Explanation
-from fastlin.inspection.summary import Part, changed
+from fastlin.inspection.summary import StepSummary, changed
 from fastlin.inspection.weights import advice, has_model_for_each_label, is_about_language, learner_of
 from fastlin.validation import whole_number
 
@@ -44,7 +44,7 @@ class ClassSummary:
 class LanguageSummary:
     """What a language model, classes of words, a mixture or a classifier by language models holds."""
 
-    part: Part
+    part: StepSummary
     words: int | None  # that may come next; None of a mixture and of a classifier
     orders: tuple[OrderSummary, ...] = ()
     classes: tuple[ClassSummary, ...] = ()
@@ -131,7 +131,7 @@ def language(model: Any, n: int = SHOWN) -> LanguageSummary:
     model, n = learner_of(model), whole_number("n", n, 0)
     if not is_about_language(model):
         raise TypeError(f"{type(model).__name__} is no fitted language model, and no classes of words{advice(model)}")
-    part = Part(type(model).__name__, changed(model))
+    part = StepSummary(type(model).__name__, changed(model))
     if hasattr(model, "word_probabilities"):  # a cache, which knows no words of its own
         return LanguageSummary(part, None)
     check_is_fitted(model)

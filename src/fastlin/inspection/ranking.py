@@ -84,7 +84,7 @@ def _table(rows: Sequence[LabelThreshold]) -> list[str]:
     ]
 
 
-class RankingTally:
+class RankingAccumulator:
     """The scores and the labels behind a `RankingReport`: in memory, a number for each label of each document.
 
     Parameters
@@ -227,6 +227,6 @@ def ranking(
     up              0.4     1.0000  1.0000          2
     down            0.8     1.0000  1.0000          1
     """
-    tally = RankingTally(classes)
+    tally = RankingAccumulator(classes)
     tally.add(y, scores)
     return tally.report(top=top, thresholds=thresholds, min_precision=min_precision)

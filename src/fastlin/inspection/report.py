@@ -131,12 +131,12 @@ def report(y: Any, predicted: Any, probabilities: Any = None, classes: Any = Non
     down      1   0
     up        1   1
     """
-    tally = Tally(classes)
+    tally = ReportAccumulator(classes)
     tally.add(y, predicted, probabilities)
     return tally.report()
 
 
-class Tally:
+class ReportAccumulator:
     """The counts behind a report, added up block by block: memory for the labels, none for the documents.
 
     Parameters

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.inspection.weights import Weights, learner_of, transformers_of
+from fastlin.inspection.weights import WeightView, learner_of, transformers_of
 
 SHOWN = 12  # labels
 LONGEST = 80  # characters of a parameter's value
 
 
 @dataclass(frozen=True)
-class Part:
+class StepSummary:
     """An estimator, and its parameters that are not the defaults."""
 
     name: str
@@ -44,7 +44,7 @@ def _cut(text: str) -> str:
 class Summary:
     """The parts of a model, its labels (or clusters) and its weights."""
 
-    parts: tuple[Part, ...]  # as in the pipeline: the classifier last
+    parts: tuple[StepSummary, ...]  # as in the pipeline: the classifier last
     labels: tuple[Any, ...]
     features: int
     weights: int
@@ -92,12 +92,14 @@ def summary(model: Any) -> Summary:
     features  5
     weights   10 of float64, 10 of them not 0; 0.0 MB
     """
-    weights, learner = Weights(model), learner_of(model)
+    weights, learner = WeightView(model), learner_of(model)
     held = weights.array
     values = held.data if hasattr(held, "toarray") else np.asarray(held)
     templates = [step for step in (getattr(learner, "features_", None),) if step is not None]
     return Summary(
-        tuple(Part(type(step).__name__, changed(step)) for step in (*transformers_of(model), *templates, learner)),
+        tuple(
+            StepSummary(type(step).__name__, changed(step)) for step in (*transformers_of(model), *templates, learner)
+        ),
         tuple(weights.classes),
         weights.n_features,
         int(np.prod(held.shape)),

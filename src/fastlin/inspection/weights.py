@@ -56,7 +56,7 @@ def advice(model: Any) -> str:
     return ""
 
 
-class Weights:
+class WeightView:
     """θ and b of a fitted model, with a column for each label, or for each cluster.
 
     Two labels that share one column of weights w have −w/2 and w/2, so that the difference of their scores is the
@@ -157,7 +157,7 @@ def _intercept(learner: Any) -> Any:
     return getattr(learner, "class_log_prior_" if hasattr(learner, "feature_log_prob_") else "intercept_", 0.0)
 
 
-class Names:
+class FeatureNames:
     """The names of a model's features: those that it or its vectoriser knows, else x0, x1, …"""
 
     def __init__(self, model: Any) -> None:

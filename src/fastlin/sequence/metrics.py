@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from fastlin.inspection.report import Report, Tally
+from fastlin.inspection.report import Report, ReportAccumulator
 from fastlin.validation import one_of, whole_number
 
 SAME = {"L": "E", "U": "S"}
@@ -275,7 +275,7 @@ def tag_report(y_true: Any, y_pred: Any) -> Report:
     return tally.report()
 
 
-class TagTally(Tally):
+class TagTally(ReportAccumulator):
     """The counts behind a report of tags, added up block by block."""
 
     def __init__(self) -> None:
