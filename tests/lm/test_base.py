@@ -145,3 +145,20 @@ def test_candidates_are_rescored_by_a_language_model_and_by_numbers():
             rescore(closed, [[("a", 1.0)]], **given)
     with pytest.raises(ValueError, match="score must be a number above -inf"):
         rescore(closed, [[("a", float("nan"))]])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_divergence_is_the_mean_of_those_of_all_contexts(name):
+    """Word by word, context by context; the other model numbers its words in another order."""
+    p, q = MODELS[name]().fit(TEXT), NgramModel(3, "witten_bell").fit([line for line in TEXT[::-1] for _ in range(2)])
+    X = [*TEXT, "the dog", "", "the cat sat the cat sat a zebra"]
+    place, divergences = [q.words_.index(word) for word in p.words_], []
+    for sentence in X:
+        states = p.start(), q.start()
+        for word in [*p.tokens(sentence), "</s>"]:
+            ours, theirs = p.next_word(states[0]).astype(float), q.next_word(states[1])[place].astype(float)
+            divergences.append(ours[ours > 0] @ np.log(ours[ours > 0] / theirs[ours > 0]))
+            states = p.advance(states[0], word)[1], q.advance(states[1], word)[1]
+    assert p.kl_divergence(q, X) == pytest.approx(np.mean(divergences), rel=1e-5, abs=1e-6)
+    with pytest.raises(ValueError, match="X is empty"):
+        p.kl_divergence(q, [])

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -200,24 +201,17 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
         theirs = q._word_model
         if sorted(q.words_) != sorted(self.words_):
             raise ValueError("other has other words: the divergence is infinite, or not defined")
-        names, numbers = model.vocabulary.names, theirs.vocabulary.numbers
-        place = np.array([numbers[name] - 1 for name in names[1:]])
-        total, n = 0.0, 0
+        numbers = look_up(theirs.vocabulary.table, model.vocabulary.names, False)
+        place = numbers[BEGIN + 1 :] - 1
+        contexts: Counter[tuple[StateNodes, StateNodes]] = Counter()
         for tokens in self._blocks(X):
-            for word in tokens.tolist():
-                if word == BEGIN:
-                    ours, others = model.start(), theirs.start()
-                    continue
-                log_p = model.next_word(ours).astype(np.float64)
-                p = np.exp(log_p)
-                inside = p > 0
-                total += float(p[inside] @ (log_p[inside] - theirs.next_word(others)[place][inside]))
-                n += 1
-                ours = model.advance(ours, word)[1]
-                others = theirs.advance(others, numbers[names[word]])[1]
-        if n == 0:
+            contexts.update(zip(_contexts(model, tokens), _contexts(theirs, numbers[tokens]), strict=True))
+        if not contexts:
             raise ValueError("X is empty: there is no context")
-        return total / n
+        total = 0.0
+        for (ours, others), times in contexts.items():
+            total += times * _divergence(model.next_word(ours), theirs.next_word(others)[place])
+        return total / contexts.total()
 
     # --- the next word -----------------------------------------------------------------------------------------------
 
@@ -396,6 +390,40 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
             words.append(names[word])
             state = model.advance(state, word)[1]
         return words
+
+
+def _divergence(log_p: NDArray[np.float32], log_q: NDArray[np.float32]) -> float:
+    """Σ p (ln p − ln q) over words that p does not exclude."""
+    p = np.exp(log_p, dtype=np.float64)
+    if not p.min() > 0:
+        inside = p > 0
+        p, log_p, log_q = p[inside], log_p[inside], log_q[inside]
+    p *= np.subtract(log_p, log_q, dtype=np.float64)
+    return float(p.sum())  # an inner product would wake the threads of a BLAS
+
+
+def _contexts(model: WordModel, tokens: NDArray[np.int32]) -> list[StateNodes]:
+    """The states before the words of sentences and their ends: those before the first words of all, the second, …"""
+    begins = np.flatnonzero(tokens == BEGIN)
+    rest = np.diff(begins, append=len(tokens)) - 1  # words that are still to come
+    states, found = [model.start()] * len(begins), []
+    while len(states):
+        found += states
+        begins += 1
+        after = _after(model, states, tokens[begins])
+        rest -= 1
+        going_on = np.flatnonzero(rest > 0)
+        begins, rest, states = begins[going_on], rest[going_on], [after[place] for place in going_on.tolist()]
+    return found
+
+
+def _after(model: WordModel, states: list[StateNodes], words: NDArray[np.int32]) -> list[StateNodes]:
+    """The states after one word more for each."""
+    if isinstance(model, BackoffModel):
+        return [
+            state[1:] for state in model.advance_many([(BEGIN, *state) for state in states], BEGIN, tuple, words)[1]
+        ]
+    return [model.advance(state, word)[1] for state, word in zip(states, words.tolist(), strict=True)]
 
 
 def sentence_sums(tokens: NDArray[np.int32], log_prob: NDArray[np.float64]) -> NDArray[np.float64]:
