@@ -407,10 +407,10 @@ def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
             getattr(chain, method)(scores, starts)
     with pytest.raises(ValueError, match="do not fit a chain"):
         chain.nbest(scores, starts, 2)
-    if -(-other // kernels.WIDTH) == -(-K // kernels.WIDTH):  # with as much padding as they have, they are within
+    if -(-other // kernels.LABEL_PADDING) == -(-K // kernels.LABEL_PADDING):  # with as much padding as they have, they are within
         return
     with pytest.raises(ValueError, match="do not fit"):
-        kernels.values(chain.padded, scores, NOTHING, NOTHING, starts, 0, 1, np.zeros(4, np.int32), np.empty(1))
+        kernels.path_scores(chain.padded, scores, NOTHING, NOTHING, starts, 0, 1, np.zeros(4, np.int32), np.empty(1))
 
 
 @pytest.mark.parametrize(
@@ -432,13 +432,13 @@ def test_what_does_not_fit_the_tokens_never_reaches_them(starts, labels, edges, 
     starts, y = np.array(starts), np.zeros(labels, np.int32)
     n = len(starts) - 1
     with pytest.raises(ValueError, match=r"fit|room"):
-        kernels.best(chain.padded, *given, starts, 0, n, y, np.empty(n))
+        kernels.best_paths(chain.padded, *given, starts, 0, n, y, np.empty(n))
     with pytest.raises(ValueError, match=r"fit|room"):
-        kernels.values(chain.padded, *given, starts, 0, n, y, np.empty(n))
+        kernels.path_scores(chain.padded, *given, starts, 0, n, y, np.empty(n))
 
 
 def test_labels_that_a_chain_does_not_have_are_refused():
     chain = Chain(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
     for code in (-1, 2):
         with pytest.raises(ValueError, match=f"has the label {code}"):
-            chain.values(np.zeros((3, 2)), np.array([0, 3]), np.array([0, code, 0], np.int32))
+            chain.path_scores(np.zeros((3, 2)), np.array([0, 3]), np.array([0, code, 0], np.int32))

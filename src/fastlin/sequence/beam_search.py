@@ -13,7 +13,7 @@ def beam_paths(block: Block, width: int) -> NDArray[np.int32]:
     given = chain.given(*block.potentials)
     codes, values = np.empty(len(given[0]), np.int32), np.empty(len(starts) - 1)
     transitions, ends = chain.transitions.reshape(-1, chain.n_labels), chain.end.reshape(-1)
-    kernels.paths(chain.start, transitions, ends, *given, starts, width, codes, values)
+    kernels.best_paths(chain.start, transitions, ends, *given, starts, width, codes, values)
     for place in np.flatnonzero(values == -np.inf):
         codes[starts[place] : starts[place + 1]] = block.only(int(place)).infer("viterbi")[0]
     return codes

@@ -77,7 +77,7 @@ class Chain:
         given = self.given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
-            kernels.best(self.padded, *given, starts, first, last, labels, values)
+            kernels.best_paths(self.padded, *given, starts, first, last, labels, values)
 
         self._run(work, starts, n_jobs)
         _refuse_impossible(values)
@@ -117,7 +117,7 @@ class Chain:
                     raise ValueError(f"n={n}: of a sequence of {stop - start} tokens, {MOST_PATHS} paths at most")
                 paths, values = np.empty((room, stop - start), np.int32), np.empty(room)
                 own, of_edges, of_offsets = (array[start:stop] if len(array) else array for array in whole)
-                made = kernels.several(self.padded, own, of_edges, of_offsets, paths, values)
+                made = kernels.nbest_paths(self.padded, own, of_edges, of_offsets, paths, values)
                 found[place] = [(path.copy(), float(value)) for path, value in zip(paths[:made], values, strict=False)]
 
         self._run(work, starts, n_jobs)
@@ -133,7 +133,7 @@ class Chain:
         given = self.given(scores, edges, offsets)
 
         def work(first: int, last: int) -> None:
-            kernels.values(self.padded, *given, starts, first, last, labels, values)
+            kernels.path_scores(self.padded, *given, starts, first, last, labels, values)
 
         self._run(work, starts, n_jobs)
         return values
@@ -190,7 +190,7 @@ class Chain:
     def padded(self) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
         """start [P], A [size, P], M [size, P], Mᵀ [P, P], end [size] and the shift of `engine/chain/chain.pxd`."""
         K = self.n_labels
-        P = -(-K // kernels.WIDTH) * kernels.WIDTH
+        P = -(-K // kernels.LABEL_PADDING) * kernels.LABEL_PADDING
         rows = 1 if self.order == 1 else K + 1
         start, end = np.full(P, -np.inf), np.full((rows, P), -np.inf)
         A = np.full((rows * P, P), -np.inf)

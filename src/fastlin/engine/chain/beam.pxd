@@ -10,7 +10,7 @@ update of Collins and Roark (2004).
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
-from fastlin.engine.chain.chain cimport Chain, onward
+from fastlin.engine.chain.chain cimport Chain, next_states
 
 cdef struct Beam:            # of one thread, for a chain of up to so many tokens
     Py_ssize_t width
@@ -22,7 +22,7 @@ cdef struct Beam:            # of one thread, for a chain of up to so many token
     double* heap             # [width]
 
 
-cdef inline void sink(double* heap, Py_ssize_t n, Py_ssize_t place) noexcept nogil:
+cdef inline void sift_down(double* heap, Py_ssize_t n, Py_ssize_t place) noexcept nogil:
     """Put a heap's number where none below it is smaller."""
     cdef double value = heap[place]
     cdef Py_ssize_t child = 2 * place + 1
@@ -36,7 +36,7 @@ cdef inline void sink(double* heap, Py_ssize_t n, Py_ssize_t place) noexcept nog
     heap[place] = value
 
 
-cdef inline Py_ssize_t keep(const Chain* chain, Beam* beam, Py_ssize_t t) noexcept nogil:
+cdef inline Py_ssize_t keep_best(const Chain* chain, Beam* beam, Py_ssize_t t) noexcept nogil:
     """The best of the states, the first among equals, become the beam of token t; returns how many."""
     cdef Py_ssize_t c, place, n = 0, width = beam.width, equal
     cdef double least = -INFINITY
@@ -49,10 +49,10 @@ cdef inline Py_ssize_t keep(const Chain* chain, Beam* beam, Py_ssize_t t) noexce
             n += 1
             if n == width:
                 for place in range(width // 2 - 1, -1, -1):
-                    sink(heap, width, place)
+                    sift_down(heap, width, place)
         elif beam.best[c] > heap[0]:
             heap[0] = beam.best[c]
-            sink(heap, width, 0)
+            sift_down(heap, width, 0)
     equal = n
     if n == width:
         least = heap[0]                        # of those that are as good as the last, so many are kept
@@ -75,8 +75,8 @@ cdef inline Py_ssize_t keep(const Chain* chain, Beam* beam, Py_ssize_t t) noexce
     return n
 
 
-cdef inline Py_ssize_t extend(const Chain* chain, Beam* beam, Py_ssize_t n, Py_ssize_t t, const double* S,
-                              const double* edges, const double* offsets) noexcept nogil:
+cdef inline Py_ssize_t extend_beam(const Chain* chain, Beam* beam, Py_ssize_t n, Py_ssize_t t, const double* S,
+                                   const double* edges, const double* offsets) noexcept nogil:
     """The beam of token t from the n states of that before; returns its size."""
     cdef Py_ssize_t place, c, i, j, K = chain.K, P = chain.P
     cdef double reach, score
@@ -91,7 +91,7 @@ cdef inline Py_ssize_t extend(const Chain* chain, Beam* beam, Py_ssize_t n, Py_s
         i = c % P
         reach = beam.kept[place] + (offsets[t * chain.size + c] if offsets else 0.0)
         A, edge = chain.A + c * P, edges + (t * K + i) * K if edges else NULL
-        target, source = beam.best + onward(chain, i), beam.origin + onward(chain, i)
+        target, source = beam.best + next_states(chain, i), beam.origin + next_states(chain, i)
         for j in range(K):
             score = reach + (A[j] + edge[j] if edge else A[j])
             if score > target[j]:
@@ -100,11 +100,11 @@ cdef inline Py_ssize_t extend(const Chain* chain, Beam* beam, Py_ssize_t n, Py_s
         j = c % P
         if beam.best[c] > -INFINITY:
             beam.best[c] += S[t * P + j]
-    return keep(chain, beam, t)
+    return keep_best(chain, beam, t)
 
 
-cdef inline Py_ssize_t place_of(const Beam* beam, Py_ssize_t n, Py_ssize_t t, Py_ssize_t state,
-                                Py_ssize_t before) noexcept nogil:
+cdef inline Py_ssize_t place_in_beam(const Beam* beam, Py_ssize_t n, Py_ssize_t t, Py_ssize_t state,
+                                     Py_ssize_t before) noexcept nogil:
     """Where a state that comes from a place in the beam before stands in the beam of token t; −1: nowhere."""
     cdef Py_ssize_t place
     for place in range(n):
@@ -113,7 +113,7 @@ cdef inline Py_ssize_t place_of(const Beam* beam, Py_ssize_t n, Py_ssize_t t, Py
     return -1
 
 
-cdef inline void trace(const Chain* chain, const Beam* beam, Py_ssize_t n, Py_ssize_t t, int32_t* y) noexcept nogil:
+cdef inline void backtrack(const Chain* chain, const Beam* beam, Py_ssize_t n, Py_ssize_t t, int32_t* y) noexcept nogil:
     """The best path to token t, of those that are equally good the one whose last label is the lowest; and so on."""
     cdef Py_ssize_t place, winner = 0, state, other
     for place in range(1, n):
@@ -128,8 +128,9 @@ cdef inline void trace(const Chain* chain, const Beam* beam, Py_ssize_t n, Py_ss
         t -= 1
 
 
-cdef inline Py_ssize_t search(const Chain* chain, Beam* beam, Py_ssize_t T, const double* S, const double* edges,
-                              const double* offsets, const int32_t* right, int32_t* y, double* value) noexcept nogil:
+cdef inline Py_ssize_t beam_search(const Chain* chain, Beam* beam, Py_ssize_t T, const double* S, const double* edges,
+                                   const double* offsets, const int32_t* right, int32_t* y,
+                                   double* value) noexcept nogil:
     """The best path of T > 0 tokens that the beam finds into y, its score into `value`; returns its length.
 
     With the labels `right`, not NULL, it may be shorter: it ends where they have left the beam. 0: no path was found.
@@ -139,18 +140,18 @@ cdef inline Py_ssize_t search(const Chain* chain, Beam* beam, Py_ssize_t T, cons
         beam.best[c], beam.origin[c] = -INFINITY, 0
     for j in range(chain.K):
         beam.best[(chain.rows - 1) * chain.P + j] = chain.start[j] + S[j]
-    n = keep(chain, beam, 0)
+    n = keep_best(chain, beam, 0)
     for t in range(T):
         if t > 0:
-            n = extend(chain, beam, n, t, S, edges, offsets)
+            n = extend_beam(chain, beam, n, t, S, edges, offsets)
         if n == 0:
             return 0
         if t == T - 1:
             for c in range(n):
                 beam.kept[c] += chain.end[beam.states[t * beam.width + c]]
         if right:
-            state = onward(chain, state % chain.P) + right[t] if t else (chain.rows - 1) * chain.P + right[0]
-            place = place_of(beam, n, t, state, place)
+            state = next_states(chain, state % chain.P) + right[t] if t else (chain.rows - 1) * chain.P + right[0]
+            place = place_in_beam(beam, n, t, state, place)
             if place < 0:
                 break
     value[0] = -INFINITY
@@ -158,5 +159,5 @@ cdef inline Py_ssize_t search(const Chain* chain, Beam* beam, Py_ssize_t T, cons
         value[0] = max(value[0], beam.kept[c])
     if value[0] == -INFINITY:
         return 0
-    trace(chain, beam, n, t, y)
+    backtrack(chain, beam, n, t, y)
     return t + 1

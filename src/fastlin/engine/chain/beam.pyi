@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def paths(
+def best_paths(
     start: NDArray[np.float64],
     A: NDArray[np.float64],
     end: NDArray[np.float64],

@@ -4,7 +4,7 @@
 
 c_t is the history of token t, a state of t − 1: the label i, or for order 2 the pair (h, i), with h = K where there is
 no label before. A step leads from the state (h, i) to (i, j), so with the states of one i side by side both orders are
-one loop: the vector of the labels j that follow is contiguous, at `onward(c)`.
+one loop: the vector of the labels j that follow is contiguous, at `next_states(c)`.
 """
 
 from libc.math cimport INFINITY
@@ -29,7 +29,7 @@ cdef struct Chain:
     const double* end    # [size]
     double shift         # the largest of A
 
-cdef struct Room:        # of one thread, for a chain of up to so many tokens
+cdef struct Trellis:     # of one thread, for a chain of up to so many tokens
     double* S            # [T, P]     scores
     double* p            # [T, P]     e, then the marginals
     double* alpha        # [T, size]
@@ -45,7 +45,7 @@ cdef struct Room:        # of one thread, for a chain of up to so many tokens
 # --- what kernels begin and end with ---------------------------------------------------------------------------------
 
 
-cdef inline Chain chain_of(tuple padded, Py_ssize_t K) except *:
+cdef inline Chain chain_from_arrays(tuple padded, Py_ssize_t K) except *:
     """A chain of arrays start [P], A and M [size, P], Mᵀ [P, P], end [size] and a shift, which have to live as long.
 
     They are proved to be those of K labels: the scores of a model never meet the chain of another.
@@ -60,14 +60,14 @@ cdef inline Chain chain_of(tuple padded, Py_ssize_t K) except *:
     return Chain(K, P, rows, rows * P, &start[0], &A[0, 0], &M[0, 0], &MT[0, 0], &end[0], padded[5])
 
 
-cdef inline Py_ssize_t longest(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+cdef inline Py_ssize_t longest_sequence(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     cdef Py_ssize_t s, most = 0
     for s in range(first, last):
         most = max(most, starts[s + 1] - starts[s])
     return most
 
 
-cdef inline int prove_starts(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n) except -1:
+cdef inline int check_starts(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n) except -1:
     """The sequences first … last − 1 are there, one behind the other, and their tokens are among n."""
     cdef Py_ssize_t s
     cdef bint sound = 0 <= first <= last < starts.shape[0] and 0 <= starts[first] and starts[last] <= n
@@ -78,50 +78,51 @@ cdef inline int prove_starts(const int64_t[::1] starts, Py_ssize_t first, Py_ssi
     return 0
 
 
-cdef inline double* reserve(int64_t n) except NULL:
+cdef inline double* allocate_doubles(int64_t n) except NULL:
     cdef double* numbers = <double*>allocate(n, sizeof(double))
     if not numbers:
         raise MemoryError
     return numbers
 
 
-cdef inline int open_room(Room* room, const Chain* chain, Py_ssize_t T, bint offsets, bint edges) except -1:
+cdef inline int allocate_trellis(Trellis* trellis, const Chain* chain, Py_ssize_t T, bint offsets,
+                                 bint edges) except -1:
     """Memory for the sums over the paths of chains of up to T tokens; to be closed even if this fails."""
     cdef Py_ssize_t P = chain.P, size = chain.size
-    memset(room, 0, sizeof(Room))
-    room.p = reserve(checked_product(T, P))
-    room.alpha = reserve(checked_product(T, size))
-    room.V = reserve(checked_product(T + 1, size))
-    room.beta = reserve(2 * size)
-    room.z = reserve(T + 1)
-    room.factors = reserve(checked_product(T, size)) if offsets else NULL
-    room.steps = reserve(checked_product(T, P * P)) if edges else NULL
-    room.Q = reserve(checked_product(size, P))
-    memset(room.Q, 0, size * P * sizeof(double))
+    memset(trellis, 0, sizeof(Trellis))
+    trellis.p = allocate_doubles(checked_product(T, P))
+    trellis.alpha = allocate_doubles(checked_product(T, size))
+    trellis.V = allocate_doubles(checked_product(T + 1, size))
+    trellis.beta = allocate_doubles(2 * size)
+    trellis.z = allocate_doubles(T + 1)
+    trellis.factors = allocate_doubles(checked_product(T, size)) if offsets else NULL
+    trellis.steps = allocate_doubles(checked_product(T, P * P)) if edges else NULL
+    trellis.Q = allocate_doubles(checked_product(size, P))
+    memset(trellis.Q, 0, size * P * sizeof(double))
     return 0
 
 
-cdef inline void close_room(Room* room) noexcept:
+cdef inline void free_trellis(Trellis* trellis) noexcept:
     """All but S, which is the caller's."""
-    free(room.p)
-    free(room.alpha)
-    free(room.V)
-    free(room.beta)
-    free(room.z)
-    free(room.factors)
-    free(room.steps)
-    free(room.Q)
+    free(trellis.p)
+    free(trellis.alpha)
+    free(trellis.V)
+    free(trellis.beta)
+    free(trellis.z)
+    free(trellis.factors)
+    free(trellis.steps)
+    free(trellis.Q)
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-cdef inline Py_ssize_t onward(const Chain* chain, Py_ssize_t i) noexcept nogil:
+cdef inline Py_ssize_t next_states(const Chain* chain, Py_ssize_t i) noexcept nogil:
     """Where the states that follow a state (h, i) begin."""
     return i * chain.P if chain.rows > 1 else 0
 
 
-cdef inline double top_of(const double* x, Py_ssize_t n) noexcept nogil:
+cdef inline double vector_max(const double* x, Py_ssize_t n) noexcept nogil:
     """max x; in lanes, or each comparison would wait for the one before."""
     cdef double lanes[LANES]
     cdef double top
@@ -141,7 +142,7 @@ cdef inline double top_of(const double* x, Py_ssize_t n) noexcept nogil:
     return top
 
 
-cdef inline double total(const double* x, Py_ssize_t n) noexcept nogil:
+cdef inline double vector_sum(const double* x, Py_ssize_t n) noexcept nogil:
     """Σ x, of a multiple of 8 numbers."""
     cdef double lanes[LANES]
     cdef Py_ssize_t j, lane
@@ -155,9 +156,9 @@ cdef inline double total(const double* x, Py_ssize_t n) noexcept nogil:
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
 
 
-cdef inline double relative(const double* x, Py_ssize_t n, double* out) noexcept nogil:
+cdef inline double relative_exponentials(const double* x, Py_ssize_t n, double* out) noexcept nogil:
     """out = exp(x − max x); returns the maximum, −∞ where no number is larger."""
-    cdef double top = top_of(x, n)
+    cdef double top = vector_max(x, n)
     cdef Py_ssize_t j
     if top == -INFINITY:
         return top
@@ -166,8 +167,8 @@ cdef inline double relative(const double* x, Py_ssize_t n, double* out) noexcept
     return top
 
 
-cdef inline double value_of(const Chain* chain, const double* S, Py_ssize_t T, const double* edges,
-                            const double* offsets, const int32_t* y) noexcept nogil:
+cdef inline double path_score(const Chain* chain, const double* S, Py_ssize_t T, const double* edges,
+                              const double* offsets, const int32_t* y) noexcept nogil:
     """s(y)."""
     cdef Py_ssize_t t, h, state
     cdef double value

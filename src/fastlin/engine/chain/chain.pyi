@@ -3,7 +3,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH: int
+LABEL_PADDING: int
 
 Floats: TypeAlias = NDArray[np.float64]
 Starts: TypeAlias = NDArray[np.int64]
@@ -24,7 +24,7 @@ def marginals(
     counts: Floats,
     last_states: Floats,
 ) -> None: ...
-def best(
+def best_paths(
     padded: Padded,
     scores: Floats,
     edges: Floats,
@@ -35,7 +35,7 @@ def best(
     y: Labels,
     values: Floats,
 ) -> None: ...
-def several(
+def nbest_paths(
     padded: Padded,
     scores: Floats,
     edges: Floats,
@@ -43,7 +43,7 @@ def several(
     paths: NDArray[Any],
     values: Floats,
 ) -> int: ...
-def values(
+def path_scores(
     padded: Padded,
     scores: Floats,
     edges: Floats,

@@ -14,11 +14,12 @@ from libc.string cimport memcpy
 
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.chain.chain cimport (
-    Chain, Room, chain_of, close_room, longest, open_room, prove_starts, reserve, value_of
+    Chain, Trellis, chain_from_arrays, free_trellis, longest_sequence, allocate_trellis, check_starts, allocate_doubles,
+    path_score
 )
 from fastlin.engine.core.csr cimport number
-from fastlin.engine.chain.hybrid cimport Hybrid, hybrid_of, score
-from fastlin.engine.chain.chain_inference cimport infer
+from fastlin.engine.chain.hybrid_weights cimport HybridWeights, hybrid_from_arrays, score_tokens
+from fastlin.engine.chain.chain_inference cimport chain_marginals
 
 
 def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
@@ -33,19 +34,20 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
     """
     cdef Py_ssize_t K = R.shape[1], s, t, k, T, begin, longest_, n
     cdef int64_t offset = 0, base
-    cdef Chain chain = chain_of(padded, K)
-    cdef Hybrid weights = hybrid_of(table, starts, single, labels, theta, K)
+    cdef Chain chain = chain_from_arrays(padded, K)
+    cdef HybridWeights weights = hybrid_from_arrays(table, starts, single, labels, theta, K)
     cdef Py_ssize_t P = chain.P
     cdef bint conditioned = edges.shape[0] > 0
-    cdef Room room
+    cdef Trellis trellis
     cdef double* on_edges = NULL
     cdef double* own_edges = NULL
     cdef double* scores = NULL
     cdef const int32_t* features = &indices[0] if indices.shape[0] else NULL
     cdef const number* amounts = &values[0] if values.shape[0] else NULL
     cdef double log_z, own, loss = 0
-    prove_starts(sequences, first, last, indptr.shape[0] - 1)
-    longest_, base, n = longest(sequences, first, last), indptr[sequences[first]], sequences[last] - sequences[first]
+    check_starts(sequences, first, last, indptr.shape[0] - 1)
+    longest_ = longest_sequence(sequences, first, last)
+    base, n = indptr[sequences[first]], sequences[last] - sequences[first]
     if y.shape[0] != n or R.shape[0] != n or counts.shape[0] != chain.size or counts.shape[1] != P:
         raise ValueError(f"labels, residuals or counts do not fit {n} tokens of {K} labels")
     if conditioned and not (edges.shape[0] == n and edges.shape[1] == edges.shape[2] == K):
@@ -54,29 +56,29 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
         if not 0 <= y[t] < K:
             raise ValueError(f"token {t} has the label {y[t]}, of {K}")
     try:
-        scores = reserve(checked_product(longest_, P))
-        open_room(&room, &chain, longest_, False, conditioned)
+        scores = allocate_doubles(checked_product(longest_, P))
+        allocate_trellis(&trellis, &chain, longest_, False, conditioned)
         if conditioned:
-            on_edges = reserve(checked_product(longest_, K * K))
+            on_edges = allocate_doubles(checked_product(longest_, K * K))
         with nogil:
-            room.S = scores
+            trellis.S = scores
             for s in range(first, last):
                 begin, T = sequences[s], sequences[s + 1] - sequences[s]
                 if T == 0:
                     continue
-                score(&weights, &indptr[begin], features + (indptr[begin] - base), amounts + (indptr[begin] - base),
-                      T, P, scores)
+                score_tokens(&weights, &indptr[begin], features + (indptr[begin] - base),
+                             amounts + (indptr[begin] - base), T, P, scores)
                 if conditioned:
                     own_edges = &edges[offset, 0, 0]
-                own = value_of(&chain, scores, T, own_edges, NULL, &y[offset])
-                log_z = infer(&chain, &room, T, own_edges, NULL, &counts[0, 0], on_edges)
+                own = path_score(&chain, scores, T, own_edges, NULL, &y[offset])
+                log_z = chain_marginals(&chain, &trellis, T, own_edges, NULL, &counts[0, 0], on_edges)
                 if not -INFINITY < log_z < INFINITY:
                     loss = -INFINITY
                     break
                 loss += max(log_z - own, 0.0)        # p is at most 1, whatever rounding says
                 for t in range(T):
-                    room.p[t * P + y[offset + t]] -= 1
-                    memcpy(&R[offset + t, 0], room.p + t * P, K * sizeof(double))
+                    trellis.p[t * P + y[offset + t]] -= 1
+                    memcpy(&R[offset + t, 0], trellis.p + t * P, K * sizeof(double))
                 if conditioned:
                     memcpy(own_edges + K * K, on_edges + K * K, (T - 1) * K * K * sizeof(double))
                     for t in range(1, T):
@@ -84,9 +86,9 @@ def evaluate(const int64_t[::1] indptr, const int32_t[::1] indices, const number
                 offset += T
             for t in range(chain.size):
                 for k in range(P):
-                    counts[t, k] += room.Q[t * P + k] * chain.M[t * P + k]
+                    counts[t, k] += trellis.Q[t * P + k] * chain.M[t * P + k]
     finally:
-        close_room(&room)
+        free_trellis(&trellis)
         free(scores)
         free(on_edges)
     return loss

@@ -7,14 +7,14 @@ Floats: TypeAlias = NDArray[np.float64]
 Starts: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = NDArray[np.int32]
 
-def descend(
+def sgd_epoch(
     indptr: Starts,
     indices: Labels,
     values: NDArray[Any],
     sequences: Starts,
     y: Labels,
     order: Starts,
-    batch: int,
+    batch_size: int,
     starts: Starts,
     D: int,
     single: int,
@@ -22,25 +22,25 @@ def descend(
     K: int,
     rows: int,
     w: Floats,
-    linked: Floats,
+    has_weight: Floats,
     scale: Floats,
     squares: Floats,
     sums: Floats,
-    settled: Starts,
+    touched: Starts,
     t: int,
     adagrad: bool,
     eta0: float,
     l1: float,
     l2: float,
 ) -> float: ...
-def settle(
+def catch_up_all(
     starts: Starts,
     D: int,
     labels: Labels,
     K: int,
     w: Floats,
     squares: Floats,
-    settled: Starts,
+    touched: Starts,
     t: int,
     eta0: float,
     l1: float,

@@ -18,22 +18,22 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from fastlin.engine.core.allocation cimport checked_product
-from fastlin.engine.chain.chain cimport Chain, Room, close_room, open_room, reserve, value_of
+from fastlin.engine.chain.chain cimport Chain, Trellis, free_trellis, allocate_trellis, allocate_doubles, path_score
 from fastlin.engine.core.csr cimport number
-from fastlin.engine.chain.hybrid cimport Hybrid, score
+from fastlin.engine.chain.hybrid_weights cimport HybridWeights, score_tokens
 from fastlin.engine.core.mathx cimport exponential
-from fastlin.engine.chain.chain_inference cimport infer
+from fastlin.engine.chain.chain_inference cimport chain_marginals
 
-cdef struct Rule:
+cdef struct StepRule:
     bint adagrad
     double eta0, l1, l2
 
 
-cdef inline double soft(double x, double threshold) noexcept nogil:
+cdef inline double soft_threshold(double x, double threshold) noexcept nogil:
     return x - threshold if x > threshold else x + threshold if x < -threshold else 0.0
 
 
-cdef inline double rested(double theta, double squares, double n, const Rule* rule) noexcept nogil:
+cdef inline double decayed_weight(double theta, double squares, double n, const StepRule* rule) noexcept nogil:
     """A weight after n steps without a gradient."""
     cdef double h, decay, kept, size
     if theta == 0 or n == 0 or (rule.l1 == 0 and rule.l2 == 0):
@@ -47,15 +47,15 @@ cdef inline double rested(double theta, double squares, double n, const Rule* ru
     return 0.0 if size <= 0 else size if theta > 0 else -size
 
 
-cdef inline void adapt(double* theta, double* squares, double g, const Rule* rule) noexcept nogil:
+cdef inline void adagrad_step(double* theta, double* squares, double g, const StepRule* rule) noexcept nogil:
     """One step of Adagrad."""
     cdef double h
     squares[0] += g * g
     h = 1e-10 + sqrt(squares[0])
-    theta[0] = soft(h * theta[0] - rule.eta0 * g, rule.eta0 * rule.l1) / (h + rule.eta0 * rule.l2)
+    theta[0] = soft_threshold(h * theta[0] - rule.eta0 * g, rule.eta0 * rule.l1) / (h + rule.eta0 * rule.l2)
 
 
-cdef inline void lay_out(Chain* chain, double* memory) noexcept nogil:
+cdef inline void set_chain_arrays(Chain* chain, double* memory) noexcept nogil:
     """A chain's arrays, A [size, P] first, in a piece of memory."""
     cdef Py_ssize_t c, size = chain.size, P = chain.P, K = chain.K
     cdef double* ends = memory + (2 * size + P) * P
@@ -68,7 +68,8 @@ cdef inline void lay_out(Chain* chain, double* memory) noexcept nogil:
         ends[c] = 0.0 if c % P < K else -INFINITY
 
 
-cdef inline void tie(Chain* chain, const double* two, const double* three, double scale, double* A) noexcept nogil:
+cdef inline void set_transitions(Chain* chain, const double* two, const double* three, double scale,
+                                 double* A) noexcept nogil:
     """A, M and Mᵀ, one behind the other, from weights of pairs and of triples, times `scale`."""
     cdef Py_ssize_t h, i, j, c, K = chain.K, P = chain.P
     cdef double top = -INFINITY
@@ -90,7 +91,7 @@ cdef inline void tie(Chain* chain, const double* two, const double* three, doubl
                 MT[j * P + i] = M[i * P + j]
 
 
-cdef struct Batch:           # what the kernel works on; the sequences of a mini-batch are at `order`
+cdef struct SequenceBatch:   # what the kernel works on; the sequences of a mini-batch are at `order`
     const int64_t* indptr
     const int32_t* features
     const int64_t* sequences
@@ -99,48 +100,53 @@ cdef struct Batch:           # what the kernel works on; the sequences of a mini
     Py_ssize_t n
     const int64_t* starts
     const int32_t* labels    # of all weights of features
-    Py_ssize_t n_links
+    Py_ssize_t n_transitions
     double* w
-    double* links            # the last of w
+    double* transitions      # the last of w
     double* squares
     double* sums             # of Adagrad's gradients, zeros between steps
-    int64_t* settled         # steps
+    int64_t* touched         # steps
     double* counts           # of pairs and triples of labels: expected less observed
     double* residuals        # [tokens, P]
     int64_t stride           # of the values; 0: ones for one sequence stand for all
 
 
-cdef inline int64_t place_of(const Batch* these, const Hybrid* weights, int64_t j, int64_t q) noexcept nogil:
+cdef inline int64_t weight_place(const SequenceBatch* batch, const HybridWeights* weights, int64_t j,
+                                 int64_t q) noexcept nogil:
     """Where the weight q, of the feature j, is."""
     cdef int64_t D = weights.D, K = weights.K
-    return j * K + these.labels[q] if j < D else D * K + q - these.starts[D]
+    return j * K + batch.labels[q] if j < D else D * K + q - batch.starts[D]
 
 
-cdef inline void wake(const Batch* these, const Hybrid* weights, const Rule* rule, int64_t t) noexcept nogil:
+cdef inline void catch_up(const SequenceBatch* batch, const HybridWeights* weights, const StepRule* rule,
+                          int64_t t) noexcept nogil:
     """Pay what the features of a batch owe."""
     cdef int64_t n, p, q, j, place
-    for n in range(these.n):
-        for p in range(these.indptr[these.sequences[these.order[n]]],
-                       these.indptr[these.sequences[these.order[n] + 1]]):
-            j = these.features[p]
-            if these.settled[j] == t:
+    for n in range(batch.n):
+        for p in range(batch.indptr[batch.sequences[batch.order[n]]],
+                       batch.indptr[batch.sequences[batch.order[n] + 1]]):
+            j = batch.features[p]
+            if batch.touched[j] == t:
                 continue
-            for q in range(these.starts[j], these.starts[j + 1]):
-                place = place_of(these, weights, j, q)
-                these.w[place] = rested(these.w[place], these.squares[place], <double>(t - these.settled[j]), rule)
-            these.settled[j] = t
+            for q in range(batch.starts[j], batch.starts[j + 1]):
+                place = weight_place(batch, weights, j, q)
+                batch.w[place] = decayed_weight(batch.w[place], batch.squares[place], <double>(t - batch.touched[j]),
+                                                rule)
+            batch.touched[j] = t
 
 
-cdef inline void observe(const Batch* these, const int32_t* y, Py_ssize_t T, Py_ssize_t K, bint triples) noexcept nogil:
+cdef inline void subtract_observed(const SequenceBatch* batch, const int32_t* y, Py_ssize_t T, Py_ssize_t K,
+                                   bint triples) noexcept nogil:
     """Take the pairs and triples of a sequence's labels from the counts."""
     cdef Py_ssize_t t
     for t in range(1, T):
-        these.counts[y[t - 1] * K + y[t]] -= 1
+        batch.counts[y[t - 1] * K + y[t]] -= 1
         if triples and t > 1:
-            these.counts[K * K + (y[t - 2] * K + y[t - 1]) * K + y[t]] -= 1
+            batch.counts[K * K + (y[t - 2] * K + y[t - 1]) * K + y[t]] -= 1
 
 
-cdef inline void expect(const Batch* these, const Chain* chain, const double* exact, const double* Q) noexcept nogil:
+cdef inline void add_expected(const SequenceBatch* batch, const Chain* chain, const double* exact,
+                              const double* Q) noexcept nogil:
     """Add expected transitions: `exact` [size, P], and Q, to be multiplied by M."""
     cdef Py_ssize_t h, i, j, c, K = chain.K, P = chain.P
     cdef double g
@@ -149,168 +155,173 @@ cdef inline void expect(const Batch* these, const Chain* chain, const double* ex
             c = (h * P + i) * P
             for j in range(K):
                 g = exact[c + j] + Q[c + j] * chain.M[c + j]
-                these.counts[i * K + j] += g
+                batch.counts[i * K + j] += g
                 if chain.rows > 1 and h < K:
-                    these.counts[K * K + (h * K + i) * K + j] += g
+                    batch.counts[K * K + (h * K + i) * K + j] += g
 
 
-cdef inline double residuals_of(const Batch* these, const Hybrid* weights, const number* values, const Chain* chain,
-                                Room* room, double scale, double* exact) noexcept nogil:
+cdef inline double batch_residuals(const SequenceBatch* batch, const HybridWeights* weights, const number* values,
+                                   const Chain* chain, Trellis* trellis, double scale, double* exact) noexcept nogil:
     """Residuals and counts of a batch; returns its Σ −log p(y | x), −∞ where scores have left the numbers."""
     cdef int64_t n, s
     cdef Py_ssize_t T, t, k, P = chain.P
     cdef double log_z, loss = 0
-    cdef double* r = these.residuals
-    for n in range(these.n):
-        s = these.sequences[these.order[n]]
-        T = these.sequences[these.order[n] + 1] - s
+    cdef double* r = batch.residuals
+    for n in range(batch.n):
+        s = batch.sequences[batch.order[n]]
+        T = batch.sequences[batch.order[n] + 1] - s
         if T == 0:
             continue
-        score(weights, these.indptr + s, these.features + these.indptr[s], values + these.indptr[s] * these.stride,
-              T, P, room.S)
+        score_tokens(weights, batch.indptr + s, batch.features + batch.indptr[s],
+                     values + batch.indptr[s] * batch.stride, T, P, trellis.S)
         if scale != 1:
             for k in range(T * P):
-                room.S[k] *= scale
-        log_z = infer(chain, room, T, NULL, NULL, exact, NULL)
+                trellis.S[k] *= scale
+        log_z = chain_marginals(chain, trellis, T, NULL, NULL, exact, NULL)
         if not -INFINITY < log_z < INFINITY:
             return -INFINITY
-        loss += log_z - value_of(chain, room.S, T, NULL, NULL, these.y + s)
-        memcpy(r, room.p, T * P * sizeof(double))
+        loss += log_z - path_score(chain, trellis.S, T, NULL, NULL, batch.y + s)
+        memcpy(r, trellis.p, T * P * sizeof(double))
         for t in range(T):
-            r[t * P + these.y[s + t]] -= 1
+            r[t * P + batch.y[s + t]] -= 1
         r += T * P
-        observe(these, these.y + s, T, weights.K, chain.rows > 1)
+        subtract_observed(batch, batch.y + s, T, weights.K, chain.rows > 1)
     return loss
 
 
-cdef inline void scatter(const Batch* these, const Hybrid* weights, const number* values, Py_ssize_t P, double factor,
-                         double* target) noexcept nogil:
+cdef inline void add_feature_gradient(const SequenceBatch* batch, const HybridWeights* weights, const number* values,
+                                      Py_ssize_t P, double factor, double* target) noexcept nogil:
     """target += factor · Xᵀ R, for the weights of features."""
     cdef int64_t n, token, p, q, j
     cdef double x
-    cdef const double* r = these.residuals
-    for n in range(these.n):
-        for token in range(these.sequences[these.order[n]], these.sequences[these.order[n] + 1]):
-            for p in range(these.indptr[token], these.indptr[token + 1]):
-                j, x = these.features[p], factor * values[p * these.stride]
-                for q in range(these.starts[j], these.starts[j + 1]):
-                    target[place_of(these, weights, j, q)] += x * r[these.labels[q]]
+    cdef const double* r = batch.residuals
+    for n in range(batch.n):
+        for token in range(batch.sequences[batch.order[n]], batch.sequences[batch.order[n] + 1]):
+            for p in range(batch.indptr[token], batch.indptr[token + 1]):
+                j, x = batch.features[p], factor * values[p * batch.stride]
+                for q in range(batch.starts[j], batch.starts[j + 1]):
+                    target[weight_place(batch, weights, j, q)] += x * r[batch.labels[q]]
             r += P
 
 
-cdef inline void adapt_features(const Batch* these, const Hybrid* weights, const Rule* rule, int64_t t) noexcept nogil:
+cdef inline void adagrad_features(const SequenceBatch* batch, const HybridWeights* weights, const StepRule* rule,
+                                  int64_t t) noexcept nogil:
     """A step of Adagrad for every feature of a batch, once."""
     cdef int64_t n, p, q, j, place
-    for n in range(these.n):
-        for p in range(these.indptr[these.sequences[these.order[n]]],
-                       these.indptr[these.sequences[these.order[n] + 1]]):
-            j = these.features[p]
-            if these.settled[j] != t:
+    for n in range(batch.n):
+        for p in range(batch.indptr[batch.sequences[batch.order[n]]],
+                       batch.indptr[batch.sequences[batch.order[n] + 1]]):
+            j = batch.features[p]
+            if batch.touched[j] != t:
                 continue
-            for q in range(these.starts[j], these.starts[j + 1]):
-                place = place_of(these, weights, j, q)
-                adapt(&these.w[place], &these.squares[place], these.sums[place], rule)
-                these.sums[place] = 0
-            these.settled[j] = t + 1
+            for q in range(batch.starts[j], batch.starts[j + 1]):
+                place = weight_place(batch, weights, j, q)
+                adagrad_step(&batch.w[place], &batch.squares[place], batch.sums[place], rule)
+                batch.sums[place] = 0
+            batch.touched[j] = t + 1
 
 
-cdef Py_ssize_t most_tokens(const int64_t[::1] sequences, const int64_t[::1] order, Py_ssize_t batch) noexcept nogil:
+cdef Py_ssize_t max_batch_tokens(const int64_t[::1] sequences, const int64_t[::1] order,
+                                 Py_ssize_t batch_size) noexcept nogil:
     """Of a mini-batch."""
     cdef Py_ssize_t n, tokens = 0, most = 0
     for n in range(order.shape[0]):
-        if n % batch == 0:
+        if n % batch_size == 0:
             tokens = 0
         tokens += sequences[order[n] + 1] - sequences[order[n]]
         most = max(most, tokens)
     return most
 
 
-def descend(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-            const int64_t[::1] sequences, const int32_t[::1] y, const int64_t[::1] order, Py_ssize_t batch,
-            const int64_t[::1] starts, Py_ssize_t D, Py_ssize_t single, const int32_t[::1] labels, Py_ssize_t K,
-            Py_ssize_t rows, double[::1] w, const double[::1] linked, double[::1] scale, double[::1] squares,
-            double[::1] sums, int64_t[::1] settled, int64_t t, bint adagrad, double eta0, double l1, double l2):
-    """Take a step for each `batch` of the sequences in `order`; t steps have been taken before.
+def sgd_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
+              const int64_t[::1] sequences, const int32_t[::1] y, const int64_t[::1] order, Py_ssize_t batch_size,
+              const int64_t[::1] starts, Py_ssize_t D, Py_ssize_t single, const int32_t[::1] labels, Py_ssize_t K,
+              Py_ssize_t rows, double[::1] w, const double[::1] has_weight, double[::1] scale, double[::1] squares,
+              double[::1] sums, int64_t[::1] touched, int64_t t, bint adagrad, double eta0, double l1, double l2):
+    """Take a step for every `batch_size` of the sequences in `order`; t steps have been taken before.
 
     Where there are fewer `values` than `indices`, all are ones, and there are as many as the longest sequence needs.
-    `linked` has a one for every pair and triple of labels that has a weight, else zero. `squares`, `sums` (zeros) and
-    `settled`, the step up to which a feature is settled, are Adagrad's. Returns Σ −log p(y | x), each before its step,
-    −∞ where scores have left the numbers.
+    `has_weight` has a one for every pair and triple of labels that has a weight, else zero. `squares`, `sums` (zeros)
+    and `touched`, the step up to which a feature has caught up, are Adagrad's. Returns Σ −log p(y | x), each before its
+    step, −∞ where scores have left the numbers.
     """
-    cdef Py_ssize_t n_links = linked.shape[0], P = (K + 7) // 8 * 8, size = rows * P, first = 0, k
-    cdef Py_ssize_t room_of = most_tokens(sequences, order, batch)
-    cdef Rule rule = Rule(adagrad, eta0, l1, l2)
+    cdef Py_ssize_t n_transitions = has_weight.shape[0], P = (K + 7) // 8 * 8, size = rows * P, first = 0, k
+    cdef Py_ssize_t max_tokens = max_batch_tokens(sequences, order, batch_size)
+    cdef StepRule rule = StepRule(adagrad, eta0, l1, l2)
     cdef Chain chain
-    cdef Hybrid weights
-    cdef Batch these
-    cdef Room room
+    cdef HybridWeights weights
+    cdef SequenceBatch batch
+    cdef Trellis trellis
     cdef const number* amounts = &values[0] if values.shape[0] else NULL
     cdef double* memory = NULL
     cdef double eta, step, found, loss = 0
-    memset(&room, 0, sizeof(Room))
+    memset(&trellis, 0, sizeof(Trellis))
     memset(&chain, 0, sizeof(Chain))
-    memset(&these, 0, sizeof(Batch))
-    memset(&weights, 0, sizeof(Hybrid))
+    memset(&batch, 0, sizeof(SequenceBatch))
+    memset(&weights, 0, sizeof(HybridWeights))
     chain.K, chain.P, chain.rows, chain.size = K, P, rows, size
     weights.K, weights.D, weights.single, weights.starts, weights.table = K, D, single, &starts[0], &w[0]
-    these.indptr, these.sequences, these.y, these.starts = &indptr[0], &sequences[0], &y[0], &starts[0]
-    these.w, these.links, these.n_links = &w[0], &w[w.shape[0] - n_links], n_links
-    these.settled = &settled[0] if settled.shape[0] else NULL
-    these.stride = values.shape[0] == indices.shape[0]
+    batch.indptr, batch.sequences, batch.y, batch.starts = &indptr[0], &sequences[0], &y[0], &starts[0]
+    batch.w, batch.transitions, batch.n_transitions = &w[0], &w[w.shape[0] - n_transitions], n_transitions
+    batch.touched = &touched[0] if touched.shape[0] else NULL
+    batch.stride = values.shape[0] == indices.shape[0]
     if labels.shape[0]:
-        these.labels, these.features = &labels[0], &indices[0]
-        weights.labels, weights.theta = these.labels + starts[D], &w[D * K]
+        batch.labels, batch.features = &labels[0], &indices[0]
+        weights.labels, weights.theta = batch.labels + starts[D], &w[D * K]
     if adagrad:
-        these.squares, these.sums = &squares[0], &sums[0]
+        batch.squares, batch.sums = &squares[0], &sums[0]
     try:
-        open_room(&room, &chain, room_of, False, False)
-        memory = reserve(checked_product(3 * size + P, P) + P + size + n_links + checked_product(2 * P, room_of))
-        lay_out(&chain, memory)
-        these.counts = memory + (2 * size + P) * P + P + size
-        room.S = these.counts + n_links + size * P
-        these.residuals = room.S + room_of * P
+        allocate_trellis(&trellis, &chain, max_tokens, False, False)
+        memory = allocate_doubles(checked_product(3 * size + P, P) + P + size + n_transitions
+                                  + checked_product(2 * P, max_tokens))
+        set_chain_arrays(&chain, memory)
+        batch.counts = memory + (2 * size + P) * P + P + size
+        trellis.S = batch.counts + n_transitions + size * P
+        batch.residuals = trellis.S + max_tokens * P
         with nogil:
             while first < order.shape[0]:
-                these.order, these.n = &order[first], min(batch, order.shape[0] - first)
-                first += batch
+                batch.order, batch.n = &order[first], min(batch_size, order.shape[0] - first)
+                first += batch_size
                 if adagrad:
-                    wake(&these, &weights, &rule, t)
-                tie(&chain, these.links, these.links + K * K, scale[0], memory)
-                memset(these.counts, 0, (n_links + size * P) * sizeof(double))
-                memset(room.Q, 0, size * P * sizeof(double))
-                found = residuals_of(&these, &weights, amounts, &chain, &room, scale[0], these.counts + n_links)
+                    catch_up(&batch, &weights, &rule, t)
+                set_transitions(&chain, batch.transitions, batch.transitions + K * K, scale[0], memory)
+                memset(batch.counts, 0, (n_transitions + size * P) * sizeof(double))
+                memset(trellis.Q, 0, size * P * sizeof(double))
+                found = batch_residuals(&batch, &weights, amounts, &chain, &trellis, scale[0],
+                                        batch.counts + n_transitions)
                 loss += found
                 if found == -INFINITY:
                     break
-                expect(&these, &chain, these.counts + n_links, room.Q)
+                add_expected(&batch, &chain, batch.counts + n_transitions, trellis.Q)
                 eta = eta0 / (1 + eta0 * l2 * t)
                 if adagrad:
-                    scatter(&these, &weights, amounts, P, 1.0 / these.n, these.sums)
-                    adapt_features(&these, &weights, &rule, t)
-                    for k in range(n_links):
-                        if linked[k] != 0:
-                            adapt(&these.links[k], &squares[w.shape[0] - n_links + k], these.counts[k] / these.n, &rule)
+                    add_feature_gradient(&batch, &weights, amounts, P, 1.0 / batch.n, batch.sums)
+                    adagrad_features(&batch, &weights, &rule, t)
+                    for k in range(n_transitions):
+                        if has_weight[k] != 0:
+                            adagrad_step(&batch.transitions[k], &squares[w.shape[0] - n_transitions + k],
+                                         batch.counts[k] / batch.n, &rule)
                 else:
                     scale[0] *= 1 - eta * l2
-                    step = eta / (these.n * scale[0])
-                    scatter(&these, &weights, amounts, P, -step, these.w)
-                    for k in range(n_links):
-                        these.links[k] -= step * linked[k] * these.counts[k]
+                    step = eta / (batch.n * scale[0])
+                    add_feature_gradient(&batch, &weights, amounts, P, -step, batch.w)
+                    for k in range(n_transitions):
+                        batch.transitions[k] -= step * has_weight[k] * batch.counts[k]
                 t += 1
     finally:
-        close_room(&room)
+        free_trellis(&trellis)
         free(memory)
     return loss
 
 
-def settle(const int64_t[::1] starts, Py_ssize_t D, const int32_t[::1] labels, Py_ssize_t K, double[::1] w,
-           const double[::1] squares, int64_t[::1] settled, int64_t t, double eta0, double l1, double l2):
+def catch_up_all(const int64_t[::1] starts, Py_ssize_t D, const int32_t[::1] labels, Py_ssize_t K, double[::1] w,
+                 const double[::1] squares, int64_t[::1] touched, int64_t t, double eta0, double l1, double l2):
     """Adagrad's weights of all features after t steps."""
     cdef int64_t j, q, place
-    cdef Rule rule = Rule(True, eta0, l1, l2)
+    cdef StepRule rule = StepRule(True, eta0, l1, l2)
     with nogil:
         for j in range(starts.shape[0] - 1):
             for q in range(starts[j], starts[j + 1]):
                 place = j * K + labels[q] if j < D else D * K + q - starts[D]
-                w[place] = rested(w[place], squares[place], <double>(t - settled[j]), &rule)
-            settled[j] = t
+                w[place] = decayed_weight(w[place], squares[place], <double>(t - touched[j]), &rule)
+            touched[j] = t

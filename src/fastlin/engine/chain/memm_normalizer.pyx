@@ -3,7 +3,7 @@
     offsets[t, c] = −log Σ_j exp(S[t, j] + A[c, j] + edges[t, c, j])
 
 Without edges the sum is Σ_j e^{S − max S} e^{A − max A}: a product of a vector and a matrix that is made once. What
-underflows there is below 1e-307; where a sum is below `LEAST`, so that it might matter, the token is done anew with
+underflows there is below 1e-307; where a sum is below `MIN_SUM`, so that it might matter, the token is done anew with
 logarithms.
 """
 
@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, log
 
 from fastlin.engine.core.mathx cimport exponential, exponentials, array_max, logarithm
 
-cdef double LEAST = 1e-250
+cdef double MIN_SUM = 1e-250
 
 
 cdef inline double log_sum(const double* s, const double* a, const double* edge, Py_ssize_t K,
@@ -55,7 +55,7 @@ def normalise(const double[:, ::1] S, const double[:, ::1] A, const double[:, ::
                     out[c] += e * row[c]
             small = 0
             for c in range(C):
-                small |= out[c] < LEAST
+                small |= out[c] < MIN_SUM
             if small:
                 for c in range(C):
                     out[c] = -log_sum(&S[t, 0], &A[c, 0], NULL, K, &spare[0])

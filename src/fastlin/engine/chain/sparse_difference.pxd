@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from fastlin.engine.core.allocation cimport allocate, checked_product
 
-cdef struct Difference:
+cdef struct SparseDifferences:
     Py_ssize_t n             # vectors
     Py_ssize_t most          # vectors that there may be
     int64_t used             # rows
@@ -20,56 +20,57 @@ cdef struct Difference:
     double* rows             # [used, n] of [room / 2, most]
 
 
-cdef inline void close_difference(Difference* these) noexcept nogil:
-    free(these.table)
-    free(these.places)
-    free(these.rows)
-    these.table = these.places = NULL
-    these.rows, these.room = NULL, 0
+cdef inline void free_differences(SparseDifferences* differences) noexcept nogil:
+    free(differences.table)
+    free(differences.places)
+    free(differences.rows)
+    differences.table = differences.places = NULL
+    differences.rows, differences.room = NULL, 0
 
 
-cdef inline bint clear(Difference* these, int64_t most) noexcept nogil:
+cdef inline bint clear_differences(SparseDifferences* differences, int64_t most) noexcept nogil:
     """No rows, and room for as many as there may be; False if there is no memory."""
     cdef int64_t slots = 64
     while slots < 2 * most:
         slots *= 2
-    if slots > these.room:
-        close_difference(these)
-        these.table = <int64_t*>allocate(slots, sizeof(int64_t))
-        these.places = <int64_t*>allocate(slots // 2, sizeof(int64_t))
-        these.rows = <double*>allocate(checked_product(slots // 2, these.most), sizeof(double))
-        if not (these.table and these.places and these.rows):
-            close_difference(these)
+    if slots > differences.room:
+        free_differences(differences)
+        differences.table = <int64_t*>allocate(slots, sizeof(int64_t))
+        differences.places = <int64_t*>allocate(slots // 2, sizeof(int64_t))
+        differences.rows = <double*>allocate(checked_product(slots // 2, differences.most), sizeof(double))
+        if not (differences.table and differences.places and differences.rows):
+            free_differences(differences)
             return False
-        these.room = slots
-    these.slots, these.used = slots, 0
-    memset(these.table, 0, slots * sizeof(int64_t))
+        differences.room = slots
+    differences.slots, differences.used = slots, 0
+    memset(differences.table, 0, slots * sizeof(int64_t))
     return True
 
 
-cdef inline void add(Difference* these, int64_t place, Py_ssize_t i, double change) noexcept nogil:
+cdef inline void add_to_difference(SparseDifferences* differences, int64_t place, Py_ssize_t i,
+                                   double change) noexcept nogil:
     """Δ_i(place) += change."""
-    cdef int64_t mask = these.slots - 1, slot = <int64_t>((<uint64_t>place * 0x9E3779B97F4A7C15u) >> 20) & mask
+    cdef int64_t mask = differences.slots - 1, slot = <int64_t>((<uint64_t>place * 0x9E3779B97F4A7C15u) >> 20) & mask
     cdef int64_t row
     cdef Py_ssize_t k
-    while these.table[slot] and these.places[these.table[slot] - 1] != place:
+    while differences.table[slot] and differences.places[differences.table[slot] - 1] != place:
         slot = (slot + 1) & mask
-    if these.table[slot] == 0:
-        row = these.used
-        these.table[slot], these.places[row] = row + 1, place
-        for k in range(these.n):
-            these.rows[row * these.n + k] = 0
-        these.used += 1
-    these.rows[(these.table[slot] - 1) * these.n + i] += change
+    if differences.table[slot] == 0:
+        row = differences.used
+        differences.table[slot], differences.places[row] = row + 1, place
+        for k in range(differences.n):
+            differences.rows[row * differences.n + k] = 0
+        differences.used += 1
+    differences.rows[(differences.table[slot] - 1) * differences.n + i] += change
 
 
-cdef inline void products(const Difference* these, double* G) noexcept nogil:
+cdef inline void gram_matrix(const SparseDifferences* differences, double* G) noexcept nogil:
     """G[i, k] = Δ_i · Δ_k, [n, n]."""
-    cdef Py_ssize_t i, k, n = these.n
+    cdef Py_ssize_t i, k, n = differences.n
     cdef int64_t _row
-    cdef const double* row = these.rows
+    cdef const double* row = differences.rows
     memset(G, 0, n * n * sizeof(double))
-    for _row in range(these.used):
+    for _row in range(differences.used):
         for i in range(n):
             if row[i] != 0:
                 for k in range(n):
@@ -77,7 +78,8 @@ cdef inline void products(const Difference* these, double* G) noexcept nogil:
         row += n
 
 
-cdef inline void solve(const double* G, const double* losses, Py_ssize_t n, double C, double* alpha) noexcept nogil:
+cdef inline void solve_mira_dual(const double* G, const double* losses, Py_ssize_t n, double C,
+                                 double* alpha) noexcept nogil:
     """Maximise α·ℓ − ½ αᵀGα over 0 ≤ α ≤ C, coordinate by coordinate (Hildreth 1957)."""
     cdef Py_ssize_t _turn, i, k
     cdef double slope, better, moved, largest = 0

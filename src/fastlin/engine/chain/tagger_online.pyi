@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
-class Machine:
+class OnlineTagger:
     def __init__(
         self,
         rule: Any,
-        clock: NDArray[Any],
+        counters: NDArray[Any],
         starts: NDArray[np.int64],
         single: int,
         labels: NDArray[np.int32],
@@ -19,7 +19,7 @@ class Machine:
     ) -> None: ...
 
 def run(
-    machine: Machine,
+    tagger: OnlineTagger,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[Any],

@@ -21,13 +21,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_product
-from fastlin.engine.chain.beam cimport Beam, search
-from fastlin.engine.chain.chain cimport LANES, Chain, value_of
+from fastlin.engine.chain.beam cimport Beam, beam_search
+from fastlin.engine.chain.chain cimport LANES, Chain, path_score
 from fastlin.engine.core.csr cimport number, prefetch
-from fastlin.engine.chain.sparse_difference cimport Difference, add, clear, close_difference, products, solve
-from fastlin.engine.chain.hybrid cimport Hybrid, hybrid_of, score
-from fastlin.engine.chain.viterbi_dense cimport ascend, descend
-from fastlin.engine.chain.nbest cimport Partials, n_best
+from fastlin.engine.chain.sparse_difference cimport (
+    SparseDifferences, add_to_difference, clear_differences, free_differences, gram_matrix, solve_mira_dual
+)
+from fastlin.engine.chain.hybrid_weights cimport HybridWeights, hybrid_from_arrays, score_tokens
+from fastlin.engine.chain.viterbi_dense cimport viterbi_forward_dense, backtrack_dense
+from fastlin.engine.chain.nbest cimport PartialPaths, n_best
 
 cdef enum:
     PERCEPTRON, PASSIVE_AGGRESSIVE, MIRA
@@ -38,37 +40,37 @@ cdef enum:
 
 cdef extern from *:
     """
-    #define FASTLIN_UTMOST 1e250
+    #define FASTLIN_MAX_SCORE 1e250
     """
-    const double UTMOST "FASTLIN_UTMOST"   # which no score, and no sum of weights, may exceed
+    const double MAX_SCORE "FASTLIN_MAX_SCORE"   # which no score, and no sum of weights, may exceed
 
-cdef packed struct Rule:
+cdef packed struct TaggerRule:
     int64_t loss, n_best, beam_width
     double C
 
-cdef packed struct Clock:
+cdef packed struct TaggerCounters:
     int64_t t                # sequences so far
     int64_t updates, wrong   # of the epoch: sequences, labels
     double loss
-    double reach             # no weight is larger
+    double weight_bound      # [reach, in the dtype] no weight is larger
 
 
 @cython.final
-cdef class Machine:
+cdef class OnlineTagger:
     """Weights that learn, and what a step needs beside them.
 
-    `table` [D, K], `starts`, `single`, `labels` and `few` are those of `hybrid.pxd`, `two` [K, K] and `three` [K, K, K]
-    the transitions; `three` of length 0 is order 1. `seen…` say which pairs have a weight, and of length 0: all.
-    `sums` are U in the same shapes; of length 0 there is no average.
+    `table` [D, K], `starts`, `single`, `labels` and `few` are those of `hybrid_weights.pxd`, `two` [K, K] and
+    `three` [K, K, K] the transitions; `three` of length 0 is order 1. `seen…` say which pairs have a weight, and of
+    length 0: all. `sums` are U in the same shapes; of length 0 there is no average.
     """
 
-    cdef Rule rule
-    cdef Clock[::1] clock
-    cdef Hybrid weights
+    cdef TaggerRule rule
+    cdef TaggerCounters[::1] counters
+    cdef HybridWeights weights
     cdef Chain chain
     cdef Beam beam
-    cdef Partials partials
-    cdef Difference difference
+    cdef PartialPaths partials
+    cdef SparseDifferences difference
     cdef bint averaged
     cdef Py_ssize_t order
     cdef double[:, ::1] table, sum_table, two, sum_two
@@ -91,10 +93,10 @@ cdef class Machine:
     cdef double* best        # [longest, size]
     cdef int32_t* paths      # [n_best, longest]
 
-    def __cinit__(self, Rule rule, Clock[::1] clock, const int64_t[::1] starts, Py_ssize_t single,
+    def __cinit__(self, TaggerRule rule, TaggerCounters[::1] counters, const int64_t[::1] starts, Py_ssize_t single,
                   const int32_t[::1] labels, weights, sums, seen):
         cdef Py_ssize_t K, P, rows
-        self.rule, self.clock, self.starts, self.labels = rule, clock, starts, labels
+        self.rule, self.counters, self.starts, self.labels = rule, counters, starts, labels
         self.table, self.few, self.two, self.three = weights
         self.sum_table, self.sum_few, self.sum_two, self.sum_three = sums
         self.seen_table, self.seen_two, self.seen_three = seen
@@ -103,7 +105,7 @@ cdef class Machine:
         K = self.two.shape[0]
         P = (K + LANES - 1) // LANES * LANES
         rows = K + 1 if self.three.shape[0] else 1
-        self.weights = hybrid_of(self.table, starts, single, labels, self.few, K)
+        self.weights = hybrid_from_arrays(self.table, starts, single, labels, self.few, K)
         self.first_few = self.table.shape[0] * K
         self.first_two = self.first_few + self.few.shape[0]
         self.first_three = self.first_two + K * K
@@ -125,10 +127,10 @@ cdef class Machine:
             self.beam.origin = <int32_t*>allocate(rows * P, sizeof(int32_t))
             if not (self.beam.kept and self.beam.heap and self.beam.best and self.beam.origin):
                 raise MemoryError
-        self.link()
+        self.set_transitions()
 
     def __dealloc__(self):
-        close_difference(&self.difference)
+        free_differences(&self.difference)
         free(self.A)
         free(self.AT)
         free(self.zeros)
@@ -139,9 +141,9 @@ cdef class Machine:
         free(self.beam.origin)
         free(self.partials.all_)
         free(self.partials.heap)
-        self.give_back()
+        self.free_buffers()
 
-    cdef void give_back(self) noexcept nogil:
+    cdef void free_buffers(self) noexcept nogil:
         free(self.S)
         free(self.best)
         free(self.paths)
@@ -151,25 +153,25 @@ cdef class Machine:
         self.paths = self.beam.states = self.beam.back = NULL
         self.longest = 0
 
-    cdef bint reserve(self, Py_ssize_t T) noexcept nogil:
+    cdef bint allocate_buffers(self, Py_ssize_t T) noexcept nogil:
         """Memory for sequences of up to T tokens; False if there is none."""
         if T <= self.longest:
             return True
-        self.give_back()
+        self.free_buffers()
         self.S = <double*>allocate(checked_product(T, self.chain.P), sizeof(double))
         self.best = <double*>allocate(checked_product(T, self.chain.size), sizeof(double))
         self.paths = <int32_t*>allocate(checked_product(T, self.rule.n_best), sizeof(int32_t))
         self.beam.states = <int32_t*>allocate(checked_product(T, self.beam.width), sizeof(int32_t))
         self.beam.back = <int32_t*>allocate(checked_product(T, self.beam.width), sizeof(int32_t))
         if not (self.S and self.best and self.paths and self.beam.states and self.beam.back):
-            self.give_back()
+            self.free_buffers()
             return False
         self.longest = T
         return True
 
     # Transitions, as the chain has them
 
-    cdef void link(self) noexcept nogil:
+    cdef void set_transitions(self) noexcept nogil:
         cdef Py_ssize_t i, j, P = self.chain.P
         for i in range(self.chain.size * P):
             self.A[i] = -INFINITY
@@ -177,9 +179,9 @@ cdef class Machine:
             self.AT[i] = -INFINITY
         for i in range(self.chain.K):
             for j in range(self.chain.K):
-                self.relink(i, j)
+                self.set_transition(i, j)
 
-    cdef void relink(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    cdef void set_transition(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """The scores of j after i are those of the weights again."""
         cdef Py_ssize_t h, P = self.chain.P
         if self.chain.rows == 1:
@@ -191,47 +193,47 @@ cdef class Machine:
 
     # Steps
 
-    cdef inline void move_two(self, Py_ssize_t i, Py_ssize_t j, double change) noexcept nogil:
+    cdef inline void add_to_pair(self, Py_ssize_t i, Py_ssize_t j, double change) noexcept nogil:
         if self.seen_two.shape[0] and not self.seen_two[i, j]:
             return
         self.two[i, j] += change
         if self.averaged:
-            self.sum_two[i, j] += self.clock[0].t * change
-        self.relink(i, j)
+            self.sum_two[i, j] += self.counters[0].t * change
+        self.set_transition(i, j)
 
-    cdef inline void move_three(self, Py_ssize_t h, Py_ssize_t i, Py_ssize_t j, double change) noexcept nogil:
+    cdef inline void add_to_triple(self, Py_ssize_t h, Py_ssize_t i, Py_ssize_t j, double change) noexcept nogil:
         if self.seen_three.shape[0] and not self.seen_three[h, i, j]:
             return
         self.three[h, i, j] += change
         if self.averaged:
-            self.sum_three[h, i, j] += self.clock[0].t * change
-        self.relink(i, j)
+            self.sum_three[h, i, j] += self.counters[0].t * change
+        self.set_transition(i, j)
 
-    cdef void move(self, int64_t place, double change) noexcept nogil:
+    cdef void add_to_weight(self, int64_t place, double change) noexcept nogil:
         """Add to the weight at a place."""
         cdef Py_ssize_t K = self.chain.K
         cdef int64_t q
         if place < self.first_few:
             (&self.table[0, 0])[place] += change
             if self.averaged:
-                (&self.sum_table[0, 0])[place] += self.clock[0].t * change
+                (&self.sum_table[0, 0])[place] += self.counters[0].t * change
         elif place < self.first_two:
             self.few[place - self.first_few] += change
             if self.averaged:
-                self.sum_few[place - self.first_few] += self.clock[0].t * change
+                self.sum_few[place - self.first_few] += self.counters[0].t * change
         elif place < self.first_three:
             q = place - self.first_two
-            self.move_two(q // K, q % K, change)
+            self.add_to_pair(q // K, q % K, change)
         else:
             q = place - self.first_three
-            self.move_three(q // (K * K), q // K % K, q % K, change)
+            self.add_to_triple(q // (K * K), q // K % K, q % K, change)
 
-    cdef void move_token(self, const int32_t* indices, const number* values, int64_t m, Py_ssize_t right,
-                         Py_ssize_t wrong) noexcept nogil:
+    cdef void add_token(self, const int32_t* indices, const number* values, int64_t m, Py_ssize_t right,
+                        Py_ssize_t wrong) noexcept nogil:
         """θ_right += x, θ_wrong −= x."""
         cdef int64_t p, q, of_table = self.starts[self.weights.D]
         cdef Py_ssize_t K = self.chain.K, j
-        cdef double x, late = self.clock[0].t
+        cdef double x, late = self.counters[0].t
         cdef double* w = &self.table[0, 0] if self.weights.D else NULL
         cdef double* u = &self.sum_table[0, 0] if self.averaged and self.weights.D else NULL
         cdef bint every = self.seen_table.shape[0] == 0
@@ -258,7 +260,7 @@ cdef class Machine:
                     if self.averaged:
                         self.sum_few[q] += late * (x if self.labels[q] == right else -x)
 
-    cdef void move_links(self, const int32_t* y, double change, const int32_t* other, Py_ssize_t T) noexcept nogil:
+    cdef void add_transitions(self, const int32_t* y, double change, const int32_t* other, Py_ssize_t T) noexcept nogil:
         """Add to the transitions of y that are not those of the other path at the same tokens."""
         cdef Py_ssize_t t
         for t in range(1, T):
@@ -266,14 +268,14 @@ cdef class Machine:
                 if self.chain.rows == 1 or t < 2 or y[t - 2] == other[t - 2]:
                     continue
             else:
-                self.move_two(y[t - 1], y[t], change)
+                self.add_to_pair(y[t - 1], y[t], change)
             if self.chain.rows > 1 and t > 1:
-                self.move_three(y[t - 2], y[t - 1], y[t], change)
+                self.add_to_triple(y[t - 2], y[t - 1], y[t], change)
 
     # Differences
 
-    cdef void differ_token(self, Py_ssize_t i, const int32_t* indices, const number* values, int64_t m,
-                           Py_ssize_t label, double sign) noexcept nogil:
+    cdef void add_token_difference(self, Py_ssize_t i, const int32_t* indices, const number* values, int64_t m,
+                                   Py_ssize_t label, double sign) noexcept nogil:
         """Δ_i += sign · x at the weights of a label."""
         cdef int64_t p, q, of_table = self.starts[self.weights.D]
         cdef Py_ssize_t j
@@ -281,14 +283,14 @@ cdef class Machine:
             j = indices[p]
             if j < self.weights.D:
                 if self.seen_table.shape[0] == 0 or self.seen_table[j, label]:
-                    add(&self.difference, j * self.chain.K + label, i, sign * values[p])
+                    add_to_difference(&self.difference, j * self.chain.K + label, i, sign * values[p])
                 continue
             for q in range(self.starts[j] - of_table, self.starts[j + 1] - of_table):
                 if self.labels[q] == label:
-                    add(&self.difference, self.first_few + q, i, sign * values[p])
+                    add_to_difference(&self.difference, self.first_few + q, i, sign * values[p])
 
-    cdef void differ_links(self, Py_ssize_t i, const int32_t* y, const int32_t* other, Py_ssize_t T,
-                           double sign) noexcept nogil:
+    cdef void add_transition_differences(self, Py_ssize_t i, const int32_t* y, const int32_t* other, Py_ssize_t T,
+                                         double sign) noexcept nogil:
         """Δ_i += sign at the transitions of y that are not those of the other path at the same tokens."""
         cdef Py_ssize_t t, K = self.chain.K
         cdef int64_t pair
@@ -298,12 +300,12 @@ cdef class Machine:
                 if self.chain.rows == 1 or t < 2 or y[t - 2] == other[t - 2]:
                     continue
             elif self.seen_two.shape[0] == 0 or self.seen_two[y[t - 1], y[t]]:
-                add(&self.difference, self.first_two + pair, i, sign)
+                add_to_difference(&self.difference, self.first_two + pair, i, sign)
             if self.chain.rows > 1 and t > 1:
                 if self.seen_three.shape[0] == 0 or self.seen_three[y[t - 2], y[t - 1], y[t]]:
-                    add(&self.difference, self.first_three + y[t - 2] * K * K + pair, i, sign)
+                    add_to_difference(&self.difference, self.first_three + y[t - 2] * K * K + pair, i, sign)
 
-    cdef void apply(self) noexcept nogil:
+    cdef void add_differences(self) noexcept nogil:
         """θ += Σ α_i Δ_i."""
         cdef int64_t r
         cdef Py_ssize_t i, n = self.difference.n
@@ -313,135 +315,135 @@ cdef class Machine:
             for i in range(n):
                 change += self.alpha[i] * self.difference.rows[r * n + i]
             if change != 0:
-                self.move(self.difference.places[r], change)
+                self.add_to_weight(self.difference.places[r], change)
 
-    cdef bint prove(self, double step, double largest) noexcept nogil:
+    cdef bint check_overflow(self, double step, double largest) noexcept nogil:
         """Whether all numbers stay within reach, should weights change by `step` times a feature; then they may."""
-        cdef double reach = self.clock[0].reach + step * max(largest, 1.0)
-        if not reach < UTMOST / (max(largest, 1.0) * (self.clock[0].t + 1)):
+        cdef double weight_bound = self.counters[0].weight_bound + step * max(largest, 1.0)
+        if not weight_bound < MAX_SCORE / (max(largest, 1.0) * (self.counters[0].t + 1)):
             return False
-        self.clock[0].reach = reach
+        self.counters[0].weight_bound = weight_bound
         return True
 
 
 # --- a step ----------------------------------------------------------------------------------------------------------
 
 
-cdef Py_ssize_t decode(Machine machine, Py_ssize_t T, const int32_t* y, double* value) noexcept nogil:
+cdef Py_ssize_t decode(OnlineTagger tagger, Py_ssize_t T, const int32_t* y, double* value) noexcept nogil:
     """The best path into machine.paths; its length, which is below T where the right labels have left the beam."""
-    if machine.beam.width:
-        return search(&machine.chain, &machine.beam, T, machine.S, NULL, NULL, y, machine.paths, value)
-    ascend(&machine.chain, T, machine.S, machine.best)
-    value[0] = descend(&machine.chain, T, machine.best, machine.AT, machine.paths)
+    if tagger.beam.width:
+        return beam_search(&tagger.chain, &tagger.beam, T, tagger.S, NULL, NULL, y, tagger.paths, value)
+    viterbi_forward_dense(&tagger.chain, T, tagger.S, tagger.best)
+    value[0] = backtrack_dense(&tagger.chain, T, tagger.best, tagger.AT, tagger.paths)
     return T
 
 
-cdef Py_ssize_t differing(const int32_t* y, const int32_t* other, Py_ssize_t T) noexcept nogil:
+cdef Py_ssize_t count_different(const int32_t* y, const int32_t* other, Py_ssize_t T) noexcept nogil:
     cdef Py_ssize_t t, n = 0
     for t in range(T):
         n += y[t] != other[t]
     return n
 
 
-cdef bint compare(Machine machine, const int64_t* indptr, const int32_t* indices, const number* values,
-                  const int32_t* y, Py_ssize_t n, Py_ssize_t T, Py_ssize_t L) noexcept nogil:
+cdef bint compute_differences(OnlineTagger tagger, const int64_t* indptr, const int32_t* indices, const number* values,
+                              const int32_t* y, Py_ssize_t n, Py_ssize_t T, Py_ssize_t L) noexcept nogil:
     """Δ of the n paths, of L tokens each, that lie T apart; False if there is no memory."""
     cdef Py_ssize_t i, t
     cdef int64_t p, m, most = 0
     cdef const int32_t* other
     for i in range(n):
         for t in range(L):
-            if machine.paths[i * T + t] != y[t]:
-                most += 2 * (indptr[t + 1] - indptr[t]) + 4 * machine.order * machine.order
-    machine.difference.n = n
-    if not clear(&machine.difference, most):
+            if tagger.paths[i * T + t] != y[t]:
+                most += 2 * (indptr[t + 1] - indptr[t]) + 4 * tagger.order * tagger.order
+    tagger.difference.n = n
+    if not clear_differences(&tagger.difference, most):
         return False
     for i in range(n):
-        other = machine.paths + i * T
+        other = tagger.paths + i * T
         for t in range(L):
             if other[t] != y[t]:
                 p, m = indptr[t] - indptr[0], indptr[t + 1] - indptr[t]
-                machine.differ_token(i, indices + p, values + p, m, y[t], 1.0)
-                machine.differ_token(i, indices + p, values + p, m, other[t], -1.0)
-        machine.differ_links(i, y, other, L, 1.0)
-        machine.differ_links(i, other, y, L, -1.0)
-    products(&machine.difference, machine.G)
+                tagger.add_token_difference(i, indices + p, values + p, m, y[t], 1.0)
+                tagger.add_token_difference(i, indices + p, values + p, m, other[t], -1.0)
+        tagger.add_transition_differences(i, y, other, L, 1.0)
+        tagger.add_transition_differences(i, other, y, L, -1.0)
+    gram_matrix(&tagger.difference, tagger.G)
     return True
 
 
-cdef int learn(Machine machine, const int64_t* indptr, const int32_t* indices, const number* values, const int32_t* y,
-               Py_ssize_t T, double largest) noexcept nogil:
+cdef int learn_from_best(OnlineTagger tagger, const int64_t* indptr, const int32_t* indices, const number* values,
+                         const int32_t* y, Py_ssize_t T, double largest) noexcept nogil:
     """A step of the perceptron, or PA, on a sequence whose scores are known."""
-    cdef Clock* clock = &machine.clock[0]
-    cdef const int32_t* path = machine.paths
+    cdef TaggerCounters* counters = &tagger.counters[0]
+    cdef const int32_t* path = tagger.paths
     cdef double value = 0, loss, tau = 1.0
-    cdef Py_ssize_t t, L = decode(machine, T, y, &value), wrong = differing(y, path, L)
+    cdef Py_ssize_t t, L = decode(tagger, T, y, &value), wrong = count_different(y, path, L)
     cdef int64_t p
     if wrong == 0:
         return DONE
-    loss = max(value - value_of(&machine.chain, machine.S, L, NULL, NULL, y), 0.0)
-    if machine.rule.loss == PASSIVE_AGGRESSIVE:
+    loss = max(value - path_score(&tagger.chain, tagger.S, L, NULL, NULL, y), 0.0)
+    if tagger.rule.loss == PASSIVE_AGGRESSIVE:
         loss += sqrt(<double>wrong)
-        if not compare(machine, indptr, indices, values, y, 1, T, L):
+        if not compute_differences(tagger, indptr, indices, values, y, 1, T, L):
             return NO_MEMORY
-        tau = min(machine.rule.C, loss / machine.G[0]) if machine.G[0] > 0 else 0.0
-        machine.alpha[0] = tau
-    if not machine.prove(2 * tau * wrong, largest):
+        tau = min(tagger.rule.C, loss / tagger.G[0]) if tagger.G[0] > 0 else 0.0
+        tagger.alpha[0] = tau
+    if not tagger.check_overflow(2 * tau * wrong, largest):
         return OVERFLOW
-    clock.updates += 1
-    clock.wrong += wrong
-    clock.loss += loss
-    if machine.rule.loss == PASSIVE_AGGRESSIVE:
-        machine.apply()
+    counters.updates += 1
+    counters.wrong += wrong
+    counters.loss += loss
+    if tagger.rule.loss == PASSIVE_AGGRESSIVE:
+        tagger.add_differences()
         return DONE
     for t in range(L):
         if path[t] != y[t]:
             p = indptr[t] - indptr[0]
-            machine.move_token(indices + p, values + p, indptr[t + 1] - indptr[t], y[t], path[t])
-    machine.move_links(y, 1.0, path, L)
-    machine.move_links(path, -1.0, y, L)
+            tagger.add_token(indices + p, values + p, indptr[t + 1] - indptr[t], y[t], path[t])
+    tagger.add_transitions(y, 1.0, path, L)
+    tagger.add_transitions(path, -1.0, y, L)
     return DONE
 
 
-cdef int learn_from_several(Machine machine, const int64_t* indptr, const int32_t* indices, const number* values,
-                            const int32_t* y, Py_ssize_t T, double largest) noexcept nogil:
+cdef int learn_from_nbest(OnlineTagger tagger, const int64_t* indptr, const int32_t* indices, const number* values,
+                          const int32_t* y, Py_ssize_t T, double largest) noexcept nogil:
     """A step of MIRA."""
-    cdef Clock* clock = &machine.clock[0]
+    cdef TaggerCounters* counters = &tagger.counters[0]
     cdef Py_ssize_t i, t, n = 0, d, first = 0, found
     cdef double own, loss = 0, step = 0
-    cdef int32_t* paths = machine.paths
-    ascend(&machine.chain, T, machine.S, machine.best)
-    found = n_best(&machine.chain, &machine.partials, T, NULL, NULL, machine.best, machine.rule.n_best,
-                   paths, machine.found)
+    cdef int32_t* paths = tagger.paths
+    viterbi_forward_dense(&tagger.chain, T, tagger.S, tagger.best)
+    found = n_best(&tagger.chain, &tagger.partials, T, NULL, NULL, tagger.best, tagger.rule.n_best,
+                   paths, tagger.found)
     if found < 0:
         return NO_MEMORY
-    own = value_of(&machine.chain, machine.S, T, NULL, NULL, y)
+    own = path_score(&tagger.chain, tagger.S, T, NULL, NULL, y)
     for i in range(found):
-        d = differing(y, paths + i * T, T)
+        d = count_different(y, paths + i * T, T)
         first = d if i == 0 else first
         if d:                                  # the right path is no rival of itself
             for t in range(T):
                 paths[n * T + t] = paths[i * T + t]
-            machine.losses[n] = d + machine.found[i] - own
-            loss = max(loss, machine.losses[n])
+            tagger.losses[n] = d + tagger.found[i] - own
+            loss = max(loss, tagger.losses[n])
             n += 1
-    clock.wrong += first
+    counters.wrong += first
     if loss == 0:
         return DONE
-    if not compare(machine, indptr, indices, values, y, n, T, T):
+    if not compute_differences(tagger, indptr, indices, values, y, n, T, T):
         return NO_MEMORY
-    solve(machine.G, machine.losses, n, machine.rule.C, machine.alpha)
+    solve_mira_dual(tagger.G, tagger.losses, n, tagger.rule.C, tagger.alpha)
     for i in range(n):
-        step += 2 * machine.alpha[i] * differing(y, paths + i * T, T)
-    if not machine.prove(step, largest):
+        step += 2 * tagger.alpha[i] * count_different(y, paths + i * T, T)
+    if not tagger.check_overflow(step, largest):
         return OVERFLOW
-    clock.updates += 1
-    clock.loss += loss
-    machine.apply()
+    counters.updates += 1
+    counters.loss += loss
+    tagger.add_differences()
     return DONE
 
 
-def run(Machine machine, const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
+def run(OnlineTagger tagger, const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
         const int64_t[::1] sequences, const int32_t[::1] y, double largest, const int64_t[::1] order,
         Py_ssize_t position, int64_t budget):
     """Learn from the sequences `order` from `position` on, while the budget of multiply–adds lasts.
@@ -459,21 +461,22 @@ def run(Machine machine, const int64_t[::1] indptr, const int32_t[::1] indices, 
             s = order[position]
             begin, T = sequences[s], sequences[s + 1] - sequences[s]
             if T > 0:
-                if not machine.reserve(T):
+                if not tagger.allocate_buffers(T):
                     status = NO_MEMORY
                     break
                 offset = indptr[begin]
-                score(&machine.weights, &indptr[begin], features + offset, amounts + offset, T, machine.chain.P,
-                      machine.S)
-                if machine.rule.loss == MIRA:
-                    status = learn_from_several(machine, &indptr[begin], features + offset, amounts + offset, &y[begin],
-                                                T, largest)
+                score_tokens(&tagger.weights, &indptr[begin], features + offset, amounts + offset, T, tagger.chain.P,
+                             tagger.S)
+                if tagger.rule.loss == MIRA:
+                    status = learn_from_nbest(tagger, &indptr[begin], features + offset, amounts + offset, &y[begin],
+                                              T, largest)
                 else:
-                    status = learn(machine, &indptr[begin], features + offset, amounts + offset, &y[begin], T, largest)
+                    status = learn_from_best(tagger, &indptr[begin], features + offset, amounts + offset, &y[begin], T,
+                                             largest)
                 if status != DONE:
                     break
-                budget -= (indptr[begin + T] - offset) * machine.chain.K + T * machine.chain.size * machine.chain.P
-                machine.clock[0].t += 1        # what is empty does not count
+                budget -= (indptr[begin + T] - offset) * tagger.chain.K + T * tagger.chain.size * tagger.chain.P
+                tagger.counters[0].t += 1      # what is empty does not count
             position += 1
     if status == NO_MEMORY:
         raise MemoryError

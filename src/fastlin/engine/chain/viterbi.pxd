@@ -3,11 +3,11 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
-from fastlin.engine.chain.chain cimport Chain, onward
+from fastlin.engine.chain.chain cimport Chain, next_states
 
 
-cdef inline void follow(const Chain* chain, Py_ssize_t t, const double* S, const double* edges, const double* offsets,
-                        const double* before, double* best, double* origin) noexcept nogil:
+cdef inline void viterbi_step(const Chain* chain, Py_ssize_t t, const double* S, const double* edges,
+                              const double* offsets, const double* before, double* best, double* origin) noexcept nogil:
     """best(i, j) = max_h before(h, i) + A + …, and the lowest h that attains it; order 1: best(j) over i."""
     cdef Py_ssize_t h, i, j, c, P = chain.P, K = chain.K
     cdef double reach, score, place
@@ -18,7 +18,7 @@ cdef inline void follow(const Chain* chain, Py_ssize_t t, const double* S, const
     for c in range(chain.size):
         best[c], origin[c] = -INFINITY, 0
     for i in range(K):
-        target, source = best + onward(chain, i), origin + onward(chain, i)
+        target, source = best + next_states(chain, i), origin + next_states(chain, i)
         for h in range(chain.rows):
             c = h * P + i
             reach = before[c] + (offsets[t * chain.size + c] if offsets else 0.0)
@@ -42,8 +42,8 @@ cdef inline void follow(const Chain* chain, Py_ssize_t t, const double* S, const
             best[h * P + j] += S[t * P + j]
 
 
-cdef inline double reach(const Chain* chain, Py_ssize_t T, const double* S, const double* edges, const double* offsets,
-                         double* best, double* origin, int32_t* back) noexcept nogil:
+cdef inline double viterbi_forward(const Chain* chain, Py_ssize_t T, const double* S, const double* edges,
+                                   const double* offsets, double* best, double* origin, int32_t* back) noexcept nogil:
     """The best score of a path to every state of every token, best [T, size], or with `back` of two tokens in turns.
 
     `back` [T, size] receives what the states come from. Returns the score of the best path, −∞ if there is none.
@@ -59,7 +59,7 @@ cdef inline double reach(const Chain* chain, Py_ssize_t T, const double* S, cons
     for t in range(1, T):
         before = now
         now = best + (t % 2 if back else t) * size
-        follow(chain, t, S, edges, offsets, before, now, origin)
+        viterbi_step(chain, t, S, edges, offsets, before, now, origin)
         if back:
             for c in range(size):
                 back[t * size + c] = <int32_t>origin[c]
@@ -81,7 +81,7 @@ cdef inline double viterbi(const Chain* chain, Py_ssize_t T, const double* S, co
     cdef const double* last
     if T == 0:
         return 0.0
-    top = reach(chain, T, S, edges, offsets, best, origin, back)
+    top = viterbi_forward(chain, T, S, edges, offsets, best, origin, back)
     if top == -INFINITY:
         return top
     last = best + ((T - 1) % 2) * chain.size

@@ -5,8 +5,8 @@
    Only maxima: what attains them is found again on the best path alone, K sums a token (see `viterbi_dense.pxd`). So a step is
    an addition and a maximum for each number of M, where keeping track of places doubles the instructions. Widths are
    those of chain.h. Maxima are the machine's instructions, since gcc makes comparisons and masks of anything else. */
-#ifndef FASTLIN_MAXPLUS_H
-#define FASTLIN_MAXPLUS_H
+#ifndef FASTLIN_VITERBI_DENSE_H
+#define FASTLIN_VITERBI_DENSE_H
 #include "chain.h"
 
 #if defined(__AVX512F__)
@@ -29,7 +29,7 @@ static inline fastlin_lanes fastlin_max(fastlin_lanes a, fastlin_lanes b)
 #endif
 
 /* Rows of M are `along` apart, and numbers of a `apart`. Up to four sets of maxima hide the latency. */
-FASTLIN_CHAIN_INLINE void fastlin_climb_tile(
+FASTLIN_CHAIN_INLINE void fastlin_max_plus_step_tile(
     const double *a, ptrdiff_t apart, const double *M, ptrdiff_t along, ptrdiff_t n_rows, const double *s, double *out,
     const int width)
 {
@@ -65,7 +65,7 @@ FASTLIN_CHAIN_INLINE void fastlin_climb_tile(
 }
 
 /* The first i that attains max_i a[i] + b[i], of vectors of P numbers. */
-static inline ptrdiff_t fastlin_source(const double *a, const double *b, ptrdiff_t P)
+static inline ptrdiff_t fastlin_argmax_sum(const double *a, const double *b, ptrdiff_t P)
 {
     fastlin_lanes best = (fastlin_lanes){0} - __builtin_inf();
     for (ptrdiff_t i = 0; i < P; i += FASTLIN_CHAIN_LANES)
@@ -79,11 +79,11 @@ static inline ptrdiff_t fastlin_source(const double *a, const double *b, ptrdiff
     return 0;
 }
 
-static inline void fastlin_climb(
+static inline void fastlin_max_plus_step(
     const double *a, ptrdiff_t apart, const double *M, ptrdiff_t along, ptrdiff_t n_rows, const double *s, double *out,
     ptrdiff_t P)
 {
-#define CALL(width) fastlin_climb_tile(a, apart, M + j, along, n_rows, s + j, out + j, width)
+#define CALL(width) fastlin_max_plus_step_tile(a, apart, M + j, along, n_rows, s + j, out + j, width)
     for (ptrdiff_t j = 0; j < P; j += 64)
         FASTLIN_PADDED(P - j < 64 ? P - j : 64, CALL)
 #undef CALL

@@ -12,12 +12,12 @@ from libc.stdint cimport int32_t
 from fastlin.engine.chain.chain cimport Chain
 
 cdef extern from "viterbi_dense.h" nogil:
-    void climb "fastlin_climb"(const double* a, Py_ssize_t apart, const double* M, Py_ssize_t along, Py_ssize_t n_rows,
-                               const double* s, double* out, Py_ssize_t P) noexcept
-    Py_ssize_t source "fastlin_source"(const double* a, const double* b, Py_ssize_t P) noexcept
+    void max_plus_step "fastlin_max_plus_step"(const double* a, Py_ssize_t apart, const double* M, Py_ssize_t along,
+                                               Py_ssize_t n_rows, const double* s, double* out, Py_ssize_t P) noexcept
+    Py_ssize_t argmax_sum "fastlin_argmax_sum"(const double* a, const double* b, Py_ssize_t P) noexcept
 
 
-cdef inline void ascend(const Chain* chain, Py_ssize_t T, const double* S, double* best) noexcept nogil:
+cdef inline void viterbi_forward_dense(const Chain* chain, Py_ssize_t T, const double* S, double* best) noexcept nogil:
     """best [T, size] of T > 0 tokens: the score of the best path to every state."""
     cdef Py_ssize_t t, c, i, j, K = chain.K, P = chain.P, size = chain.size
     for c in range(size):
@@ -26,19 +26,20 @@ cdef inline void ascend(const Chain* chain, Py_ssize_t T, const double* S, doubl
         best[(chain.rows - 1) * P + j] = chain.start[j] + S[j]
     for t in range(1, T):
         if chain.rows == 1:
-            climb(best, 1, chain.A, P, K, S + t * P, best + size, P)
+            max_plus_step(best, 1, chain.A, P, K, S + t * P, best + size, P)
         else:
             for i in range(K):
-                climb(best + i, P, chain.A + i * P, P * P, chain.rows, S + t * P, best + size + i * P, P)
+                max_plus_step(best + i, P, chain.A + i * P, P * P, chain.rows, S + t * P, best + size + i * P, P)
             for c in range(K * P, size):
                 best[size + c] = -INFINITY
         best += size
 
 
-cdef inline double descend(const Chain* chain, Py_ssize_t T, double* best, const double* AT, int32_t* y) noexcept nogil:
-    """The best path from what `ascend` left, and its score. AT [P, P] is the transpose of A, for order 1.
+cdef inline double backtrack_dense(const Chain* chain, Py_ssize_t T, double* best, const double* AT,
+                                   int32_t* y) noexcept nogil:
+    """The best path from what `viterbi_forward_dense` left, and its score.
 
-    The scores of ends are added to the last of `best`.
+    AT [P, P] is the transpose of A, for order 1. The scores of ends are added to the last of `best`.
     """
     cdef Py_ssize_t t, h, i, c, state = 0, P = chain.P, size = chain.size
     cdef double top = -INFINITY, score
@@ -53,7 +54,7 @@ cdef inline double descend(const Chain* chain, Py_ssize_t T, double* best, const
         y[t] = <int32_t>(state % P)
         last -= size
         if chain.rows == 1:
-            state = source(last, AT + state * P, P)
+            state = argmax_sum(last, AT + state * P, P)
             continue
         i, score = state // P, -INFINITY       # the label before: which h led to (h, i), and on to y[t]?
         state = i

@@ -59,7 +59,7 @@ class Descent:
         rows = 1 if self.problem.links.order == 1 else hybrid.n_labels + 1
         loss = 0.0
         for some in self._calls(order):
-            loss += crf_sgd.descend(
+            loss += crf_sgd.sgd_epoch(
                 design.indptr, design.indices, design.values, self.problem.starts, self.problem.codes, some,
                 self.batch_size, hybrid.starts, hybrid.n_tabled, hybrid.single, hybrid.labels, hybrid.n_labels, rows,
                 self.w, self.linked, self.scale, self.squares, self.sums, self.settled, self.t, self.adagrad,
@@ -84,7 +84,7 @@ class Descent:
         """The weights as the problem has them."""
         hybrid = self.problem.hybrid
         if self.adagrad:
-            crf_sgd.settle(
+            crf_sgd.catch_up_all(
                 hybrid.starts, hybrid.n_tabled, hybrid.labels, hybrid.n_labels, self.w, self.squares, self.settled,
                 self.t, self.eta0, self.l1, self.l2,
             )  # fmt: skip

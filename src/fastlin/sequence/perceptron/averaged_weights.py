@@ -123,20 +123,20 @@ class Averaged:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, lock=SharedLock(), _settled=None)
 
-    def machine(self, rule: dict[str, Any]) -> tagger_online.Machine:
+    def machine(self, rule: dict[str, Any]) -> tagger_online.OnlineTagger:
         """What learns these weights, in place."""
         K, nothing = self.n_labels, np.zeros((0, 0), np.uint8)
         if self.layout is None or self.links is None:
             n = len(self.weights.table)
             every = nothing, nothing, np.zeros((0, 0, 0), np.uint8)
             starts, labels = np.zeros(n + 1, np.int64), np.empty(0, np.int32)
-            return tagger_online.Machine(rule, self.clock, starts, n, labels, self.weights, self.sums, every)
+            return tagger_online.OnlineTagger(rule, self.clock, starts, n, labels, self.weights, self.sums, every)
         seen = (
             _marked((len(self.weights.table), K), self.layout.places),
             _marked((K, K), self.links.two),
             _marked(self.weights.three.shape, self.links.three),
         )
-        return tagger_online.Machine(rule, self.clock, *self.layout.few, self.weights, self.sums, seen)
+        return tagger_online.OnlineTagger(rule, self.clock, *self.layout.few, self.weights, self.sums, seen)
 
     def settled(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
         """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds; made once. The lock is held."""
@@ -258,7 +258,7 @@ class Lesson(NamedTuple):
             raise ValueError(f"the weights are of {n_features} features and {n_labels} labels, the tokens of more")
 
     def teach(
-        self, state: Averaged, machine: tagger_online.Machine, choose: Callable[[], NDArray[np.int64]],
+        self, state: Averaged, machine: tagger_online.OnlineTagger, choose: Callable[[], NDArray[np.int64]],
         beyond: Callable[[int], str],
     ) -> None:  # fmt: skip
         """Learn from the sequences in the order chosen; ValueError, before a step would overflow, as `beyond` says."""

@@ -15,7 +15,7 @@ from fastlin.engine.core.csr cimport number, prefetch, score_row
 cdef enum:
     PREFETCH_AHEAD = 8       # single features
 
-cdef struct Hybrid:
+cdef struct HybridWeights:
     Py_ssize_t K
     int64_t D, single
     const double* table      # [D, K]
@@ -24,23 +24,23 @@ cdef struct Hybrid:
     const double* theta      # these
 
 
-cdef inline Hybrid hybrid_of(const double[:, ::1] table, const int64_t[::1] starts, Py_ssize_t single,
-                             const int32_t[::1] labels, const double[::1] theta, Py_ssize_t K) noexcept:
+cdef inline HybridWeights hybrid_from_arrays(const double[:, ::1] table, const int64_t[::1] starts, Py_ssize_t single,
+                                             const int32_t[::1] labels, const double[::1] theta, Py_ssize_t K) noexcept:
     cdef const double* rows = &table[0, 0] if table.shape[0] else NULL
     cdef const int32_t* few = &labels[0] if labels.shape[0] else NULL
     cdef const double* weights = &theta[0] if theta.shape[0] else NULL
-    return Hybrid(K, table.shape[0], single, rows, &starts[0], few, weights)
+    return HybridWeights(K, table.shape[0], single, rows, &starts[0], few, weights)
 
 
-cdef inline int64_t tabled(const int32_t* indices, int64_t m, int64_t D) noexcept nogil:
+cdef inline int64_t count_tabled(const int32_t* indices, int64_t m, int64_t D) noexcept nogil:
     """How many of a token's features have a row of the table."""
     while m > 0 and indices[m - 1] >= D:
         m -= 1
     return m
 
 
-cdef inline void score(const Hybrid* weights, const int64_t* indptr, const int32_t* indices, const number* values,
-                       Py_ssize_t T, Py_ssize_t P, double* S) noexcept nogil:
+cdef inline void score_tokens(const HybridWeights* weights, const int64_t* indptr, const int32_t* indices,
+                              const number* values, Py_ssize_t T, Py_ssize_t P, double* S) noexcept nogil:
     """S [T, P] of tokens whose features begin at `indices` and `values`; −∞ in the padding."""
     cdef int64_t p = 0, q, end, many, ahead, last = indptr[T] - indptr[0]
     cdef int64_t of_table = weights.starts[weights.D]
@@ -49,10 +49,10 @@ cdef inline void score(const Hybrid* weights, const int64_t* indptr, const int32
     cdef const double* theta = weights.theta
     cdef Py_ssize_t t, k, K = weights.K
     cdef double* s = S
-    ahead = tabled(indices, indptr[1] - indptr[0], weights.D)
+    ahead = count_tabled(indices, indptr[1] - indptr[0], weights.D)
     for t in range(T):
         end, many = indptr[t + 1] - indptr[0], ahead
-        ahead = tabled(indices + end, indptr[t + 2] - indptr[t + 1], weights.D) if t + 1 < T else 0
+        ahead = count_tabled(indices + end, indptr[t + 2] - indptr[t + 1], weights.D) if t + 1 < T else 0
         if many > 0:
             score_row(s, weights.table, K, indices + p, values + p, many, indices + end, ahead)
         for k in range(0 if many == 0 else K, P):
