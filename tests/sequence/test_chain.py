@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fastlin import engine
 from fastlin.engine.chain import chain as kernels
-from fastlin.sequence.chain import NOTHING, Chain
+from fastlin.sequence.chain import NO_SCORES, Chain
 from oracles.chain import Paths, forward_backward, log_sum, viterbi
 from support.strategies import seeds
 
@@ -407,10 +407,14 @@ def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
             getattr(chain, method)(scores, starts)
     with pytest.raises(ValueError, match="do not fit a chain"):
         chain.nbest(scores, starts, 2)
-    if -(-other // kernels.LABEL_PADDING) == -(-K // kernels.LABEL_PADDING):  # with as much padding as they have, they are within
+    if -(-other // kernels.LABEL_PADDING) == -(
+        -K // kernels.LABEL_PADDING
+    ):  # with as much padding as they have, they are within
         return
     with pytest.raises(ValueError, match="do not fit"):
-        kernels.path_scores(chain.padded, scores, NOTHING, NOTHING, starts, 0, 1, np.zeros(4, np.int32), np.empty(1))
+        kernels.path_scores(
+            chain.padded, scores, NO_SCORES, NO_SCORES, starts, 0, 1, np.zeros(4, np.int32), np.empty(1)
+        )
 
 
 @pytest.mark.parametrize(
@@ -428,7 +432,7 @@ def test_scores_of_other_labels_never_reach_a_chain(order, K, other):
 )
 def test_what_does_not_fit_the_tokens_never_reaches_them(starts, labels, edges, offsets):
     chain = Chain(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
-    given = [np.zeros((4, 2)), *(NOTHING if shape is None else np.zeros(shape) for shape in (edges, offsets))]
+    given = [np.zeros((4, 2)), *(NO_SCORES if shape is None else np.zeros(shape) for shape in (edges, offsets))]
     starts, y = np.array(starts), np.zeros(labels, np.int32)
     n = len(starts) - 1
     with pytest.raises(ValueError, match=r"fit|room"):

@@ -83,7 +83,7 @@ def test_the_objective_and_its_gradient_are_sums_over_all_paths(name, scale):
 def test_scores_of_edges_are_in_memory_for_some_sequences_at_a_time(monkeypatch):
     X, y = problem(n_labels=5, longest=9)
     whole = fit(CRF(edges=[0, 1, 2], c1=0.1, **EXACT), X, y)
-    monkeypatch.setattr("fastlin.sequence.crf.edge_weights.ROOM", 100)
+    monkeypatch.setattr("fastlin.sequence.crf.edge_weights.MAX_EDGE_SCORES", 100)
     pieces = fit(CRF(edges=[0, 1, 2], c1=0.1, **EXACT), X, y)
     np.testing.assert_allclose(pieces.objective_, whole.objective_, rtol=1e-10)
     np.testing.assert_allclose(theta_of(pieces), theta_of(whole), atol=1e-4)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fastlin.sequence import HMM
-from fastlin.sequence.hmm.distribution import walks
+from fastlin.sequence.hmm.distribution import sample_paths
 from fastlin.sequence.hmm.transitions import Transitions
 from oracles.hmm import STOP, Counted, Suffixes, log_sum
 from support.strategies import seeds
@@ -320,9 +320,9 @@ def test_walks_that_cannot_end_are_not_begun(order):
     with pytest.raises(
         ValueError, match="there are labels after which no sequence of the model can stop: give lengths"
     ):
-        walks(Transitions(np.array([1.0, 0.0]), steps, ends), 3, None, generator)
+        sample_paths(Transitions(np.array([1.0, 0.0]), steps, ends), 3, None, generator)
     steps[..., 0, 1], steps[..., 0, 0] = 0, 2 / 3
-    for path in walks(Transitions(np.array([1.0, 0.0]), steps, ends), 30, None, generator):
+    for path in sample_paths(Transitions(np.array([1.0, 0.0]), steps, ends), 30, None, generator):
         assert not path.any()
 
 

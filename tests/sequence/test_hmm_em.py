@@ -194,7 +194,7 @@ def test_labels_of_numpy_and_pandas_kinds():
 @pytest.mark.parametrize("order", [1, 2])
 def test_threads_change_no_bit(order, monkeypatch):
     monkeypatch.setattr("fastlin.runtime.parallel.BLOCK_WORK", 1 << 8)
-    monkeypatch.setattr("fastlin.sequence.hmm.baum_welch.BLOCK", 50)
+    monkeypatch.setattr("fastlin.sequence.hmm.baum_welch.BLOCK_TOKENS", 50)
     X, _ = planted(60)
     one, *others = (em(order=order, n_components=3, max_iter=5, n_jobs=jobs).fit(X) for jobs in (1, 2, 3))
     for other in others:
@@ -205,7 +205,7 @@ def test_threads_change_no_bit(order, monkeypatch):
 def test_blocks_change_rounding_only(monkeypatch):
     X, _ = planted(60)
     one = em(n_components=3, max_iter=5).fit(X)
-    monkeypatch.setattr("fastlin.sequence.hmm.baum_welch.BLOCK", 1)
+    monkeypatch.setattr("fastlin.sequence.hmm.baum_welch.BLOCK_TOKENS", 1)
     other = em(n_components=3, max_iter=5).fit(X)
     np.testing.assert_allclose(one.bound_, other.bound_, rtol=1e-10)
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.tokens import Attributes
 
 
@@ -31,7 +31,7 @@ ys = few.flatmap(lambda labels: st.lists(st.lists(labels, max_size=6), min_size=
 
 @given(ys)
 def test_codes_are_places_among_the_sorted_labels(y):
-    labels, tokens = Labels(), tokens_of(y)
+    labels, tokens = LabelEncoder(), tokens_of(y)
     codes = labels.learn(y, tokens)
     ordered = sorted({label for part in y for label in part})
     assert labels.classes_.tolist() == ordered
@@ -42,7 +42,12 @@ def test_codes_are_places_among_the_sorted_labels(y):
     found = labels.lists(codes, tokens.starts)
     assert found == y
     assert {type(label) for part in found for label in part} <= {str, int}
-    for other in (pickle.loads(pickle.dumps(labels)), copy.deepcopy(labels), Labels(labels.classes_), Labels(ordered)):
+    for other in (
+        pickle.loads(pickle.dumps(labels)),
+        copy.deepcopy(labels),
+        LabelEncoder(labels.classes_),
+        LabelEncoder(ordered),
+    ):
         np.testing.assert_array_equal(other.codes(y, tokens), codes)
         assert other.lists(codes, tokens.starts) == y
         assert other.classes_.tolist() == ordered
@@ -51,7 +56,7 @@ def test_codes_are_places_among_the_sorted_labels(y):
 @given(ys)
 def test_it_does_not_matter_in_what_labels_come(y):
     tokens = tokens_of(y)
-    labels = Labels()
+    labels = LabelEncoder()
     codes = labels.learn(y, tokens)
     flat = [label for part in y for label in part]
 
@@ -74,7 +79,7 @@ def test_it_does_not_matter_in_what_labels_come(y):
         pd.Series(flat, dtype=object),
     ]
     for way in ways:
-        other = Labels()
+        other = LabelEncoder()
         np.testing.assert_array_equal(other.learn(way, tokens), codes)
         assert other.classes_.tolist() == labels.classes_.tolist()
         assert {type(label) for label in other.classes_.tolist()} <= {str, int}
@@ -97,14 +102,14 @@ def test_labels_of_numpy_and_of_enums_are_plain():
         ([np.array(["b", "a"]), np.array([], dtype=str)], [["b", "a"], []]),
     ]
     for y, expected in cases:
-        labels, tokens = Labels(), tokens_of(expected)
+        labels, tokens = LabelEncoder(), tokens_of(expected)
         found = labels.lists(labels.learn(y, tokens), tokens.starts)
         assert found == expected
         assert {type(label) for part in found for label in part} <= {str, int}
 
 
 def test_unseen_labels():
-    labels = Labels(["I", "O", "B"])
+    labels = LabelEncoder(["I", "O", "B"])
     y = [["B", "I"], [], ["O", "X", "Y"]]
     tokens = tokens_of(y)
     assert labels.codes(y, tokens, unseen=-1).tolist() == [0, 1, 2, -1, -1]
@@ -116,7 +121,7 @@ def test_unseen_labels():
 
 
 def test_learning_again_forgets():
-    labels = Labels(["a", "b"])
+    labels = LabelEncoder(["a", "b"])
     assert labels.learn([["c"]], tokens_of([["c"]])).tolist() == [0]
     assert labels.classes_.tolist() == ["c"]
 
@@ -171,22 +176,22 @@ def test_what_is_no_label_is_refused(case):
     y, kind, match = NOT_LABELS[case]
     tokens = tokens_of(TOKENS)
     with pytest.raises(kind, match=match):
-        Labels().learn(y, tokens)
+        LabelEncoder().learn(y, tokens)
     for unseen in ("error", -1):
         with pytest.raises(kind, match=match):
-            Labels(["N", "V"]).codes(y, tokens, unseen=unseen)
+            LabelEncoder(["N", "V"]).codes(y, tokens, unseen=unseen)
 
 
 def test_sentences_that_were_read_without_their_labels():
     with pytest.raises(ValueError, match=r"y holds no labels, but None for each sequence.* label= "):
-        Labels().learn([None, None], tokens_of([[1, 2], [3]]))
+        LabelEncoder().learn([None, None], tokens_of([[1, 2], [3]]))
 
 
 def test_labels_to_learn_from_are_some_and_fit_into_64_bits():
     with pytest.raises(ValueError, match="y holds no label: there is no token to learn from"):
-        Labels().learn([[], []], tokens_of([[], []]))
+        LabelEncoder().learn([[], []], tokens_of([[], []]))
     with pytest.raises(ValueError, match=f"the label {2**63} is too large: integer labels have at most 64 bits"):
-        Labels().learn([[1, 2**63]], tokens_of([[1, 2]]))
+        LabelEncoder().learn([[1, 2**63]], tokens_of([[1, 2]]))
 
 
 @pytest.mark.parametrize(
@@ -203,4 +208,4 @@ def test_labels_to_learn_from_are_some_and_fit_into_64_bits():
 )
 def test_classes_that_are_given_are_labels(classes, kind, match):
     with pytest.raises(kind, match=match):
-        Labels(classes)
+        LabelEncoder(classes)

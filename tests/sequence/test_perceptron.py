@@ -386,11 +386,11 @@ def test_a_step_that_would_overflow_is_refused(loss):
         fit(model, [far, fine], [[1], [0]])
     assert not hasattr(model, "classes_")
     fit(model, [fine, -fine], [[1], [0]])
-    before, t = model.coef_, int(model._state.clock["t"][0])
+    before, t = model.coef_, int(model._state.counters["t"][0])
     rows, lengths = stacked([fine, far, fine])
     with pytest.raises(ValueError, match="step of sequence 1 would overflow the weights"):
         model.partial_fit(rows, [0, 1, 1], lengths=lengths)
-    assert int(model._state.clock["t"][0]) == t + 1  # the step before was taken, and stays
+    assert int(model._state.counters["t"][0]) == t + 1  # the step before was taken, and stays
     assert np.isfinite(model.coef_).all()
     assert (model.coef_ != before).any()
 

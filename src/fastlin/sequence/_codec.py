@@ -12,13 +12,13 @@ from fastlin.core.class_counts import Counts
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf.model import CRF
 from fastlin.sequence.file_columns import FileColumns
-from fastlin.sequence.hmm.emissions import NOTHING
+from fastlin.sequence.hmm.emissions import NO_PRIOR
 from fastlin.sequence.hmm.model import HMM
 from fastlin.sequence.hmm.transitions import Transitions
-from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.memm.model import MEMM
 from fastlin.sequence.memm.tag_dictionary import TagDictionary
-from fastlin.sequence.perceptron.averaged_weights import Asleep
+from fastlin.sequence.perceptron.averaged_weights import SavedWeights
 from fastlin.sequence.perceptron.model import StructuredPerceptron
 from fastlin.sequence.tokens import Attributes
 from fastlin.storage.load_context import LoadContext
@@ -57,7 +57,7 @@ def shared_from_state(model: SequenceModel, state: State, n_columns: int) -> Non
     if "file_columns" in state:
         model.file_columns_ = FileColumns.proved(state.pop("file_columns"))
     classes, names, templates = proved_labels(state.pop("classes")), state.pop("names"), state.pop("templates")
-    if not np.array_equal(Labels(classes).classes_, classes):
+    if not np.array_equal(LabelEncoder(classes).classes_, classes):
         raise ValueError("classes must be strings or integers")
     if names is not None and (type(names) is not list or len(names) != n_columns or not STRINGS.allows(names)):
         raise ValueError(f"names must be a list of {n_columns} names, one for each column of weights")
@@ -163,7 +163,7 @@ def _hmm_from_state(model: HMM, state: State, context: LoadContext) -> None:
     if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
         raise ValueError("hidden and words must be True or False; words need names of columns")
     model._hidden, model._words = hidden, words
-    model._installed(Counts(features, labels, NOTHING), Transitions(*tables))
+    model._set_state(Counts(features, labels, NO_PRIOR), Transitions(*tables))
 
 
 # Online learners
@@ -173,7 +173,7 @@ def _perceptron_to_state(model: StructuredPerceptron, packing: Packing) -> State
     weights, two, three = model._weights()
     state = shared_to_state(model, packing) | {"coef": packing.pack(model.coef_ if sp.issparse(weights) else weights)}
     state |= {"transitions": two} | ({} if three is None else {"second_order": three})
-    if not packing.serving and (learning := model._to_learn_on()) is not None:
+    if not packing.serving and (learning := model._learning_state()) is not None:
         state |= {"learning": learning, "random": model._generator}
     return state
 
@@ -199,9 +199,9 @@ def _perceptron_from_state(model: StructuredPerceptron, state: State, context: L
     if not isinstance(generator, np.random.Generator):
         raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
     reject_unknown(state)
-    model._state, model._asleep, model._generator = None, None, generator
+    model._state, model._saved_weights, model._generator = None, None, generator
     if learning is not None:
-        model._asleep = Asleep.proved(learning, weights.shape[0], K, 2 if second else 1)
+        model._saved_weights = SavedWeights.validated(learning, weights.shape[0], K, 2 if second else 1)
 
 
 # Conditional random fields

@@ -38,10 +38,10 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
 
 cdef enum:
-    TOGETHER = 64  # names that are looked up together
-    SHORT = 64  # entries of a row that are sorted by insertion
-    PATIENCE = 1024  # tokens between two looks for Ctrl-C
-    DEEPEST = 100  # dicts within dicts
+    LOOKUP_BATCH = 64  # names that are looked up together
+    MAX_INSERTION_SORT = 64  # entries of a row that are sorted by insertion
+    SIGNAL_INTERVAL = 1024  # tokens between two looks for Ctrl-C
+    MAX_DEPTH = 100  # dicts within dicts
 
 cdef double LARGEST = 1e100  # of |value|, as in fastlin.validation
 
@@ -75,7 +75,7 @@ cdef inline uint32_t hash_of(const char* text, uint32_t n) noexcept nogil:
 
 
 @final
-cdef class Names:
+cdef class AttributeNames:
     """Names and their columns, which are numbered in the order of first appearance.
 
     They only ever grow, so that whoever knows the first n of them may go on reading while others learn more. One
@@ -136,33 +136,33 @@ cdef class Names:
 
         Values are None if all of them are 1. Names that are not among the first so many are left out.
         """
-        cdef Reading reading = Reading()
-        reading.names, reading.known = self, known
-        reading.take_all(sequences)
-        return reading.arrays()
+        cdef TokenReader reader = TokenReader()
+        reader.names, reader.known = self, known
+        reader.take_all(sequences)
+        return reader.arrays()
 
     def learn(self, sequences, int64_t known):
         """The same, and the names to which those were added that are not among the first so many.
 
         These, or, if there are others behind the first so many, a copy. After an error, none has been added.
         """
-        cdef Names names = self if known == self.table.used and not self.learning else self.copied(known)
-        cdef Reading reading
+        cdef AttributeNames names = self if known == self.table.used and not self.learning else self.copied(known)
+        cdef TokenReader reader
         names.learning = True
         try:
-            reading = Reading()
-            reading.names, reading.known, reading.learn = names, known, True
-            reading.take_all(sequences)
-            return reading.arrays(), names
+            reader = TokenReader()
+            reader.names, reader.known, reader.learn = names, known, True
+            reader.take_all(sequences)
+            return reader.arrays(), names
         except BaseException:
             names.forget(known)
             raise
         finally:
             names.learning = False
 
-    cdef Names copied(self, int64_t known):
+    cdef AttributeNames copied(self, int64_t known):
         """The first so many."""
-        cdef Names names = Names()
+        cdef AttributeNames names = AttributeNames()
         cdef int64_t place
         cdef Slot* slot
         for place in range(self.table.mask + 1 if self.table.slots else 0):
@@ -209,7 +209,7 @@ cdef inline uint32_t length(Py_ssize_t n) except? 0:
 # --- the walk --------------------------------------------------------------------------------------------------------
 
 
-cdef struct Name:
+cdef struct WaitingName:
     const char* text  # NULL: it is in the scratch buffer
     Py_ssize_t place  # where it starts there
     uint32_t n, hash
@@ -276,13 +276,13 @@ def check_sequence(sequence, Py_ssize_t s):
 
 
 @final
-cdef class Reading:
+cdef class TokenReader:
     """One walk over sequences, and the CSR that grows as it goes."""
 
-    cdef Names names
+    cdef AttributeNames names
     cdef int64_t known  # so many of them are known, but for those that are learnt
     cdef bint learn
-    cdef Name[TOGETHER] waiting  # names of the token that have not been looked up
+    cdef WaitingName[LOOKUP_BATCH] waiting  # names of the token that have not been looked up
     cdef int n_waiting
     cdef char* scratch
     cdef Py_ssize_t written, paper
@@ -354,8 +354,8 @@ cdef class Reading:
 
     cdef inline int add(self, object name, double value) except -1:
         """A name as it stands. Its string must live until `settle`."""
-        cdef Name* entry
-        if self.n_waiting == TOGETHER:
+        cdef WaitingName* entry
+        if self.n_waiting == LOOKUP_BATCH:
             self.settle()
         entry = &self.waiting[self.n_waiting]
         if PyUnicode_IS_COMPACT_ASCII(name):
@@ -370,8 +370,8 @@ cdef class Reading:
 
     cdef inline int join(self, object name, object value) except -1:
         """name:value"""
-        cdef Name* entry
-        if self.n_waiting == TOGETHER:
+        cdef WaitingName* entry
+        if self.n_waiting == LOOKUP_BATCH:
             self.settle()
         entry = &self.waiting[self.n_waiting]
         entry.text, entry.place = NULL, self.written
@@ -382,7 +382,7 @@ cdef class Reading:
         self.wait(entry, self.scratch + entry.place, 1.0)
         return 0
 
-    cdef inline void wait(self, Name* entry, const char* text, double value) noexcept:
+    cdef inline void wait(self, WaitingName* entry, const char* text, double value) noexcept:
         entry.hash, entry.value = hash_of(text, entry.n), value
         if self.names.table.slots:
             prefetch(&self.names.table.slots[entry.hash & self.names.table.mask])
@@ -392,7 +392,7 @@ cdef class Reading:
         """Look up the names that wait. No Python code has run since they were added, so their strings still live."""
         cdef int e
         cdef int32_t column
-        cdef Name* entry
+        cdef WaitingName* entry
         cdef const char* text
         if self.n + self.n_waiting > self.room:
             self.grow(2 * self.room)
@@ -481,8 +481,8 @@ cdef class Reading:
                 raise type(error)(f"{self.here()} feature {feature!r}, value {reprlib.repr(value)}: {error}") from error
             self.put(feature, value, number)
         elif isinstance(value, Mapping):
-            if depth == DEEPEST:
-                raise ValueError(f"{self.here()} dicts are nested deeper than {DEEPEST}")
+            if depth == MAX_DEPTH:
+                raise ValueError(f"{self.here()} dicts are nested deeper than {MAX_DEPTH}")
             for name, inner in list(value.items()):
                 if not isinstance(name, str):
                     raise TypeError(f"{self.here()} the name of a feature is {shown(name)}; names are strings")
@@ -505,7 +505,7 @@ cdef class Reading:
     cdef int end_token(self) except -1:
         """Sort the row; entries of one column become their sum."""
         cdef Py_ssize_t m = self.n - self.start
-        if m > SHORT:
+        if m > MAX_INSERTION_SORT:
             self.sort_long(m)
         elif self.values:
             sort_row(self.indices + self.start, self.values + self.start, m)
@@ -519,7 +519,7 @@ cdef class Reading:
         if self.tokens == self.rooms:
             self.lengthen(2 * self.rooms)
         self.ends[self.tokens] = self.start = self.n
-        if self.tokens % PATIENCE == 0:
+        if self.tokens % SIGNAL_INTERVAL == 0:
             PyErr_CheckSignals()
         return 0
 

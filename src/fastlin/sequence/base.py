@@ -14,9 +14,9 @@ from fastlin import validation
 from fastlin.core.estimator import Estimator, reads
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import Chain
-from fastlin.sequence.chain_batches import Block, Potential, View
+from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential
 from fastlin.sequence.constraints import Constraints, as_allowed
-from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 
@@ -116,7 +116,7 @@ class SequenceModel(Estimator, ABC):
         list of lists of labels
         """
         tokens, codes = self._best(X, lengths, allowed)
-        return Labels(self.classes_).lists(codes, tokens.starts)
+        return LabelEncoder(self.classes_).lists(codes, tokens.starts)
 
     @reads
     def predict_marginals(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[NDArray[np.float64]]:
@@ -127,7 +127,7 @@ class SequenceModel(Estimator, ABC):
         tokens = self._tokens(X, lengths)
         p = np.empty((tokens.n_tokens, len(self.classes_)))
 
-        def infer(block: Block) -> None:
+        def infer(block: ChainBatch) -> None:
             p[block.tokens] = block.infer("marginals")[0]
 
         self._infer(tokens, allowed, infer)
@@ -145,7 +145,7 @@ class SequenceModel(Estimator, ABC):
         tokens = self._tokens(X, lengths)
         names = self.classes_.tolist()
 
-        def infer(block: Block) -> list[list[tuple[list[Any], float]]]:
+        def infer(block: ChainBatch) -> list[list[tuple[list[Any], float]]]:
             log_z = self._log_z(block)
             found = block.infer("nbest", n=n)
             return [
@@ -170,7 +170,7 @@ class SequenceModel(Estimator, ABC):
         unknown, codes = codes < 0, np.maximum(codes, 0)
         values = np.empty(len(tokens))
 
-        def infer(block: Block) -> None:
+        def infer(block: ChainBatch) -> None:
             found = block.infer("values", labels=codes[block.tokens])
             values[block.sequences] = np.minimum(found - self._log_z(block), 0.0)  # rounding may be above
 
@@ -194,7 +194,7 @@ class SequenceModel(Estimator, ABC):
         tokens = self._tokens(X, lengths)
         codes = np.empty(tokens.n_tokens, np.int32)
 
-        def infer(block: Block) -> None:
+        def infer(block: ChainBatch) -> None:
             codes[block.tokens] = self._path(block)
 
         self._infer(tokens, allowed, infer)
@@ -210,29 +210,29 @@ class SequenceModel(Estimator, ABC):
             raise ValueError(f"edge_coef_ must have the shape {shape}, got {edges.shape}")
         return self._derived.of("edge_coef_", edges, lambda: as_sparse("edge_coef_", edges, shape))
 
-    def _path(self, block: Block) -> NDArray[np.int32]:
+    def _path(self, block: ChainBatch) -> NDArray[np.int32]:
         """The codes predicted for a block."""
         return block.infer("viterbi")[0]
 
-    def _log_z(self, block: Block) -> NDArray[np.float64]:
+    def _log_z(self, block: ChainBatch) -> NDArray[np.float64]:
         """log Σ e^s over all the paths of each sequence of a block."""
         return block.infer("marginals")[1]
 
-    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
+    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[ChainBatch], Any]) -> list[Any]:
         """infer(block) of sequences in blocks of bounded work, in threads, in the order of the blocks."""
         validation.check_n_jobs(self.n_jobs)
-        view = self._view(tokens, allowed)
+        view = self._batches(tokens, allowed)
         with parallel.WorkerPool(self.n_jobs) as workers:
             return workers.map(lambda first, last: infer(view.block(first, last)), view.cuts())
 
-    def _view(self, tokens: Tokens, allowed: Any) -> View:
+    def _batches(self, tokens: Tokens, allowed: Any) -> ChainBatches:
         """Tokens under the constraints, and with the labels that are `allowed`."""
         chain, potential = self._chain(), self._potential()
         if chain.n_labels != len(self.classes_):
             raise ValueError(f"classes_ has {len(self.classes_)} labels, but the model has weights of {chain.n_labels}")
         rules = Constraints.resolve(self.constraints, self.classes_)
         chain = chain if rules is None else rules.restrict(chain)
-        return View(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
+        return ChainBatches(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
 
     # Reading
 
@@ -265,14 +265,14 @@ class SequenceModel(Estimator, ABC):
 
     def _codes(self, y: Any, tokens: Tokens) -> NDArray[np.int32]:
         """The codes of given labels; −1 for those unknown."""
-        return Labels(self.classes_).codes(y, tokens, unseen=-1)
+        return LabelEncoder(self.classes_).codes(y, tokens, unseen=-1)
 
     def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
         self._check_shared()
-        self._read_anew(X)
+        self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
-        labels = Labels()
+        labels = LabelEncoder()
         codes = labels.learn(y, tokens)
         self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
         Constraints.resolve(self.constraints, self.classes_)
@@ -286,7 +286,7 @@ class SequenceModel(Estimator, ABC):
         if self.features is not None and not hasattr(self.features, "tokens"):
             raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")
 
-    def _read_anew(self, X: Any) -> None:
+    def _reset_features(self, X: Any) -> None:
         """Know nothing of the features of tokens that are like those of X."""
         templates = self.features is not None and not is_matrix(X)
         self.features_ = sklearn.clone(self.features) if templates else None
@@ -302,7 +302,7 @@ class SequenceModel(Estimator, ABC):
             raise ValueError("X holds no sequence to learn from")
         return tokens
 
-    def _read_on(self) -> None:
+    def _copy_features(self) -> None:
         """Names that this copy may add to, while others read with those that there are."""
         self._attributes = copy.copy(self._attributes)
         if isinstance(self.features_, Estimator):

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.chain import beam as kernels
-from fastlin.sequence.chain_batches import Block
+from fastlin.sequence.chain_batches import ChainBatch
 
 
-def beam_paths(block: Block, width: int) -> NDArray[np.int32]:
+def beam_paths(block: ChainBatch, width: int) -> NDArray[np.int32]:
     """The labels of the paths that a beam finds; a sequence for which it finds none is decoded exactly."""
     chain, starts = block.chain, block.starts
     given = chain.given(*block.potentials)

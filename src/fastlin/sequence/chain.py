@@ -19,7 +19,7 @@ from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
 Path = tuple[NDArray[np.int32], float]
-NOTHING = np.empty((0, 0, 0))
+NO_SCORES = np.empty((0, 0, 0))
 MOST_PATHS = 1_000_000  # of a sequence
 
 
@@ -180,7 +180,7 @@ class Chain:
             raise ValueError("edges belong to chains of order 1")
         if offsets is not None:
             offsets = offsets.reshape(len(scores), 1 if self.order == 1 else self.n_labels + 1, self.n_labels)
-        return scores, NOTHING if edges is None else edges, NOTHING if offsets is None else offsets
+        return scores, NO_SCORES if edges is None else edges, NO_SCORES if offsets is None else offsets
 
     def _run(self, work: Callable[[int, int], Any], starts: NDArray[np.int64], n_jobs: int | None) -> list[Any]:
         with parallel.WorkerPool(n_jobs) as workers:

@@ -27,7 +27,7 @@ class Potentials(NamedTuple):
 Potential = Callable[[Tokens, int, int], Potentials]  # of the tokens start to stop
 
 
-class Block(NamedTuple):
+class ChainBatch(NamedTuple):
     """Sequences to infer together: the potentials of their tokens, and where among these each sequence starts."""
 
     first: int
@@ -46,11 +46,11 @@ class Block(NamedTuple):
         """The places of the sequences among all."""
         return slice(self.first, self.first + len(self.starts) - 1)
 
-    def only(self, place: int) -> "Block":
+    def only(self, place: int) -> "ChainBatch":
         """One of the sequences, alone."""
         start, stop = int(self.starts[place]), int(self.starts[place + 1])
         own = Potentials(*(None if array is None else array[start:stop] for array in self.potentials))  # type: ignore[arg-type]
-        return Block(self.first + place, self.start + start, self.chain, own, np.array([0, stop - start]))
+        return ChainBatch(self.first + place, self.start + start, self.chain, own, np.array([0, stop - start]))
 
     def infer(self, method: str, **more: Any) -> Any:
         """Call a method of the chain for the sequences."""
@@ -63,7 +63,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class View:
+class ChainBatches:
     """Tokens as a model sees them: the potentials are made a block at a time."""
 
     tokens: Tokens
@@ -76,11 +76,11 @@ class View:
         K, starts = self.chain.n_labels, self.tokens.starts
         return parallel.split_by_work(K * self.tokens.rows.indptr[starts] + K ** (self.chain.order + 1) * starts, 1)
 
-    def block(self, first: int, last: int) -> Block:
+    def block(self, first: int, last: int) -> ChainBatch:
         """The sequences first to last."""
         starts = self.tokens.starts[first : last + 1]
         start, stop = int(starts[0]), int(starts[-1])
         found = self.potential(self.tokens, start, stop)
         if self.masks is not None:
             found.scores[~self.masks[start:stop]] = -np.inf
-        return Block(first, start, self.chain, found, starts - start)
+        return ChainBatch(first, start, self.chain, found, starts - start)

@@ -10,7 +10,7 @@ from fastlin.data.readers import sources
 from fastlin.data.readers.line_formats import message_of
 from fastlin.data.readers.sources import LineBlock
 from fastlin.data.svmlight_writer import created
-from fastlin.sequence.conll_lines import NEWLINE, Chosen, Sentence, SentencesOfLines
+from fastlin.sequence.conll_lines import NEWLINE, ColumnChoice, Sentence, SentencesOfLines
 from fastlin.validation import one_of
 
 
@@ -69,7 +69,7 @@ def read_conll(
     [('He', 'PRP'), ('says', 'VBZ')] ['B-NP', 'B-VP']
     [('Yes', 'UH')] ['O']
     """
-    chosen = Chosen(
+    chosen = ColumnChoice(
         None if columns is None else _checked(columns),
         None if label is None else _checked([label])[0],
         None if separator is None else one_of("separator", separator, ["tab", "blanks"]),
@@ -84,7 +84,7 @@ class ConllReader:
     Of the last time, `skipped` are the malformed lines, and `rest` is what stood behind the last sentence.
     """
 
-    def __init__(self, source: Any, chosen: Chosen, decoding: tuple[str, str], on_error: str) -> None:
+    def __init__(self, source: Any, chosen: ColumnChoice, decoding: tuple[str, str], on_error: str) -> None:
         self._files = sources.files(source)
         self._chosen, self._decoding = chosen, decoding
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"

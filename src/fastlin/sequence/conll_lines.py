@@ -18,7 +18,7 @@ GLOBAL = re.compile(r"#\s*global\.columns\s*=\s*(.*\S)")  # the names of columns
 DOCSTART = "-DOCSTART-"
 
 
-class Form(NamedTuple):
+class ColumnForm(NamedTuple):
     """The form of a file's lines, found out from its first token."""
 
     split: Callable[[str], list[str]]
@@ -45,7 +45,7 @@ class Sentence(list[tuple[str, ...]]):
         Which of the lines is its first one.
     places : list of int
         Which of the lines are the tokens.
-    form : Form or None
+    form : ColumnForm or None
         How the lines are split into columns.
     path, line
         The file, and the number of its first line.
@@ -58,7 +58,7 @@ class Sentence(list[tuple[str, ...]]):
         self.ends: list[str] = []
         self.start = 0
         self.places: list[int] = []
-        self.form: Form | None = None
+        self.form: ColumnForm | None = None
         self.path = path
         self.line = line
 
@@ -86,7 +86,7 @@ class Sentence(list[tuple[str, ...]]):
         return "".join(itertools.chain.from_iterable(itertools.zip_longest(lines, self.ends, fillvalue="")))
 
 
-class Chosen(NamedTuple):
+class ColumnChoice(NamedTuple):
     """The options of `read_conll`."""
 
     columns: list[int | str] | None
@@ -98,10 +98,10 @@ class Chosen(NamedTuple):
 class SentencesOfLines:
     """The sentences of the lines of one file, as they come."""
 
-    def __init__(self, path: str, chosen: Chosen, malformed: MalformedLines, before: Sentence) -> None:
+    def __init__(self, path: str, chosen: ColumnChoice, malformed: MalformedLines, before: Sentence) -> None:
         """`before`: the lines that no sentence of the file before has."""
         self._path, self._chosen, self._malformed = path, chosen, malformed
-        self._form: Form | None = None
+        self._form: ColumnForm | None = None
         self._names: tuple[str, ...] = ()
         self._pick: Callable[[list[str]], tuple[str, ...]] = tuple
         self._held: list[tuple[int, str, str]] = []  # lines before the first of which it is known what it is
@@ -204,7 +204,7 @@ class SentencesOfLines:
         self._good = False
         self._malformed.add(self._path, number, what)
 
-    def _learn(self, line: str) -> Form:
+    def _learn(self, line: str) -> ColumnForm:
         """Find the form of all tokens from the first one."""
         chosen = self._chosen
         by_tab = chosen.separator == "tab" or (chosen.separator is None and "\t" in line)
@@ -213,7 +213,7 @@ class SentencesOfLines:
         width = len(fields)
         names = self._names or (CONLLU if width == len(CONLLU) else ())
         numbered = by_tab and names[:1] == ("id",) and IS_ID.fullmatch(fields[0]) is not None
-        form = Form(split, "\t" if by_tab or width == 1 else " ", width, numbered, names, None)
+        form = ColumnForm(split, "\t" if by_tab or width == 1 else " ", width, numbered, names, None)
         if chosen.label is not None:
             form = form._replace(label=self._place(chosen.label, form))
         if chosen.columns is not None:
@@ -223,7 +223,7 @@ class SentencesOfLines:
         self._form = form
         return form
 
-    def _place(self, column: int | str, form: Form) -> int:
+    def _place(self, column: int | str, form: ColumnForm) -> int:
         """The number of a column."""
         if isinstance(column, str):
             if form.names:
@@ -251,7 +251,7 @@ def _picking(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
     return lambda fields: tuple([fields[place] for place in places])
 
 
-def _span(line: str, form: Form) -> tuple[int, int]:
+def _span(line: str, form: ColumnForm) -> tuple[int, int]:
     """The place of a token's label in its line."""
     assert form.label is not None
     if form.split is _by_blanks:

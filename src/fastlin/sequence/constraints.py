@@ -15,7 +15,7 @@ from fastlin.validation import one_of
 
 Mask = NDArray[np.bool_]
 PREFIXES = {"bio": "BI", "iob2": "BI", "iob1": "BI", "iobes": "BIES", "bilou": "BILU"}
-SHOWN = 8  # labels in an error
+MAX_SHOWN_LABELS = 8  # labels in an error
 ALL: Any = None  # may be the first, or the last
 
 
@@ -215,7 +215,7 @@ def as_allowed(allowed: Any, tokens: Tokens, classes: NDArray[Any]) -> Mask | No
     if len(sequences) != len(tokens):
         raise ValueError(f"allowed has {len(sequences)} sequences, X has {len(tokens)}")
     masks = np.ones((tokens.n_tokens, len(classes)), bool)
-    rows = _Rows(classes)
+    rows = _MaskBuilder(classes)
     starts = tokens.starts.tolist()
     for place, sequence in enumerate(sequences):
         if sequence is None:
@@ -239,7 +239,7 @@ def as_allowed(allowed: Any, tokens: Tokens, classes: NDArray[Any]) -> Mask | No
     return masks
 
 
-class _Rows:
+class _MaskBuilder:
     """The row of a mask for what is said of a token; of single labels, made once."""
 
     def __init__(self, classes: NDArray[Any]) -> None:
@@ -266,8 +266,8 @@ def _place(label: Any, places: dict[Any, int], where: str) -> int:
     except (KeyError, TypeError):  # TypeError: nothing that can be hashed is no label
         known = [str(one) for one in places if one is not None]
         close = difflib.get_close_matches(str(label), known, n=1)
-        more = ", …" if len(known) > SHOWN else ""
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known[:SHOWN])}{more}"
+        more = ", …" if len(known) > MAX_SHOWN_LABELS else ""
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known[:MAX_SHOWN_LABELS])}{more}"
         raise ValueError(f"{where}, the label {label!r:.60} is unknown; {hint}") from None
 
 

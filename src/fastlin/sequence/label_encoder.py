@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastlin.sequence.tokens import Tokens
 
 
-class Labels:
+class LabelEncoder:
     """The labels of a model, sorted: strings or integers, coded by their place.
 
     Labels of tokens are a list for each sequence, or one flat vector for all tokens.

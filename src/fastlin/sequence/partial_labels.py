@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.tokens import Tokens
 
 
@@ -34,7 +34,7 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, NDA
     y = y if isinstance(y, np.ndarray | list | tuple | str) or not hasattr(y, "__iter__") else list(y)
     flat = _flat(y, tokens)
     if flat is None or (None not in flat and -1 not in flat):  # what is no list of labels is refused for what it is
-        labels = Labels()
+        labels = LabelEncoder()
         codes = labels.learn(y, tokens)
         return labels.classes_, codes
     there = np.array([not _is_hidden(label) for label in flat], bool)
@@ -42,7 +42,7 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, NDA
         return None, codes
     places = np.flatnonzero(there)
     known = [label for label, is_there in zip(flat, there, strict=True) if is_there]
-    labels = Labels()
+    labels = LabelEncoder()
     starts = np.array([0, len(known)])
     codes[there] = labels.learn(known, _Known(tokens.rows, starts, tokens.binary, tokens, places))
     return labels.classes_, codes

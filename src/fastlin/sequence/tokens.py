@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.sequence.attributes import Names
+from fastlin.sequence.attributes import AttributeNames
 from fastlin.validation import CSRRows, as_lengths, as_rows
 
 DOUBLE = np.dtype(np.float64)
@@ -76,7 +76,7 @@ class Attributes:
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._table = Names(names)
+        self._table = AttributeNames(names)
         self._n = len(self._table)
 
     def __len__(self) -> int:

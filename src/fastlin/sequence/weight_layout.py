@@ -14,13 +14,13 @@ from fastlin.optim.weight_layouts import observed_pairs
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import CSRRows
 
-FEW = 2  # labels that a feature may have without a row of the table
+MAX_UNTABLED_LABELS = 2  # labels that a feature may have without a row of the table
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Hybrid:
+class HybridLayout:
     """Weights of (feature, label) pairs: starts[j] is the first of feature j, and labels has the label of each.
 
     Features are numbered as by a design, and the first `n_tabled` have rows of the table; `places` says where in it
@@ -52,11 +52,11 @@ class Hybrid:
 
 def lay_out(
     tokens: Tokens, codes: NDArray[np.int32], n_labels: int, observed: bool, cutoff: NDArray[np.int64]
-) -> tuple[Design, Hybrid]:
+) -> tuple[Design, HybridLayout]:
     """The features that have weights: pairs seen in at least `cutoff[j]` tokens, or with every label."""
     features, starts, labels = _pairs_of(Design.of(tokens.rows), codes, n_labels, observed, cutoff)
     sizes = np.diff(starts)
-    few = FEW if observed else 0
+    few = MAX_UNTABLED_LABELS if observed else 0
     kinds = [np.flatnonzero(chosen) for chosen in (sizes > few, (sizes > 1) & (sizes <= few), (sizes == 1) & (few > 0))]
     order, n_tabled = np.concatenate(kinds), len(kinds[0])
     ordered = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
@@ -64,7 +64,7 @@ def lay_out(
     rows = np.repeat(np.arange(n_tabled), sizes[order[:n_tabled]])
     places = rows * n_labels + labels[: int(ordered[n_tabled])]
     design = _design_of(tokens.rows, features[order])
-    return design, Hybrid(n_labels, n_tabled, n_tabled + len(kinds[1]), ordered, labels, places)
+    return design, HybridLayout(n_labels, n_tabled, n_tabled + len(kinds[1]), ordered, labels, places)
 
 
 def _pairs_of(

@@ -17,11 +17,11 @@ from fastlin.sequence.tokens import Tokens
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
-ROOM = 1 << 22  # scores of edges in memory
+MAX_EDGE_SCORES = 1 << 22  # scores of edges in memory
 
 
 @dataclass(frozen=True)
-class Segment:
+class EdgeBlock:
     """The sequences first … last − 1, and the features of their edges, if there are any."""
 
     first: int
@@ -48,9 +48,9 @@ class Edges:
             self.labels = np.tile(np.arange(K * K, dtype=np.int32), len(columns))
         else:
             self.starts, self.labels = observed_pairs(self._whole, places, K * K, np.full(len(columns), cutoff))
-        self.segments = [
-            Segment(first, last, Design.of(rows.between(*tokens.starts[[first, last]].tolist()), everything))
-            for first, last in parallel.split_by_length(tokens.starts, max(1, ROOM // (K * K)))
+        self.blocks = [
+            EdgeBlock(first, last, Design.of(rows.between(*tokens.starts[[first, last]].tolist()), everything))
+            for first, last in parallel.split_by_length(tokens.starts, max(1, MAX_EDGE_SCORES // (K * K)))
         ]
 
     @property
@@ -71,9 +71,9 @@ class Edges:
             squares[some] = np.add.reduceat(np.square(values), design.column_indptr[:-1][some])
         return squares
 
-    def scores(self, segment: Segment, theta: Floats, workers: parallel.WorkerPool) -> Floats:
+    def scores(self, block: EdgeBlock, theta: Floats, workers: parallel.WorkerPool) -> Floats:
         """[n_tokens, K, K] of a segment."""
-        design, K = segment.design, self.n_labels
+        design, K = block.design, self.n_labels
         assert design is not None
         scores, bias = np.empty((design.n_rows, K * K)), np.zeros(K * K)
 
@@ -84,11 +84,11 @@ class Edges:
         workers.map(work, parallel.split_by_work(design.indptr + np.arange(design.n_rows + 1), K * K))
         return scores.reshape(-1, K, K)
 
-    def gather(
-        self, segment: Segment, residual: Floats, gradient: Floats, workers: parallel.WorkerPool, more: bool
+    def backward(
+        self, block: EdgeBlock, residual: Floats, gradient: Floats, workers: parallel.WorkerPool, more: bool
     ) -> None:
         """Xᵀ R of a segment's residuals; `more`: added to the gradient."""
-        design, flat = segment.design, residual.reshape(-1, self.n_labels**2)
+        design, flat = block.design, residual.reshape(-1, self.n_labels**2)
         assert design is not None
 
         def work(low: int, high: int) -> None:

@@ -20,19 +20,19 @@ from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.crf import sgd
 from fastlin.sequence.crf.edge_weights import Edges
-from fastlin.sequence.crf.objective import Links, Problem, chain_of
+from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
-from fastlin.sequence.weight_layout import Hybrid, lay_out
+from fastlin.sequence.weight_layout import HybridLayout, lay_out
 from fastlin.validation import one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
 SOLVERS = ("auto", "lbfgs", *sgd.SOLVERS)
-MANY = 500  # sequences from which on epochs of SGD pay before L-BFGS
-EPOCHS = 10  # of these
+MIN_SGD_SEQUENCES = 500  # sequences from which on epochs of SGD pay before L-BFGS
+SGD_EPOCHS = 10  # of these
 WEIGHTS = ("observed", "dense")
-LARGEST = 1e100  # of c1 and c2
-SIZE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
+MAX_PENALTY = 1e100  # of c1 and c2
+LARGE_VALUE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
 
 
 class CRF(SequenceModel):
@@ -216,7 +216,7 @@ class CRF(SequenceModel):
         one_of("weights", self.weights, WEIGHTS)
         one_of("solver", self.solver, SOLVERS)
         for name in ("c1", "c2"):
-            real_number(name, getattr(self, name), at_least=0, at_most=LARGEST)
+            real_number(name, getattr(self, name), at_least=0, at_most=MAX_PENALTY)
         real_number("tol", self.tol, at_least=0)
         for name in ("max_iter", "cutoff", "batch_size"):
             whole_number(name, getattr(self, name), 1)
@@ -233,39 +233,39 @@ class CRF(SequenceModel):
         validation.as_callback(self.callback)
 
     def _minimise(
-        self, problem: Problem, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
-    ) -> "Start":
+        self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
+    ) -> "StartingPoint":
         """Move θ to the optimum; where the way to it began."""
-        start = Start(len(problem.codes) * np.log(problem.hybrid.n_labels), None)  # 0
+        start = StartingPoint(len(problem.codes) * np.log(problem.layout.n_labels), None)  # 0
         if self.solver in sgd.SOLVERS:
             sgd.minimise(problem, theta, monitor, generator, self.solver, self.batch_size, self.eta0)
             return start
-        if self.solver == "auto" and len(problem.starts) > MANY and not self.c1 and self.edges is None:
-            first = ConvergenceMonitor(0, min(EPOCHS, self.max_iter), 1.0, monitor.report)
+        if self.solver == "auto" and len(problem.starts) > MIN_SGD_SEQUENCES and not self.c1 and self.edges is None:
+            first = ConvergenceMonitor(0, min(SGD_EPOCHS, self.max_iter), 1.0, monitor.report)
             sgd.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
             monitor.continue_from(first)
             objective = problem.value(theta, np.empty(problem.size))
             if objective < start.objective:
-                start = Start(objective, theta.copy())
+                start = StartingPoint(objective, theta.copy())
             else:
                 theta[:] = 0  # which is better
         if not monitor.should_stop:
             lbfgs.minimise(problem, theta, monitor, generator)
         return start
 
-    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> Problem:
+    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> CRFObjective:
         K, V = len(self.classes_), tokens.rows.n_columns
         observed = self.weights == "observed"
         seen = self.cutoff if observed else None
-        design, hybrid = lay_out(tokens, codes, K, observed, np.full(V, self.cutoff, np.int64))
-        links = Links.observed(codes, tokens.starts, K, self.order, seen)
+        design, layout = lay_out(tokens, codes, K, observed, np.full(V, self.cutoff, np.int64))
+        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, self.order, seen)
         edges = None
         if self.edges is not None:
             columns = as_columns(self.edges, self.attributes_, V, "edges")
             edges = Edges(tokens, codes, K, columns, seen) if len(columns) else None
-        return Problem(design, hybrid, links, edges, tokens, codes, self.c1, self.c2, workers)
+        return CRFObjective(design, layout, transition_weights, edges, tokens, codes, self.c1, self.c2, workers)
 
-    def _record(self, problem: Problem, theta: Floats, monitor: ConvergenceMonitor) -> None:
+    def _record(self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor) -> None:
         """History and certificate."""
         gradient = np.empty(problem.size)
         smooth = problem.value(theta, gradient)
@@ -278,13 +278,13 @@ class CRF(SequenceModel):
             "moment_gap": problem.pieces.largest(gradient - 2 * problem.c2 * theta),
         }
 
-    def _install(self, problem: Problem, theta: Floats) -> Self:
+    def _install(self, problem: CRFObjective, theta: Floats) -> Self:
         """Have these weights."""
         K, V = len(self.classes_), self.n_features_in_
-        of_features, of_links, of_edges = problem.split(theta)
-        by_feature = _by_column(problem.design.features, problem.hybrid, of_features, V)
+        of_features, of_transitions, of_edges = problem.split(theta)
+        by_feature = _by_column(problem.design.features, problem.layout, of_features, V)
         self.coef_ = by_feature.T.tocsr() if self.weights == "observed" else by_feature.toarray().T
-        self.transitions_, self.second_order_ = problem.links.tables(of_links)
+        self.transitions_, self.second_order_ = problem.transition_weights.tables(of_transitions)
         self.edge_coef_ = None
         if problem.edges is not None:
             edges, shape = problem.edges, (V, K * K)
@@ -324,24 +324,24 @@ class CRF(SequenceModel):
         return potential
 
 
-class Start(NamedTuple):
+class StartingPoint(NamedTuple):
     """The objective of weights, and these; None: zeros."""
 
     objective: float
     theta: Floats | None
 
 
-def _advice(problem: Problem, monitor: ConvergenceMonitor) -> str:
+def _advice(problem: CRFObjective, monitor: ConvergenceMonitor) -> str:
     """What helps a fit that has not converged."""
     largest = max(problem.design.largest, 0.0 if problem.edges is None else problem.edges.largest)
-    if largest > SIZE:
+    if largest > LARGE_VALUE:
         return f"scale the features, whose values are up to {largest:g}, to about 1"
     if monitor.iterations < monitor.max_iter:
         return "rounding ended the progress: raise tol, or give a larger c2"
     return "raise max_iter or tol, or give a larger c2"
 
 
-def _by_column(features: NDArray[np.int64], hybrid: Hybrid, theta: Floats, n_columns: int) -> sp.csr_array:
+def _by_column(features: NDArray[np.int64], layout: HybridLayout, theta: Floats, n_columns: int) -> sp.csr_array:
     """Weights of pairs as a CSR [V, K]."""
-    rows = np.repeat(features, np.diff(hybrid.starts))
-    return sp.csr_array((theta, (rows, hybrid.labels)), (n_columns, hybrid.n_labels))
+    rows = np.repeat(features, np.diff(layout.starts))
+    return sp.csr_array((theta, (rows, layout.labels)), (n_columns, layout.n_labels))

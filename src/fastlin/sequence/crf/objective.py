@@ -24,18 +24,18 @@ from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.design import Design
 from fastlin.optim.problem import FLOAT32_SAFE, WeightPrior
 from fastlin.runtime import parallel
-from fastlin.sequence.chain import NOTHING, Chain
-from fastlin.sequence.crf.edge_weights import Edges, Segment
+from fastlin.sequence.chain import NO_SCORES, Chain
+from fastlin.sequence.crf.edge_weights import EdgeBlock, Edges
 from fastlin.sequence.tokens import Tokens
-from fastlin.sequence.weight_layout import Hybrid
+from fastlin.sequence.weight_layout import HybridLayout
 
 Floats = NDArray[np.float64]
-MISS = 8  # multiply–adds that a feature with few labels takes as long as: it waits for memory
+MISS_COST = 8  # multiply–adds that a feature with few labels takes as long as: it waits for memory
 Cuts = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Links:
+class TransitionWeights:
     """Which transitions have a weight: pairs (i, j) and triples (h, i, j) of labels, as places in [K, K], [K, K, K]."""
 
     n_labels: int
@@ -47,7 +47,7 @@ class Links:
     @classmethod
     def observed(
         cls, codes: NDArray[np.int32], starts: NDArray[np.int64], K: int, order: int, cutoff: int | None
-    ) -> "Links":
+    ) -> "TransitionWeights":
         """Those seen at least `cutoff` times; all, if that is None."""
         inner = np.ones(len(codes), bool)  # tokens that are not the first of their sequence
         inner[starts[:-1][np.diff(starts) > 0]] = False
@@ -99,41 +99,41 @@ def chain_of(two: Floats, three: Floats | None) -> Chain:
     return Chain(np.zeros(K), transitions, np.zeros((K + 1, K)))
 
 
-class Problem:
+class CRFObjective:
     """f of a CRF."""
 
     has_curvature = False
     pairs = 6  # ten take 24 evaluations, not 26, to 1e-4 of the optimum of CoNLL-2000, and a sixth more time for each
 
     def __init__(
-        self, design: Design, hybrid: Hybrid, links: Links, edges: Edges | None, tokens: Tokens,
-        codes: NDArray[np.int32], c1: float, c2: float, workers: parallel.WorkerPool,
+        self, design: Design, layout: HybridLayout, transition_weights: TransitionWeights, edges: Edges | None,
+        tokens: Tokens, codes: NDArray[np.int32], c1: float, c2: float, workers: parallel.WorkerPool,
     ) -> None:  # fmt: skip
-        self.design, self.hybrid, self.links, self.edges = design, hybrid, links, edges
+        self.design, self.layout, self.transition_weights, self.edges = design, layout, transition_weights, edges
         self.starts, self.codes, self.c2, self.workers = tokens.starts, codes, c2, workers
-        parts = [hybrid.n_weights, links.n_weights, 0 if edges is None else edges.n_weights]
+        parts = [layout.n_weights, transition_weights.n_weights, 0 if edges is None else edges.n_weights]
         self.bounds = np.cumsum([0, *parts]).tolist()
         self.size = self.n_weights = self.bounds[-1]
         self.prior = WeightPrior(np.full(1, 2 * c2), np.empty(0), c1)
         self.pieces = ChunkedVectors(self.size, workers)
-        self.residual = aligned_zeros((len(codes), hybrid.n_labels))
-        tabled = hybrid.n_tabled
+        self.residual = aligned_zeros((len(codes), layout.n_labels))
+        tabled = layout.n_tabled
         self.column_cuts = [
             (low + first, high + first)
-            for first, last, width in ((0, tabled, hybrid.n_labels), (tabled, design.n_features, MISS))
+            for first, last, width in ((0, tabled, layout.n_labels), (tabled, design.n_features, MISS_COST))
             for low, high in parallel.split_by_work(
                 design.column_indptr[first : last + 1] - design.column_indptr[first], width
             )
         ]
-        self.segments = [Segment(0, len(tokens), None)] if edges is None else edges.segments
-        self.row_cuts = [self._row_cuts(segment) for segment in self.segments]
+        self.blocks = [EdgeBlock(0, len(tokens), None)] if edges is None else edges.blocks
+        self.row_cuts = [self._row_cuts(block) for block in self.blocks]
         if tokens.binary:  # ones for the longest piece of work stand for all values
             rows = [self.starts[list(cut)] for cuts in self.row_cuts for cut in cuts]
             pieces = [(design.indptr, cut) for cut in rows] + [(design.column_indptr, cut) for cut in self.column_cuts]
             most = max((int(indptr[stop] - indptr[start]) for indptr, (start, stop) in pieces), default=0)
             ones = np.ones(most, np.float32)
             self.design = replace(design, values=ones, column_values=ones)
-        self.expected = np.zeros(links.n_weights)  # transitions, at the last θ
+        self.expected = np.zeros(transition_weights.n_weights)  # transitions, at the last θ
         self.passes = 0
 
     def split(self, theta: Floats) -> list[Floats]:
@@ -159,7 +159,7 @@ class Problem:
         """
         design, values, shares = self.design, self.design.column_values, self.residual
         diagonal, n_pairs = np.empty(self.size), len(self.codes) - int(np.count_nonzero(np.diff(self.starts)))
-        of_features, of_links, of_edges = self.split(diagonal)
+        of_features, of_transitions, of_edges = self.split(diagonal)
 
         def variances(start: int, stop: int) -> None:
             some = shares[start:stop]
@@ -167,12 +167,12 @@ class Problem:
             some *= 1 - some
 
         self.workers.map(
-            variances, parallel.split_by_work(design.indptr + np.arange(design.n_rows + 1), self.hybrid.n_labels)
+            variances, parallel.split_by_work(design.indptr + np.arange(design.n_rows + 1), self.layout.n_labels)
         )
-        self._gather(of_features, np.square(values))
-        of_links[:] = self.expected * (1 - self.expected / max(1.0, n_pairs))
+        self._backward(of_features, np.square(values))
+        of_transitions[:] = self.expected * (1 - self.expected / max(1.0, n_pairs))
         if self.edges is not None:
-            likely = float(self.hybrid.n_labels) ** -2
+            likely = float(self.layout.n_labels) ** -2
             of_edges[:] = np.repeat(self.edges.squares(), np.diff(self.edges.starts)) * likely * (1 - likely)
         np.maximum(diagonal, 0, out=diagonal)
         return np.sqrt(diagonal + 2 * self.c2)
@@ -180,21 +180,21 @@ class Problem:
     def value(self, theta: Floats, gradient: Floats) -> float:
         """f(θ), and its gradient."""
         self.passes += 1
-        of_features, of_links, of_edges = self.split(theta)
+        of_features, of_transitions, of_edges = self.split(theta)
         slopes = self.split(gradient)
-        chain = chain_of(*self.links.tables(of_links))
-        table, few = self.hybrid.table(of_features), of_features[len(self.hybrid.places) :]
+        chain = chain_of(*self.transition_weights.tables(of_transitions))
+        table, few = self.layout.table(of_features), of_features[len(self.layout.places) :]
         loss, counts = 0.0, np.zeros(chain.transitions.shape)
-        for segment, cuts in zip(self.segments, self.row_cuts, strict=True):
-            scores = NOTHING if self.edges is None else self.edges.scores(segment, of_edges, self.workers)
-            for part, found in self._forward(segment, cuts, chain, table, few, scores):
+        for block, cuts in zip(self.blocks, self.row_cuts, strict=True):
+            scores = NO_SCORES if self.edges is None else self.edges.scores(block, of_edges, self.workers)
+            for part, found in self._forward(block, cuts, chain, table, few, scores):
                 loss += part
                 counts += found
             if self.edges is not None:
-                self.edges.gather(segment, scores, slopes[2], self.workers, more=segment.first > 0)
-        self._gather(slopes[0], self.design.column_values)
-        self.expected = self.links.counts(counts)
-        np.subtract(self.expected, self.links.seen, out=slopes[1])
+                self.edges.backward(block, scores, slopes[2], self.workers, more=block.first > 0)
+        self._backward(slopes[0], self.design.column_values)
+        self.expected = self.transition_weights.counts(counts)
+        np.subtract(self.expected, self.transition_weights.seen, out=slopes[1])
         penalties = self.pieces.map(lambda part: self._penalise(theta[part], gradient[part]))
         return loss + float(sum(penalties)) if np.isfinite(loss) else np.inf
 
@@ -203,12 +203,12 @@ class Problem:
         return self.c2 * vector_ops.dot(theta, theta)
 
     def _forward(
-        self, segment: Segment, cuts: Cuts, chain: Chain, table: Floats, few: Floats, edges: Floats
+        self, block: EdgeBlock, cuts: Cuts, chain: Chain, table: Floats, few: Floats, edges: Floats
     ) -> Iterator[tuple[float, Floats]]:
         """The loss and the expected transitions of the sequences, whose residuals are left behind."""
-        design, hybrid = self.design, self.hybrid
-        first_token = int(self.starts[segment.first])
-        starts, single, labels = hybrid.few
+        design, layout = self.design, self.layout
+        first_token = int(self.starts[block.first])
+        starts, single, labels = layout.few
 
         def work(first: int, last: int) -> tuple[float, Floats]:
             tokens = slice(int(self.starts[first]), int(self.starts[last]))
@@ -224,31 +224,31 @@ class Problem:
 
         yield from self.workers.map(work, cuts)
 
-    def _row_cuts(self, segment: Segment) -> Cuts:
+    def _row_cuts(self, block: EdgeBlock) -> Cuts:
         """Its sequences in pieces of bounded work."""
-        K, sequences = self.hybrid.n_labels, self.starts[segment.first : segment.last + 1]
-        work = K ** (self.links.order + 1) * sequences + K * self.design.indptr[sequences]
+        K, sequences = self.layout.n_labels, self.starts[block.first : block.last + 1]
+        work = K ** (self.transition_weights.order + 1) * sequences + K * self.design.indptr[sequences]
         return [
-            (segment.first + first, segment.first + last)
+            (block.first + first, block.first + last)
             for first, last in parallel.split_by_work((work - work[0]) // 2, 1)
         ]
 
-    def _gather(self, gradient: Floats, values: NDArray[Any]) -> None:
+    def _backward(self, gradient: Floats, values: NDArray[Any]) -> None:
         """Xᵀ R of the weights of features, with these values for the columns' own."""
-        design, hybrid, K = self.design, self.hybrid, self.hybrid.n_labels
+        design, layout, K = self.design, self.layout, self.layout.n_labels
         nothing = np.zeros(K)
 
         def work(low: int, high: int) -> None:
             indptr, rows, some = design.columns(low, high, values)
             some = some if len(some) == len(rows) else values[: len(rows)]
-            first, last = hybrid.starts[low], hybrid.starts[high]
-            if low >= hybrid.n_tabled:
+            first, last = layout.starts[low], layout.starts[high]
+            if low >= layout.n_tabled:
                 observed_weights.backward(
-                    indptr, rows, some, low, high, hybrid.starts, hybrid.labels, self.residual, gradient[first:last]
+                    indptr, rows, some, low, high, layout.starts, layout.labels, self.residual, gradient[first:last]
                 )
                 return
             sums = np.empty((high - low, K))
             passes.forward(indptr, rows, some, low, high, self.residual, nothing, np.empty(K), sums)
-            np.take(sums.reshape(-1), hybrid.places[first:last] - low * K, out=gradient[first:last])
+            np.take(sums.reshape(-1), layout.places[first:last] - low * K, out=gradient[first:last])
 
         self.workers.map(work, self.column_cuts)

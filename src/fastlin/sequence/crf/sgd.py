@@ -11,37 +11,37 @@ from numpy.typing import NDArray
 
 from fastlin.engine.chain import crf_sgd
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.sequence.crf.objective import Problem
+from fastlin.sequence.crf.objective import CRFObjective
 
 SOLVERS = ("sgd", "adagrad")
-SAMPLE = 1000  # sequences on which rates are tried
-FIRST = {"sgd": 0.1, "adagrad": 0.3}  # the rate that is tried first
-MOST = 12  # rates to try
-LARGEST = 1e100  # weight
-WORK = 1 << 18  # tokens' features × labels of a call: Ctrl-C acts between calls
+CALIBRATION_SAMPLE = 1000  # sequences on which rates are tried
+FIRST_RATES = {"sgd": 0.1, "adagrad": 0.3}  # the rate that is tried first
+MAX_RATES = 12  # rates to try
+MAX_WEIGHT = 1e100  # weight
+CALL_WORK = 1 << 18  # tokens' features × labels of a call: Ctrl-C acts between calls
 
 Floats = NDArray[np.float64]
 
 
-class Descent:
+class CRFUpdates:
     """The weights on their way, and what the steps remember of them."""
 
-    def __init__(self, problem: Problem, solver: str, batch_size: int, eta0: float) -> None:
+    def __init__(self, problem: CRFObjective, solver: str, batch_size: int, eta0: float) -> None:
         self.problem, self.adagrad, self.batch_size, self.eta0 = problem, solver == "adagrad", batch_size, eta0
-        hybrid, links = problem.hybrid, problem.links
-        K, of_table = hybrid.n_labels, len(hybrid.places)
-        before = hybrid.n_tabled * K
-        n_few = hybrid.n_weights - of_table
-        places = [hybrid.places, before + np.arange(n_few), before + n_few + links.two]
-        places.append(before + n_few + K * K + links.three)
+        layout, transition_weights = problem.layout, problem.transition_weights
+        K, of_table = layout.n_labels, len(layout.places)
+        before = layout.n_tabled * K
+        n_few = layout.n_weights - of_table
+        places = [layout.places, before + np.arange(n_few), before + n_few + transition_weights.two]
+        places.append(before + n_few + K * K + transition_weights.three)
         self.places = np.concatenate(places)  # of θ's weights among those of the steps
-        n_links = K * K * (1 if links.order == 1 else K + 1)
+        n_links = K * K * (1 if transition_weights.order == 1 else K + 1)
         self.w = np.zeros(before + n_few + n_links)
-        self.linked = np.zeros(n_links)
-        self.linked[self.places[hybrid.n_weights :] - before - n_few] = 1
+        self.has_weight = np.zeros(n_links)
+        self.has_weight[self.places[layout.n_weights :] - before - n_few] = 1
         n = len(self.w) if self.adagrad else 0
         self.squares, self.sums = np.zeros(n), np.zeros(n)
-        self.settled = np.zeros(problem.design.n_features, np.int64)
+        self.touched = np.zeros(problem.design.n_features, np.int64)
         self.scale, self.t = np.ones(1), 0
         self.filled = np.flatnonzero(np.diff(problem.starts))
         n_sequences = max(1, len(self.filled))
@@ -55,14 +55,14 @@ class Descent:
 
     def epoch(self, order: NDArray[np.int64]) -> float:
         """Learn from sequences in an order; returns Σ −log p(y | x), each before its step."""
-        design, hybrid = self.problem.design, self.problem.hybrid
-        rows = 1 if self.problem.links.order == 1 else hybrid.n_labels + 1
+        design, layout = self.problem.design, self.problem.layout
+        rows = 1 if self.problem.transition_weights.order == 1 else layout.n_labels + 1
         loss = 0.0
         for some in self._calls(order):
             loss += crf_sgd.sgd_epoch(
                 design.indptr, design.indices, design.values, self.problem.starts, self.problem.codes, some,
-                self.batch_size, hybrid.starts, hybrid.n_tabled, hybrid.single, hybrid.labels, hybrid.n_labels, rows,
-                self.w, self.linked, self.scale, self.squares, self.sums, self.settled, self.t, self.adagrad,
+                self.batch_size, layout.starts, layout.n_tabled, layout.single, layout.labels, layout.n_labels, rows,
+                self.w, self.has_weight, self.scale, self.squares, self.sums, self.touched, self.t, self.adagrad,
                 self.eta0, self.l1, self.l2,
             )  # fmt: skip
             self.t += -(-len(some) // self.batch_size)
@@ -75,17 +75,17 @@ class Descent:
         work = np.cumsum(self._cost[order])
         start = 0
         while start < len(order):
-            stop = int(np.searchsorted(work, (work[start - 1] if start else 0) + WORK, side="right"))
+            stop = int(np.searchsorted(work, (work[start - 1] if start else 0) + CALL_WORK, side="right"))
             batches = max(1, (stop - start) // self.batch_size)
             yield order[start : start + batches * self.batch_size]
             start += batches * self.batch_size
 
     def theta(self, theta: Floats) -> Floats:
         """The weights as the problem has them."""
-        hybrid = self.problem.hybrid
+        layout = self.problem.layout
         if self.adagrad:
             crf_sgd.catch_up_all(
-                hybrid.starts, hybrid.n_tabled, hybrid.labels, hybrid.n_labels, self.w, self.squares, self.settled,
+                layout.starts, layout.n_tabled, layout.labels, layout.n_labels, self.w, self.squares, self.touched,
                 self.t, self.eta0, self.l1, self.l2,
             )  # fmt: skip
         np.multiply(self.w[self.places], self.scale[0], out=theta)
@@ -93,7 +93,7 @@ class Descent:
 
 
 def minimise(
-    problem: Problem,
+    problem: CRFObjective,
     theta: Floats,
     monitor: ConvergenceMonitor,
     generator: np.random.Generator,
@@ -102,8 +102,8 @@ def minimise(
     eta0: float | None,
 ) -> None:
     """Move θ towards the minimum, an epoch at a time."""
-    rate = _calibrated(problem, solver, batch_size, generator) if eta0 is None else eta0
-    steps = Descent(problem, solver, batch_size, rate)
+    rate = _calibrate_rate(problem, solver, batch_size, generator) if eta0 is None else eta0
+    steps = CRFUpdates(problem, solver, batch_size, rate)
     n = len(steps.filled)
     if not steps.shrinks:
         limit = n / (2 * problem.c2)
@@ -113,7 +113,7 @@ def minimise(
     while True:
         loss = steps.epoch(steps.filled[generator.permutation(n)])
         steps.theta(theta)
-        if not (np.isfinite(loss) and np.abs(theta).max(initial=0.0) < LARGEST):
+        if not (np.isfinite(loss) and np.abs(theta).max(initial=0.0) < MAX_WEIGHT):
             raise ValueError(f"eta0={rate:g} carried the weights out of the numbers: give a smaller one")
         monitor.iterations += 1
         penalty = problem.c2 * float(theta @ theta) + problem.prior.l1 * float(np.abs(theta).sum())
@@ -122,24 +122,24 @@ def minimise(
             return
 
 
-def _calibrated(problem: Problem, solver: str, batch_size: int, generator: np.random.Generator) -> float:
+def _calibrate_rate(problem: CRFObjective, solver: str, batch_size: int, generator: np.random.Generator) -> float:
     """The rate with the least loss in the second of two epochs over a sample."""
     filled = np.flatnonzero(np.diff(problem.starts))
-    sample = filled[generator.permutation(len(filled))[:SAMPLE]]
+    sample = filled[generator.permutation(len(filled))[:CALIBRATION_SAMPLE]]
 
     def loss(rate: float) -> float:
-        steps = Descent(problem, solver, batch_size, rate)
+        steps = CRFUpdates(problem, solver, batch_size, rate)
         first = steps.epoch(sample) if steps.shrinks else np.inf
         found = steps.epoch(sample) if np.isfinite(first) else np.inf
         return found if np.isfinite(found) else np.inf
 
-    first = FIRST[solver]
+    first = FIRST_RATES[solver]
     if solver == "sgd" and problem.c2:
         first = min(first, len(filled) / (4 * problem.c2))  # half of what would take all of a weight at once
     best, least, tried = first, loss(first), 1
     for factor in (2.0, 0.5):
         rate = best * factor
-        while tried < MOST and (found := loss(rate)) < least:
+        while tried < MAX_RATES and (found := loss(rate)) < least:
             best, least, rate, tried = rate, found, rate * factor, tried + 1
         if best != first:
             break

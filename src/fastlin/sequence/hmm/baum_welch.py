@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import NoPathError
-from fastlin.sequence.hmm.emissions import Emissions, Vocabulary
+from fastlin.sequence.hmm.emissions import EmissionPrior, Emissions
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 
 Floats = NDArray[np.float64]
-BLOCK = 1 << 14  # tokens, at least one sequence
+BLOCK_TOKENS = 1 << 14  # tokens, at least one sequence
 
 
 @dataclass
-class Sums:
+class HMMCounts:
     """Counts, seen or expected: of features under labels [V, K], of tokens of each label [K], and of transitions."""
 
     features: Floats
@@ -35,17 +35,17 @@ class Sums:
     transitions: Transitions
 
     @classmethod
-    def none(cls, n_features: int, n_labels: int, order: int) -> "Sums":
+    def none(cls, n_features: int, n_labels: int, order: int) -> "HMMCounts":
         return cls(aligned_zeros((n_features, n_labels)), np.zeros(n_labels), Transitions.none(n_labels, order))
 
-    def __add__(self, other: "Sums") -> "Sums":
+    def __add__(self, other: "HMMCounts") -> "HMMCounts":
         transitions = Transitions(*(table.copy() for table in self.transitions.tables()))
         transitions.add(*other.transitions.tables())
-        return Sums(self.features + other.features, self.labels + other.labels, transitions)
+        return HMMCounts(self.features + other.features, self.labels + other.labels, transitions)
 
 
 @dataclass
-class Parameters:
+class HMMParameters:
     """p of transitions, and log φ [V, K] with that of an unknown word."""
 
     transitions: Transitions
@@ -53,12 +53,12 @@ class Parameters:
     log_unknown: Floats
 
     @classmethod
-    def of(cls, sums: Sums, vocabulary: Vocabulary, smoothing: Smoothing) -> "Parameters":
+    def of(cls, sums: HMMCounts, vocabulary: EmissionPrior, smoothing: Smoothing) -> "HMMParameters":
         emissions = Emissions(sums.features, vocabulary)
         return cls(sums.transitions.probabilities(smoothing), emissions.log_phi, emissions.log_unknown)
 
     @classmethod
-    def random(cls, words: Floats, n_labels: int, order: int, stop: bool, rng: np.random.Generator) -> "Parameters":
+    def random(cls, words: Floats, n_labels: int, order: int, stop: bool, rng: np.random.Generator) -> "HMMParameters":
         """Uniform on the simplex; words as often as they are there, times exponential variates."""
         like = Transitions.none(n_labels, order)
         outcomes = rng.dirichlet(np.ones(n_labels + stop), like.ends.shape)
@@ -80,8 +80,8 @@ class BaumWelch:
         tokens: Tokens,
         codes: NDArray[np.int32],
         numbers: NDArray[np.int64],
-        known: Sums,
-        vocabulary: Vocabulary,
+        known: HMMCounts,
+        vocabulary: EmissionPrior,
         smoothing: Smoothing,
         n_jobs: int | None,
     ) -> None:
@@ -94,13 +94,13 @@ class BaumWelch:
         words = float(tokens.rows.values[: tokens.rows.nnz].sum(dtype=np.float64) + known.features.sum())
         self.factors = 2 * self.total_weight + words + 2 * len(tokens)
 
-    def start(self, parameters: Parameters) -> None:
+    def start(self, parameters: HMMParameters) -> None:
         self._now = parameters
 
     def expect(self) -> float:
         """The E-step. Returns the bound of the parameters."""
         n_features, n_labels = self._known.features.shape
-        sums, bound = Sums.none(n_features, n_labels, self._known.transitions.order), self._of_known()
+        sums, bound = HMMCounts.none(n_features, n_labels, self._known.transitions.order), self._of_known()
         chain = self._now.transitions.chain()
         for first, block, codes in self._blocks():
             scores = dense_scores(block, self._now.log_phi, 0, block.n_tokens)
@@ -123,9 +123,9 @@ class BaumWelch:
     def maximise(self, keep: bool = False) -> None:  # noqa: ARG002 - counts are always kept
         """The M-step: the most likely parameters for what was expected."""
         self._kept = self._expected + self._known
-        self._now = Parameters.of(self._kept, self._vocabulary, self._smoothing)
+        self._now = HMMParameters.of(self._kept, self._vocabulary, self._smoothing)
 
-    def counts(self) -> Sums:
+    def counts(self) -> HMMCounts:
         """The counts that the parameters are made of; those that the start expects, before the first M-step."""
         return self._kept if hasattr(self, "_kept") else self._expected + self._known
 
@@ -138,7 +138,7 @@ class BaumWelch:
     def _blocks(self) -> Iterator[tuple[int, Tokens, NDArray[np.int32]]]:
         """Some sequences at a time."""
         starts = self._tokens.starts
-        for first, last in parallel.split_by_length(starts, BLOCK):
+        for first, last in parallel.split_by_length(starts, BLOCK_TOKENS):
             start, stop = int(starts[first]), int(starts[last])
             rows = self._tokens.rows.between(start, stop)
             block = Tokens(rows, starts[first : last + 1] - start, self._tokens.binary)
@@ -146,10 +146,10 @@ class BaumWelch:
 
     def _of_known(self) -> float:
         """log p(x, y) of the labelled sequences."""
-        found = _weighed(self._known.features, self._now.log_phi)
+        found = _weighted_sum(self._known.features, self._now.log_phi)
         for counts, p in zip(self._known.transitions.tables(), self._now.transitions.tables(), strict=True):
             with np.errstate(divide="ignore"):
-                found += _weighed(counts, np.log(p))
+                found += _weighted_sum(counts, np.log(p))
         return found
 
     def _of_prior(self) -> float:
@@ -168,13 +168,13 @@ class BaumWelch:
         return found
 
 
-def _weighed(counts: Floats, logs: Floats) -> float:
+def _weighted_sum(counts: Floats, logs: Floats) -> float:
     """Σ c log p; 0 · log 0 = 0."""
     there = counts > 0
     return float(counts[there] @ logs[there])
 
 
-def check_parameters(given: Any, n_features: int, n_labels: int, order: int, stop: bool) -> Parameters:
+def check_parameters(given: Any, n_features: int, n_labels: int, order: int, stop: bool) -> HMMParameters:
     """Parameters that a user gives to start from."""
     names = ("startprob", "transmat", "emissionprob")
     wanted = f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob)"
@@ -214,6 +214,6 @@ def check_parameters(given: Any, n_features: int, n_labels: int, order: int, sto
         )
     with np.errstate(divide="ignore"):
         log_phi = np.log(arrays["emissionprob"].T)
-    return Parameters(
+    return HMMParameters(
         Transitions(arrays["startprob"], steps, ends), np.ascontiguousarray(log_phi), np.full(n_labels, -np.inf)
     )

@@ -14,21 +14,21 @@ from fastlin import validation
 from fastlin.core.estimator import reads
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.chain import Chain, NoPathError
-from fastlin.sequence.chain_batches import Block, Potential, Potentials, View
+from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential, Potentials
 from fastlin.sequence.constraints import Mask
 from fastlin.sequence.hmm.state import HMMState
-from fastlin.sequence.hmm.tokens import Words
+from fastlin.sequence.hmm.tokens import WordTokens
 from fastlin.sequence.hmm.transitions import Transitions
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
-MOST_DRAWN = 1 << 31  # features of all tokens
-IMPOSSIBLE = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
+MAX_SAMPLED_FEATURES = 1 << 31  # features of all tokens
+LOG_FLOOR = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
 
 
-class ChainDensity(SequenceModel, ABC):
+class HMMDistribution(SequenceModel, ABC):
     """p(x, y) = p(y₁) Π_t p(y_t | history) p(stop | history) Π_t p(x_t | y_t), by a chain and by emissions."""
 
     stop: bool
@@ -73,7 +73,7 @@ class ChainDensity(SequenceModel, ABC):
         """
         tokens = self._tokens(X, lengths)
         found = np.empty(len(tokens))
-        for block in self._free(tokens):
+        for block in self._unconstrained(tokens):
             found[block.sequences] = _log_z(block)
         return found
 
@@ -91,7 +91,7 @@ class ChainDensity(SequenceModel, ABC):
         codes = self._codes(y, tokens)
         unknown, codes = codes < 0, np.maximum(codes, 0)
         found = np.empty(len(tokens))
-        for block in self._free(tokens):
+        for block in self._unconstrained(tokens):
             found[block.sequences] = block.infer("values", labels=codes[block.tokens])
         found[tokens.sequence_of(np.flatnonzero(unknown))] = -np.inf
         return found
@@ -122,7 +122,7 @@ class ChainDensity(SequenceModel, ABC):
         tokens = self._tokens(X, lengths)
         if not tokens.n_tokens:
             raise ValueError("X has no tokens, of which perplexity is a mean")
-        total = sum(float(_log_z(block).sum()) for block in self._free(tokens))
+        total = sum(float(_log_z(block).sum()) for block in self._unconstrained(tokens))
         with np.errstate(over="ignore"):
             return float(np.exp(-total / tokens.n_tokens))
 
@@ -133,29 +133,29 @@ class ChainDensity(SequenceModel, ABC):
         if not self._floored:
             return found
         tables = (found.start, found.transitions, found.end)
-        return Chain(*(np.maximum(table, IMPOSSIBLE) for table in tables))
+        return Chain(*(np.maximum(table, LOG_FLOOR) for table in tables))
 
     def _potential(self) -> Potential:
         emissions = self._known().emissions
         log_phi, floored = emissions.log_phi, self._floored
         if floored:
-            log_phi = np.maximum(log_phi, IMPOSSIBLE)
+            log_phi = np.maximum(log_phi, LOG_FLOOR)
 
         def potential(tokens: Tokens, start: int, stop: int) -> Potentials:
             scores = dense_scores(tokens, log_phi, start, stop)
-            if isinstance(tokens, Words):
+            if isinstance(tokens, WordTokens):
                 some = slice(*np.searchsorted(tokens.unknown, [start, stop]).tolist())
                 found = tokens.logs[tokens.kinds[some]]
-                scores[tokens.unknown[some] - start] = np.maximum(found, IMPOSSIBLE) if floored else found
+                scores[tokens.unknown[some] - start] = np.maximum(found, LOG_FLOOR) if floored else found
             return Potentials(scores)
 
         return potential
 
-    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[Block], Any]) -> list[Any]:
+    def _infer(self, tokens: Tokens, allowed: Any, infer: Callable[[ChainBatch], Any]) -> list[Any]:
         """A sequence without a path that is possible is looked at again, as if nothing were impossible."""
         allowed = list(allowed) if isinstance(allowed, Iterator) else allowed
-        floored = cache(lambda: self._floor()._view(tokens, allowed))
-        found = super()._infer(tokens, allowed, lambda block: list(_tried(block, floored, infer)))
+        floored = cache(lambda: self._floor()._batches(tokens, allowed))
+        found = super()._infer(tokens, allowed, lambda block: list(_infer_or_floor(block, floored, infer)))
         return [result for results in found for result in results]
 
     def _floor(self) -> Self:
@@ -191,19 +191,19 @@ class ChainDensity(SequenceModel, ABC):
         if asked is None and not self.stop:
             raise ValueError("the model does not stop: give lengths")
         generator = validation.as_generator(self.random_state if random_state is None else random_state)
-        paths = walks(self._known().probabilities, n, asked, generator)
+        paths = sample_paths(self._known().probabilities, n, asked, generator)
         sizes = [len(path) for path in paths]
         codes = np.concatenate(paths).astype(np.int64)
         counts, of_labels = self._known().sums
         mean = counts / of_labels if of_labels > 0 else 1.0
-        if not mean * len(codes) < MOST_DRAWN:
+        if not mean * len(codes) < MAX_SAMPLED_FEATURES:
             raise ValueError(f"tokens have {mean:.3g} features on average, too many to draw them")
         each = max(1, round(mean))
         owners = np.repeat(codes, each)
         features, logs = np.empty(len(owners), np.int64), self._known().emissions.log_phi
         for code in range(logs.shape[1]):
             own = np.flatnonzero(owners == code)
-            features[own] = _draw(np.exp(logs[:, code])[np.newaxis], generator.random(len(own)))
+            features[own] = _sample(np.exp(logs[:, code])[np.newaxis], generator.random(len(own)))
         stops = np.cumsum(sizes)[:-1]
         y = [labels.tolist() for labels in np.split(self.classes_[codes], stops)]
         names = self.attributes_
@@ -223,13 +223,15 @@ class ChainDensity(SequenceModel, ABC):
 
     # Parts
 
-    def _free(self, tokens: Tokens) -> Iterator[Block]:
+    def _unconstrained(self, tokens: Tokens) -> Iterator[ChainBatch]:
         """The tokens in blocks, without constraints."""
-        view = View(tokens, self._chain(), self._potential())
+        view = ChainBatches(tokens, self._chain(), self._potential())
         return (view.block(first, last) for first, last in view.cuts())
 
 
-def _tried(block: Block, floored: Callable[[], View], infer: Callable[[Block], Any]) -> Iterator[Any]:
+def _infer_or_floor(
+    block: ChainBatch, floored: Callable[[], ChainBatches], infer: Callable[[ChainBatch], Any]
+) -> Iterator[Any]:
     """What is inferred of a block; where a sequence has no path, of each alone, of that one in the `floored` view."""
     try:
         yield infer(block)
@@ -239,10 +241,10 @@ def _tried(block: Block, floored: Callable[[], View], infer: Callable[[Block], A
             yield infer(floored().block(block.first, block.first + 1))
             return
         for place in range(n):
-            yield from _tried(block.only(place), floored, infer)
+            yield from _infer_or_floor(block.only(place), floored, infer)
 
 
-def _log_z(block: Block) -> Floats:
+def _log_z(block: ChainBatch) -> Floats:
     """log p(x) of each sequence of a block; −∞ for those that no path can produce."""
     try:
         return block.infer("marginals")[1]
@@ -258,7 +260,7 @@ def _lengths(lengths: Any, n: int) -> NDArray[np.int64]:
     return np.broadcast_to(array.astype(np.int64), n)
 
 
-def walks(
+def sample_paths(
     chain: Transitions, n: int, lengths: NDArray[np.int64] | None, generator: np.random.Generator
 ) -> list[NDArray[np.int64]]:
     """Paths of labels: all walk a step at a time."""
@@ -273,18 +275,18 @@ def walks(
     walking: list[NDArray[np.int64]] = []
     own = np.arange(n) if lengths is None else np.flatnonzero(lengths > 0)
     before = np.full(len(own), K)
-    now = _draw(chain.start[np.newaxis], generator.random(len(own)))
+    now = _sample(chain.start[np.newaxis], generator.random(len(own)))
     while len(own):
         steps.append(now)
         walking.append(own)
         history = now if chain.order == 1 else before * K + now
         if lengths is None:
-            following = _draw(outcomes[history], generator.random(len(own)))
+            following = _sample(outcomes[history], generator.random(len(own)))
             goes_on = following < K
         else:
             goes_on = lengths[own] > len(steps)
             following = np.zeros(len(own), np.int64)
-            following[goes_on] = _draw(outcomes[history[goes_on]], generator.random(int(goes_on.sum())))
+            following[goes_on] = _sample(outcomes[history[goes_on]], generator.random(int(goes_on.sum())))
         own, before, now = own[goes_on], now[goes_on], following[goes_on]
     sizes = np.zeros(n, np.int64)
     for some in walking:
@@ -296,7 +298,7 @@ def walks(
     return np.split(flat, ends[:-1])
 
 
-def _draw(probabilities: Floats, numbers: Floats) -> NDArray[np.int64]:
+def _sample(probabilities: Floats, numbers: Floats) -> NDArray[np.int64]:
     """An outcome for each number in [0, 1), with probabilities in one row for all or a row for each."""
     reach = np.cumsum(probabilities, axis=1)
     if len(reach) == 1:

@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from fastlin.core.class_counts import Prior
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
-from fastlin.sequence.hmm.unknown_words import Guess
+from fastlin.sequence.hmm.unknown_words import UnknownWordModel
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-6  # of the expected counts of a word, which add up to how often it is there
-NOTHING = Prior(np.zeros(1), np.ones(1), None)  # the counts' own prior is not asked: it has no unknown words
+NO_PRIOR = Prior(np.zeros(1), np.ones(1), None)  # the counts' own prior is not asked: it has no unknown words
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """What is believed of features before counting."""
+class EmissionPrior:
+    """The prior of emissions: pseudo-counts, and how unknown words are emitted."""
 
     alpha: float
     words: list[str] | None  # the features, where each token has one; what is no such word is unknown
@@ -27,8 +27,8 @@ class Vocabulary:
 class Emissions:
     """log φ of features, and of words that were never seen, under each label.
 
-    With the guess g(k | w), uniform or that of `Guess`, φ_k(w) = (c_kw + αK g(k | w)) / Z_k for a word that was seen,
-    and for one that was not, with N₁ words seen once,
+    With the guess g(k | w), uniform or that of `UnknownWordModel`, φ_k(w) = (c_kw + αK g(k | w)) / Z_k for a word that
+    was seen, and for one that was not, with N₁ words seen once,
 
         uniform       φ_k = α / Z_k,                   Z_k = Σ_w c_kw + α(V + 1)
         otherwise     φ_k(w) = N₁ g(k | w) / Z_k,      Z_k = Σ_w c_kw + αK Σ_w g(k | w) + N₁ g(k | some rare word)
@@ -38,20 +38,20 @@ class Emissions:
     if α is 0, emits all features alike.
     """
 
-    def __init__(self, counts: Floats, vocabulary: Vocabulary) -> None:
+    def __init__(self, counts: Floats, vocabulary: EmissionPrior) -> None:
         n_features, n_labels = counts.shape
         words, alpha = vocabulary.words, vocabulary.alpha
-        self.guess: Guess | None = None
+        self.unknown_words: UnknownWordModel | None = None
         self.log_phi = aligned_zeros(counts.shape)
         totals, pseudo = np.empty(n_labels), np.full(n_features, alpha)
         if words is None or vocabulary.unknown == "uniform":
             unknown = np.full(n_labels, 0.0 if words is None else alpha)
         else:
-            self.guess = Guess(vocabulary.unknown, words, counts)
+            self.unknown_words = UnknownWordModel(vocabulary.unknown, words, counts)
             once = max(1.0, float(np.sum(np.abs(counts.sum(axis=1) - 1) < ROUNDING)))
-            unknown = once * self.guess.any_rare
+            unknown = once * self.unknown_words.any_rare
             self._log_once = np.log(once)
-            counts = counts + alpha * n_labels * self.guess(words) if alpha > 0 else counts
+            counts = counts + alpha * n_labels * self.unknown_words(words) if alpha > 0 else counts
             pseudo = np.zeros(n_features)
         row_kernels.smoothed_totals(counts, pseudo, totals)
         empty = totals == 0
@@ -64,7 +64,7 @@ class Emissions:
 
     def of_unknown(self, words: list[str]) -> Floats:
         """log φ of words that were never seen, [n, K]."""
-        if self.guess is None:
+        if self.unknown_words is None:
             return np.tile(self.log_unknown, (len(words), 1))
         with np.errstate(divide="ignore"):
-            return np.log(self.guess(words)) + (self._log_once - self._log_totals)
+            return np.log(self.unknown_words(words)) + (self._log_once - self._log_totals)

@@ -16,20 +16,20 @@ from fastlin.core.label_sets import places, union
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.constraints import Constraints
-from fastlin.sequence.hmm.baum_welch import BaumWelch, Parameters, Sums, check_parameters
-from fastlin.sequence.hmm.distribution import ChainDensity
-from fastlin.sequence.hmm.emissions import NOTHING, Vocabulary
+from fastlin.sequence.hmm.baum_welch import BaumWelch, HMMCounts, HMMParameters, check_parameters
+from fastlin.sequence.hmm.distribution import HMMDistribution
+from fastlin.sequence.hmm.emissions import NO_PRIOR, EmissionPrior
 from fastlin.sequence.hmm.state import HMMState
 from fastlin.sequence.hmm.tokens import WordReader, listed, some_of
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions, as_weights
-from fastlin.sequence.hmm.unknown_words import WAYS
-from fastlin.sequence.label_encoder import Labels
+from fastlin.sequence.hmm.unknown_words import WORD_CLASSES
+from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.partial_labels import as_partly_labelled
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, real_number, whole_number
 
 
-class HMM(WordReader, ChainDensity, Climbing):
+class HMM(WordReader, HMMDistribution, Climbing):
     """A hidden Markov model of order 1 or 2.
 
     p(x, y) = p(y₁) Π_t p(y_t | y_{t−1}) Π_t p(x_t | y_t) · p(stop | y_T), with order 2 p(y_t | y_{t−2}, y_{t−1}), and
@@ -184,20 +184,20 @@ class HMM(WordReader, ChainDensity, Climbing):
         model = self._working_copy()
         model._check_parameters()
         model._forget()
-        tokens, codes = model._learnt(X, y, lengths)
+        tokens, codes = model._read_training_data(X, y, lengths)
         Constraints.resolve(self.constraints, model.classes_)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
         seen, seen_codes = some_of(tokens, codes, ~hidden)
         transitions = Transitions.of(seen_codes, seen.starts, len(model.classes_), int(self.order))
-        known = Sums(*model._counted(seen, seen_codes), transitions)
+        known = HMMCounts(*model._count(seen, seen_codes), transitions)
         if not model._hidden:
             return self._become(model._install(known))
         numbers = np.flatnonzero(hidden)
-        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._to_climb(), self.n_jobs)
+        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._em_priors(), self.n_jobs)
         report = reporter(model, lambda: model._install(em.counts()))
 
-        def climb(start: Parameters) -> Climb:
+        def climb(start: HMMParameters) -> Climb:
             em.start(start)
             return Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
 
@@ -225,15 +225,15 @@ class HMM(WordReader, ChainDensity, Climbing):
         model._check_parameters()
         known = None if first else self._state
         if known is None:
-            model._read_anew(X)
+            model._reset_features(X)
         elif self.order != known.transitions.order:
             raise ValueError(f"order={self.order}, but the model has {known.transitions.order}: fit it anew")
         else:
-            model._read_on()
+            model._copy_features()
         tokens = model._tokens_to_learn(X, lengths, None if first else self.n_features_in_)
         if not (first or tokens.n_tokens):
             return self
-        labels = Labels()
+        labels = LabelEncoder()
         codes = labels.learn(y, tokens)
         classes = labels.classes_ if first else union(self.classes_, labels.classes_)
         Constraints.resolve(self.constraints, classes)
@@ -245,14 +245,14 @@ class HMM(WordReader, ChainDensity, Climbing):
         lock = SharedLock() if known is None else known.lock
 
         def add() -> None:
-            counts, transitions = Counts.none(V, K, NOTHING), Transitions.none(K, int(self.order))
+            counts, transitions = Counts.none(V, K, NO_PRIOR), Transitions.none(K, int(self.order))
             with lock.writing():
                 if known is not None:
                     where = places(classes, self.classes_)
-                    counts, transitions = known.counts.under(NOTHING, where, K, V), known.transitions.under(where, K)
+                    counts, transitions = known.counts.under(NO_PRIOR, where, K, V), known.transitions.under(where, K)
                 counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
                 transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
-                self._become(model._installed(counts, transitions, lock))
+                self._become(model._set_state(counts, transitions, lock))
 
         parallel.run_uninterrupted(add)
         return self
@@ -286,10 +286,10 @@ class HMM(WordReader, ChainDensity, Climbing):
 
     # Parts
 
-    def _learnt(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+    def _read_training_data(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
         X = listed(X)
-        self._read_anew(X)
+        self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
         self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
         classes, codes = as_partly_labelled(y, tokens)
@@ -320,9 +320,9 @@ class HMM(WordReader, ChainDensity, Climbing):
             one_of("init", self.init, ["auto", "random", "labels"])
         self._check_climb()
 
-    def _beliefs(self) -> tuple[Vocabulary, Smoothing]:
-        """What the parameters say is believed before counting."""
-        guessed = self._words and self.unknown in WAYS
+    def _priors(self) -> tuple[EmissionPrior, Smoothing]:
+        """The priors that the parameters say."""
+        guessed = self._words and self.unknown in WORD_CLASSES
         alpha = (0.0 if guessed else 0.01) if self.alpha is None else float(self.alpha)
         start = self.transition_alpha if self.start_alpha is None else self.start_alpha
         weights = self.interpolation
@@ -332,19 +332,19 @@ class HMM(WordReader, ChainDensity, Climbing):
             raise ValueError("interpolation must be None or 'auto' where labels are hidden: EM has no use for it")
         weights = as_weights(weights, int(self.order))
         smoothing = Smoothing(float(start), float(self.transition_alpha), bool(self.stop), weights)
-        return Vocabulary(alpha, [] if self._words else None, self.unknown), smoothing
+        return EmissionPrior(alpha, [] if self._words else None, self.unknown), smoothing
 
-    def _to_climb(self) -> tuple[Vocabulary, Smoothing]:
-        """The same for EM, to which all words are those that were seen."""
-        vocabulary, smoothing = self._beliefs()
+    def _em_priors(self) -> tuple[EmissionPrior, Smoothing]:
+        """The priors of EM, to which all words are those that were seen."""
+        vocabulary, smoothing = self._priors()
         return replace(vocabulary, unknown="uniform"), smoothing
 
-    def _counted(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        counts = Counts.none(self.n_features_in_, len(self.classes_), NOTHING)
+    def _count(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        counts = Counts.none(self.n_features_in_, len(self.classes_), NO_PRIOR)
         counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
         return counts.features, counts.labels
 
-    def _starts(self, tokens: Tokens, known: Sums) -> Iterator[Parameters]:
+    def _starts(self, tokens: Tokens, known: HMMCounts) -> Iterator[HMMParameters]:
         """Where EM begins."""
         V, K = known.features.shape
         order, stop = int(self.order), bool(self.stop)
@@ -356,23 +356,23 @@ class HMM(WordReader, ChainDensity, Climbing):
             if not known.labels.any():
                 raise ValueError("init='labels', but no sequence has all its labels")
             share = words / words.sum() if words.any() else np.full(V, 1.0 / V)
-            sums = Sums(known.features + share[:, np.newaxis], known.labels, known.transitions)
-            vocabulary, smoothing = self._to_climb()
-            yield Parameters.of(
+            sums = HMMCounts(known.features + share[:, np.newaxis], known.labels, known.transitions)
+            vocabulary, smoothing = self._em_priors()
+            yield HMMParameters.of(
                 sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1)
             )
             return
         generator = validation.as_generator(self.random_state)
         for _ in range(int(self.n_init)):
-            yield Parameters.random(words, K, order, stop, generator)
+            yield HMMParameters.random(words, K, order, stop, generator)
 
-    def _install(self, sums: Sums) -> Self:
-        return self._installed(Counts(sums.features, sums.labels, NOTHING), sums.transitions)
+    def _install(self, sums: HMMCounts) -> Self:
+        return self._set_state(Counts(sums.features, sums.labels, NO_PRIOR), sums.transitions)
 
-    def _installed(self, counts: Counts, transitions: Transitions, lock: SharedLock | None = None) -> Self:
+    def _set_state(self, counts: Counts, transitions: Transitions, lock: SharedLock | None = None) -> Self:
         self.n_features_in_ = len(counts.features)
         names = self._attributes if self._words else None
-        self._state = HMMState(counts, transitions, *self._beliefs(), names, lock)
+        self._state = HMMState(counts, transitions, *self._priors(), names, lock)
         return self
 
     def _described(self, components: set[int]) -> str:

@@ -8,7 +8,7 @@ from fastlin.core.class_counts import Counts
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.chain import Chain
-from fastlin.sequence.hmm.emissions import Emissions, Vocabulary
+from fastlin.sequence.hmm.emissions import EmissionPrior, Emissions
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions
 from fastlin.sequence.tokens import Attributes
 
@@ -25,7 +25,7 @@ class HMMState:
         self,
         counts: Counts,
         transitions: Transitions,
-        vocabulary: Vocabulary,
+        vocabulary: EmissionPrior,
         smoothing: Smoothing,
         names: Attributes | None,
         lock: SharedLock | None = None,

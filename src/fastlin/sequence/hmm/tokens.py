@@ -15,7 +15,7 @@ from fastlin.sequence.tokens import Tokens, is_matrix
 
 
 @dataclass(frozen=True)
-class Words(Tokens):
+class WordTokens(Tokens):
     """Tokens of which some are words that were never seen."""
 
     unknown: NDArray[np.int64]  # their places
@@ -47,7 +47,7 @@ class WordReader(SequenceModel, ABC):
         kinds: dict[str, int] = {}
         each = [kinds.setdefault(word, len(kinds)) for word in found if isinstance(word, str)]
         logs = self._known().emissions.of_unknown(list(kinds))
-        return Words(tokens.rows, tokens.starts, tokens.binary, places[there], np.array(each, np.int64), logs)
+        return WordTokens(tokens.rows, tokens.starts, tokens.binary, places[there], np.array(each, np.int64), logs)
 
     def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
         """Tokens to count."""

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-RARE = 10 + 1e-6  # occurrences of the words to learn from, at most; expected ones add up but for rounding
-LONGEST = 10  # letters of an end
+MAX_RARE_COUNT = 10 + 1e-6  # occurrences of the words to learn from, at most; expected ones add up but for rounding
+MAX_SUFFIX = 10  # letters of an end
 
 
 def shape(word: str) -> str:
@@ -31,13 +31,13 @@ def by_shape(word: str) -> list[str]:
 def by_suffix(word: str) -> list[str]:
     """Its ends, each longer than the one before; words with a capital are another kind."""
     kind = "A" if word[:1].isupper() else "a"
-    return [kind, *(kind + word[-length:] for length in range(1, min(LONGEST, len(word)) + 1))]
+    return [kind, *(kind + word[-length:] for length in range(1, min(MAX_SUFFIX, len(word)) + 1))]
 
 
-WAYS: dict[str, Callable[[str], list[str]]] = {"shape": by_shape, "suffix": by_suffix}
+WORD_CLASSES: dict[str, Callable[[str], list[str]]] = {"shape": by_shape, "suffix": by_suffix}
 
 
-class Guess:
+class UnknownWordModel:
     """g(k | word): the labels of the rare words that are like it, of which the more alike count more.
 
     A word belongs to classes, each part of the one before: of an end of i letters, with capital or without. Down them
@@ -49,13 +49,13 @@ class Guess:
 
     def __init__(self, way: str, words: Iterable[str], counts: Floats) -> None:
         """Learn from words, some of which are rare, and their counts [V, K]."""
-        self._classes = WAYS[way]
+        self._classes = WORD_CLASSES[way]
         times = counts.sum(axis=1)
         total = times.sum()
         n_labels = counts.shape[1]
         self._prior = counts.sum(axis=0) / total if total > 0 else np.full(n_labels, 1.0 / n_labels)
         self._theta = float(np.std(self._prior, ddof=1)) if n_labels > 1 else 0.0
-        rare = np.flatnonzero((times > 0) & (times <= RARE))
+        rare = np.flatnonzero((times > 0) & (times <= MAX_RARE_COUNT))
         self.any_rare = self._prior
         if len(rare):
             mean = counts[rare].sum(axis=0) / times[rare].sum()

@@ -16,7 +16,7 @@ from fastlin.linear.training_sample import Sample
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.beam_search import beam_paths
 from fastlin.sequence.chain import Chain
-from fastlin.sequence.chain_batches import Block, Potential, Potentials
+from fastlin.sequence.chain_batches import ChainBatch, Potential, Potentials
 from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.memm.history_features import Histories
 from fastlin.sequence.memm.tag_dictionary import TagDictionary
@@ -25,7 +25,7 @@ from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, whole_number
 
 DECODERS = ("viterbi", "beam", "greedy")
-TOLD = ("history_", "objective_", "certificate_", "converged_", "n_iter_")
+REPORT_ATTRIBUTES = ("history_", "objective_", "certificate_", "converged_", "n_iter_")
 
 
 class MEMM(SequenceModel):
@@ -184,7 +184,7 @@ class MEMM(SequenceModel):
         )
         histories = Histories(tokens, codes, len(model.classes_), self.order, model._conjoined(tokens))
         if len(model.classes_) == 1:
-            model._install(histories, np.zeros((1, histories.n_columns), learner.dtype))._tell_nothing()
+            model._install(histories, np.zeros((1, histories.n_columns), learner.dtype))._clear_report()
             return self._become(model)
         report = reporter(model, lambda: model._install(histories, learner.coef_))
         if report is not None:
@@ -193,7 +193,7 @@ class MEMM(SequenceModel):
         sample = Sample(Whole(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
         learner._fit_sample(sample, learner._parts_of(sample))
         model._install(histories, learner.coef_)
-        for told in TOLD:
+        for told in REPORT_ATTRIBUTES:
             setattr(model, told, getattr(learner, told))
         self._become(model)
         learner._warn()
@@ -236,7 +236,7 @@ class MEMM(SequenceModel):
         self.coef_, self.start_, self.transitions_, self.edge_coef_ = histories.unfold(weights)
         return self
 
-    def _tell_nothing(self) -> None:
+    def _clear_report(self) -> None:
         """Of a fit with one label, which has nothing to learn."""
         self.history_, self.objective_, self.certificate_ = [], 0.0, {}
         self.converged_, self.n_iter_ = True, 0
@@ -261,9 +261,9 @@ class MEMM(SequenceModel):
         weights = np.require(np.asarray(self.coef_).T, validation.as_real(self.coef_), ["C", "A"])
         if weights.shape != (V, K):
             raise ValueError(f"coef_ of shape {weights.T.shape} does not fit {K} labels and {V} features")
-        normalise, words, of_edges = Normaliser(chain), None, self._edge_weights()
+        normalise, words, of_edges = LocalNormaliser(chain), None, self._edge_weights()
         if self._dictionary is not None:
-            words = self._dictionary.reader(V)
+            words = self._dictionary.penalty(V)
 
         def potential(tokens: Tokens, start: int, stop: int) -> Potentials:
             scores = dense_scores(tokens, weights, start, stop)
@@ -278,13 +278,13 @@ class MEMM(SequenceModel):
 
         return potential
 
-    def _path(self, block: Block) -> NDArray[np.int32]:
+    def _path(self, block: ChainBatch) -> NDArray[np.int32]:
         if one_of("decoder", self.decoder, DECODERS) == "viterbi":
             return super()._path(block)
         return beam_paths(block, 1 if self.decoder == "greedy" else whole_number("beam_width", self.beam_width, 1))
 
 
-class Normaliser:
+class LocalNormaliser:
     """The offsets that normalise every label's distribution after each history."""
 
     def __init__(self, chain: Chain) -> None:

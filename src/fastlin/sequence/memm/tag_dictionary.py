@@ -12,7 +12,7 @@ from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import whole_number
 
-DOUBT = 1e6  # what a label costs that the dictionary does not have
+LABEL_PENALTY = 1e6  # what a label costs that the dictionary does not have
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class TagDictionary:
         keys = self.columns.tolist() if names is None else [names[column] for column in self.columns.tolist()]
         return {key: classes[mask].tolist() for key, mask in zip(keys, self.masks, strict=True)}
 
-    def reader(self, n_columns: int) -> "Reader":
-        return Reader(self, n_columns)
+    def penalty(self, n_columns: int) -> "DictionaryPenalty":
+        return DictionaryPenalty(self, n_columns)
 
 
-class Reader:
+class DictionaryPenalty:
     """Lowers the scores of the labels that a dictionary does not have."""
 
     def __init__(self, dictionary: TagDictionary, n_columns: int) -> None:
         self._places = np.full(n_columns, -1, np.int32)
         self._places[dictionary.columns] = np.arange(len(dictionary.columns), dtype=np.int32)
-        self._costs = np.where(dictionary.masks, 0.0, DOUBT)
+        self._costs = np.where(dictionary.masks, 0.0, LABEL_PENALTY)
 
     def lower(self, tokens: Tokens, start: int, stop: int, scores: NDArray[np.float64]) -> None:
         """Scores of the tokens start to stop."""

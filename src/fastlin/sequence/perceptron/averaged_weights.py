@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from fastlin.engine.chain import tagger_online
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime.shared_lock import SharedLock
-from fastlin.sequence.crf.objective import Links
-from fastlin.sequence.weight_layout import Hybrid
+from fastlin.sequence.crf.objective import TransitionWeights
+from fastlin.sequence.weight_layout import HybridLayout
 
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 # The struct of engine/chain/tagger_online.pyx, field by field.
-CLOCK = np.dtype(
+COUNTERS = np.dtype(
     [(name, np.int64) for name in ("t", "updates", "wrong")] + [("loss", np.float64), ("reach", np.float64)]
 )
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
 
 
-class Tables(NamedTuple):
+class WeightTables(NamedTuple):
     """Numbers for all weights: of features with a row, of those with few labels, of pairs and triples of labels."""
 
     table: Floats  # [D, K]
@@ -33,23 +33,23 @@ class Tables(NamedTuple):
     three: Floats  # [K, K, K], or of length 0
 
     @classmethod
-    def zeros(cls, n_rows: int, n_few: int, n_labels: int, order: int) -> "Tables":
+    def zeros(cls, n_rows: int, n_few: int, n_labels: int, order: int) -> "WeightTables":
         three = (n_labels,) * 3 if order == 2 else (0,) * 3
         return cls(aligned_zeros((n_rows, n_labels)), np.zeros(n_few), np.zeros((n_labels, n_labels)), np.zeros(three))
 
     @classmethod
-    def none(cls) -> "Tables":
+    def none(cls) -> "WeightTables":
         return cls.zeros(0, 0, 0, 1)
 
-    def copied(self, n_rows: int) -> "Tables":
+    def copied(self, n_rows: int) -> "WeightTables":
         """A copy in memory of its own, of so many rows at most."""
-        own = Tables(aligned_zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
+        own = WeightTables(aligned_zeros((min(n_rows, len(self.table)), self.table.shape[1])), *map(np.copy, self[1:]))
         own.table[:] = self.table[: len(own.table)]
         return own
 
 
 @dataclass
-class Averaged:
+class AveragedWeights:
     """θ, and U, of which θ̄ = θ − U / T is made.
 
     With a `layout`, the weights are those of pairs and links that were observed. Without, every feature has a row, in
@@ -58,27 +58,35 @@ class Averaged:
     Weights change in place, while the `lock` is held for writing.
     """
 
-    weights: Tables
-    sums: Tables  # of length 0: there is no average
-    layout: Hybrid | None = None
-    links: Links | None = None
+    weights: WeightTables
+    sums: WeightTables  # of length 0: there is no average
+    layout: HybridLayout | None = None
+    transition_weights: TransitionWeights | None = None
     features: NDArray[np.int64] | None = None  # the columns of a layout's features
-    clock: NDArray[Any] = field(default_factory=lambda: np.zeros(1, CLOCK))
+    counters: NDArray[Any] = field(default_factory=lambda: np.zeros(1, COUNTERS))
     lock: SharedLock = field(default_factory=SharedLock, repr=False, compare=False)
-    _settled: tuple[Any, Floats, Floats | None] | None = field(default=None, repr=False, compare=False)
+    _cached: tuple[Any, Floats, Floats | None] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def dense(cls, n_features: int, n_labels: int, order: int, average: bool) -> "Averaged":
+    def dense(cls, n_features: int, n_labels: int, order: int, average: bool) -> "AveragedWeights":
         """Zeros for all features and labels."""
         shape = n_features, 0, n_labels, order
-        return cls(Tables.zeros(*shape), Tables.zeros(*shape) if average else Tables.none())
+        return cls(WeightTables.zeros(*shape), WeightTables.zeros(*shape) if average else WeightTables.none())
 
     @classmethod
-    def observed(cls, layout: Hybrid, links: Links, features: NDArray[np.int64], average: bool) -> "Averaged":
+    def observed(
+        cls, layout: HybridLayout, transition_weights: TransitionWeights, features: NDArray[np.int64], average: bool
+    ) -> "AveragedWeights":
         """Zeros for what was observed."""
         n_few = layout.n_weights - len(layout.places)
-        shape = layout.n_tabled, n_few, layout.n_labels, links.order
-        return cls(Tables.zeros(*shape), Tables.zeros(*shape) if average else Tables.none(), layout, links, features)
+        shape = layout.n_tabled, n_few, layout.n_labels, transition_weights.order
+        return cls(
+            WeightTables.zeros(*shape),
+            WeightTables.zeros(*shape) if average else WeightTables.none(),
+            layout,
+            transition_weights,
+            features,
+        )
 
     @property
     def n_labels(self) -> int:
@@ -92,16 +100,16 @@ class Averaged:
     def averages(self) -> bool:
         return len(self.sums.two) > 0
 
-    def grown(self, n_features: int, places: NDArray[np.int32], n_labels: int) -> "Averaged":
-        """The same with more features, for which there may be room, and with the labels at other places among more."""
+    def grown(self, n_features: int, places: NDArray[np.int32], n_labels: int) -> "AveragedWeights":
+        """These weights with more features, for which there may be room, and more labels, at other places."""
         room = len(self.weights.table)
         if n_labels == self.n_labels and n_features <= room:
             return self
         if n_features > room:
             room = max(n_features, room + room // 2)
 
-        def wider(old: Tables) -> Tables:
-            new = Tables.zeros(room, 0, n_labels, self.order)
+        def wider(old: WeightTables) -> WeightTables:
+            new = WeightTables.zeros(room, 0, n_labels, self.order)
             new.table[: len(old.table), places] = old.table
             new.two[np.ix_(places, places)] = old.two
             if self.order == 2:
@@ -109,45 +117,45 @@ class Averaged:
             return new
 
         sums = wider(self.sums) if self.averages else self.sums
-        return Averaged(wider(self.weights), sums, clock=self.clock.copy())
+        return AveragedWeights(wider(self.weights), sums, counters=self.counters.copy())
 
-    def copied(self, n_features: int) -> "Averaged":
+    def copied(self, n_features: int) -> "AveragedWeights":
         """A copy in memory of its own, with rows for so many features. The lock is held."""
         sums = self.sums.copied(n_features) if self.averages else self.sums
         weights = self.weights.copied(n_features)
-        return Averaged(weights, sums, self.layout, self.links, self.features, self.clock.copy())
+        return AveragedWeights(weights, sums, self.layout, self.transition_weights, self.features, self.counters.copy())
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("lock", "_settled")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("lock", "_cached")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, lock=SharedLock(), _settled=None)
+        self.__dict__.update(state, lock=SharedLock(), _cached=None)
 
-    def machine(self, rule: dict[str, Any]) -> tagger_online.OnlineTagger:
-        """What learns these weights, in place."""
+    def tagger(self, rule: dict[str, Any]) -> tagger_online.OnlineTagger:
+        """The kernel's tagger, which learns these weights in place."""
         K, nothing = self.n_labels, np.zeros((0, 0), np.uint8)
-        if self.layout is None or self.links is None:
+        if self.layout is None or self.transition_weights is None:
             n = len(self.weights.table)
             every = nothing, nothing, np.zeros((0, 0, 0), np.uint8)
             starts, labels = np.zeros(n + 1, np.int64), np.empty(0, np.int32)
-            return tagger_online.OnlineTagger(rule, self.clock, starts, n, labels, self.weights, self.sums, every)
+            return tagger_online.OnlineTagger(rule, self.counters, starts, n, labels, self.weights, self.sums, every)
         seen = (
-            _marked((len(self.weights.table), K), self.layout.places),
-            _marked((K, K), self.links.two),
-            _marked(self.weights.three.shape, self.links.three),
+            _marks((len(self.weights.table), K), self.layout.places),
+            _marks((K, K), self.transition_weights.two),
+            _marks(self.weights.three.shape, self.transition_weights.three),
         )
-        return tagger_online.OnlineTagger(rule, self.clock, *self.layout.few, self.weights, self.sums, seen)
+        return tagger_online.OnlineTagger(rule, self.counters, *self.layout.few, self.weights, self.sums, seen)
 
-    def settled(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
+    def current_weights(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
         """θ̄, or without an average θ: [V, K], transitions, and what order 2 adds; made once. The lock is held."""
-        made = self.kept(n_features)
+        made = self.cached_weights(n_features)
         if made is None:
-            made = self._settled = self._current(n_features)
+            made = self._cached = self._current(n_features)
         return made
 
-    def kept(self, n_features: int) -> tuple[Any, Floats, Floats | None] | None:
-        """The same, if they were made for so many features since the last step; no lock is needed."""
-        made = self._settled
+    def cached_weights(self, n_features: int) -> tuple[Any, Floats, Floats | None] | None:
+        """The current weights, if they were made for so many features since the last step; no lock is needed."""
+        made = self._cached
         return made if made is not None and made[0].shape[0] == n_features else None
 
     def change(self, step: Callable[[], Any]) -> Any:
@@ -156,13 +164,13 @@ class Averaged:
             try:
                 return step()
             finally:
-                self._settled = None
+                self._cached = None
 
     def _current(self, n_features: int) -> tuple[Any, Floats, Floats | None]:
         table, few, two, three = self.weights
-        if self.averages and self.clock["t"][0]:
+        if self.averages and self.counters["t"][0]:
             table, few, two, three = (
-                weights - sums / self.clock["t"][0] for weights, sums in zip(self.weights, self.sums, strict=True)
+                weights - sums / self.counters["t"][0] for weights, sums in zip(self.weights, self.sums, strict=True)
             )
         else:
             table, few, two, three = table.copy(), few.copy(), two.copy(), three.copy()
@@ -175,15 +183,15 @@ class Averaged:
 
 
 @dataclass(frozen=True)
-class Asleep:
+class SavedWeights:
     """Weights for all features and labels, and their sums, as they lie in a file."""
 
     learning: dict[str, Any]
 
     @classmethod
-    def of(cls, state: Averaged, n_features: int) -> "Asleep":
+    def of(cls, state: AveragedWeights, n_features: int) -> "SavedWeights":
         """What is to be written of weights that learn."""
-        t, reach = int(state.clock["t"][0]), float(state.clock["reach"][0])
+        t, reach = int(state.counters["t"][0]), float(state.counters["reach"][0])
         learning: dict[str, Any] = {"t": t, "reach": reach}
         for prefix, tables in (("", state.weights), ("sum_", state.sums)):
             if len(tables.two):
@@ -192,8 +200,8 @@ class Asleep:
         return cls(learning)
 
     @classmethod
-    def proved(cls, learning: Any, n_features: int, n_labels: int, order: int) -> "Asleep":
-        """The same from a file: ValueError, KeyError, where it does not fit."""
+    def validated(cls, learning: Any, n_features: int, n_labels: int, order: int) -> "SavedWeights":
+        """Validate what a file holds: ValueError, KeyError, where it does not fit."""
         K, shapes = n_labels, {"table": (n_features, n_labels), "two": (n_labels, n_labels)}
         shapes |= {"three": (K, K, K)} if order == 2 else {}  # type: ignore[dict-item]
         prefixes = ["", "sum_"] if "sum_table" in learning else [""]
@@ -211,28 +219,28 @@ class Asleep:
             )
         return cls(learning)
 
-    def wake(self) -> Averaged:
+    def load(self) -> AveragedWeights:
         """Weights that learn, in memory of their own."""
         learning, average = self.learning, "sum_table" in self.learning
         (n, K), order = learning["table"].shape, 2 if "three" in learning else 1
-        state = Averaged.dense(n, K, order, average)
+        state = AveragedWeights.dense(n, K, order, average)
         for prefix, tables in (("", state.weights), ("sum_", state.sums)):
             for name in ("table", "two", "three"):
                 if prefix + name in learning:
                     if not np.isfinite(learning[prefix + name]).all():
                         raise ValueError("the model's file holds weights that are no numbers")
                     getattr(tables, name)[:] = learning[prefix + name]
-        state.clock["t"], state.clock["reach"] = learning["t"], learning["reach"]
+        state.counters["t"], state.counters["reach"] = learning["t"], learning["reach"]
         return state
 
 
-def _marked(shape: tuple[int, ...], places: NDArray[np.int64]) -> Bytes:
+def _marks(shape: tuple[int, ...], places: NDArray[np.int64]) -> Bytes:
     marks = np.zeros(shape, np.uint8)
     marks.reshape(-1)[places] = 1
     return marks
 
 
-class Lesson(NamedTuple):
+class TrainingSequences(NamedTuple):
     """Sequences to learn from: features numbered as the weights are, labels as codes."""
 
     indptr: NDArray[np.int64]
@@ -247,8 +255,8 @@ class Lesson(NamedTuple):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def prove(self, n_features: int, n_labels: int) -> None:
-        """Whether features and labels are among so many, and all arrays, each counted for itself, belong together."""
+    def check(self, n_features: int, n_labels: int) -> None:
+        """Check that features and labels are among so many, and that all arrays belong together."""
         n, nnz = len(self.codes), int(self.indptr[-1])
         if not (
             len(self.indptr) == n + 1 and self.starts[0] == 0 and self.starts[-1] == n and len(self.indices) >= nnz
@@ -257,22 +265,22 @@ class Lesson(NamedTuple):
         if self.n_features > n_features or self.n_labels > n_labels:
             raise ValueError(f"the weights are of {n_features} features and {n_labels} labels, the tokens of more")
 
-    def teach(
-        self, state: Averaged, machine: tagger_online.OnlineTagger, choose: Callable[[], NDArray[np.int64]],
-        beyond: Callable[[int], str],
+    def run_epoch(
+        self, state: AveragedWeights, tagger: tagger_online.OnlineTagger, choose: Callable[[], NDArray[np.int64]],
+        overflow_message: Callable[[int], str],
     ) -> None:  # fmt: skip
-        """Learn from the sequences in the order chosen; ValueError, before a step would overflow, as `beyond` says."""
+        """Learn from the sequences in the order chosen; ValueError, with that message, before a step would overflow."""
         position, overflow, order = 0, False, np.empty(0, np.int64)
 
         def step() -> tuple[int, bool]:
             nonlocal order
             order = order if position else choose()  # beside the first steps, which nobody sees without what it changes
             return tagger_online.run(
-                machine, self.indptr, self.indices, self.values, self.starts, self.codes, self.largest, order,
+                tagger, self.indptr, self.indices, self.values, self.starts, self.codes, self.largest, order,
                 position, BUDGET,
             )  # fmt: skip
 
         while position < len(self) and not overflow:
             position, overflow = state.change(step)
         if overflow:
-            raise ValueError(beyond(int(order[position])))
+            raise ValueError(overflow_message(int(order[position])))

@@ -19,10 +19,10 @@ from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.constraints import Constraints
-from fastlin.sequence.crf.objective import Links, chain_of
+from fastlin.sequence.crf.objective import TransitionWeights, chain_of
 from fastlin.sequence.hmm.tokens import listed
-from fastlin.sequence.label_encoder import Labels
-from fastlin.sequence.perceptron.averaged_weights import Asleep, Averaged, Lesson
+from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.perceptron.averaged_weights import AveragedWeights, SavedWeights, TrainingSequences
 from fastlin.sequence.token_scores import dense_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import lay_out
@@ -30,7 +30,7 @@ from fastlin.validation import one_of, real_number, whole_number
 
 LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/chain/tagger_online.pyx
 WEIGHTS = ("dense", "observed")
-MOST_PATHS = 4096  # of a step of MIRA: their products take 128 MB
+MAX_MIRA_PATHS = 4096  # of a step of MIRA: their products take 128 MB
 
 
 class StructuredPerceptron(SequenceModel):
@@ -127,8 +127,8 @@ class StructuredPerceptron(SequenceModel):
     objective_: float
     converged_: bool
     n_iter_: int
-    _state: Averaged | None  # None: weights that do not learn, or
-    _asleep: Asleep | None  # will when they are asked to
+    _state: AveragedWeights | None  # None: weights that do not learn, or
+    _saved_weights: SavedWeights | None  # will when they are asked to
     _made: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None
     _generator: np.random.Generator
 
@@ -193,9 +193,9 @@ class StructuredPerceptron(SequenceModel):
         model = self._working_copy()
         model._check_parameters()
         tokens, codes = model._learn(X, y, lengths)
-        state, lesson = model._begin(tokens, codes)
+        state, training = model._initial_state(tokens, codes)
         model._install(state, validation.as_generator(self.random_state))
-        history, converged = model._epochs(lesson, int(self.max_iter), self.tol)
+        history, converged = model._epochs(training, int(self.max_iter), self.tol)
         self._become(model._record(history, converged))
         if not converged:
             text = f"The fit did not converge in {self.max_iter} epochs to tol={self.tol}: raise max_iter or tol."
@@ -229,17 +229,17 @@ class StructuredPerceptron(SequenceModel):
         model._check_parameters()
         if self.weights != "dense":
             raise ValueError("partial_fit needs weights='dense': which pairs are observed is known when all data are")
-        own = None if classes is None else Labels(classes)
+        own = None if classes is None else LabelEncoder(classes)
         if first:
             tokens, codes = model._learn(X, y, lengths)
             seen = known = model.classes_
         else:
-            model._check_goes_on()
-            model._read_on()
+            model._check_can_continue()
+            model._copy_features()
             tokens = model._tokens_to_learn(X, lengths, self.n_features_in_)
             if not tokens.n_tokens:
                 return self
-            labels = Labels()
+            labels = LabelEncoder()
             codes = labels.learn(y, tokens)
             seen, known = labels.classes_, union(self.classes_, labels.classes_)
         known = known if own is None else union(known, own.classes_)
@@ -247,15 +247,15 @@ class StructuredPerceptron(SequenceModel):
         codes = places(known, seen)[codes]
         model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
         if first:
-            state, lesson = model._begin(tokens, codes)
+            state, training = model._initial_state(tokens, codes)
             model._install(state, validation.as_generator(self.random_state))
         else:
             assert model._state is not None, "what goes on has a state"
-            lesson = _lesson(tokens, codes, len(known))
+            training = _training_sequences(tokens, codes, len(known))
             state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
-            history, _ = model._epochs(lesson, 1, None, None if first else lambda: self._become(model))
+            history, _ = model._epochs(training, 1, None, None if first else lambda: self._become(model))
         except BaseException as error:
             if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
                 self._become(model._record([], converged=False))
@@ -282,56 +282,57 @@ class StructuredPerceptron(SequenceModel):
         validation.check_verbose(self.verbose)
         validation.as_callback(self.callback)
 
-    def _begin(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[Averaged, Lesson]:
+    def _initial_state(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[AveragedWeights, TrainingSequences]:
         """Weights that know nothing yet, and what they are to learn."""
         K, V = len(self.classes_), tokens.rows.n_columns
         if self.weights == "dense":
-            return Averaged.dense(V, K, int(self.order), bool(self.average)), _lesson(tokens, codes, K)
+            weights = AveragedWeights.dense(V, K, int(self.order), bool(self.average))
+            return weights, _training_sequences(tokens, codes, K)
         cutoff = int(self.cutoff)
         design, layout = lay_out(tokens, codes, K, True, np.full(V, cutoff, np.int64))
-        links = Links.observed(codes, tokens.starts, K, int(self.order), cutoff)
+        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, int(self.order), cutoff)
         arrays = design.indptr, design.indices, design.values, tokens.starts, codes
-        lesson = Lesson(*arrays, design.largest, design.n_features, K)
-        return Averaged.observed(layout, links, design.features, bool(self.average)), lesson
+        training = TrainingSequences(*arrays, design.largest, design.n_features, K)
+        return AveragedWeights.observed(layout, transition_weights, design.features, bool(self.average)), training
 
-    def _check_goes_on(self) -> None:
+    def _check_can_continue(self) -> None:
         """Whether what was learnt under the present parameters can learn on."""
-        if self._asleep is not None:
-            self._install(self._asleep.wake(), self._generator)
+        if self._saved_weights is not None:
+            self._install(self._saved_weights.load(), self._generator)
         if self._state is None or self._state.layout is not None:
             raise ValueError("only what was learnt with weights='dense', and saved whole, learns on: fit it anew")
         if (self._state.order, self._state.averages) != (self.order, bool(self.average)):
             raise ValueError("order and average are those of the first call: fit it anew")
 
     def _epochs(
-        self, lesson: Lesson, most: int, tol: float | None, begin: Callable[[], Any] | None = None
+        self, training: TrainingSequences, most: int, tol: float | None, begin: Callable[[], Any] | None = None
     ) -> tuple[list[dict[str, Any]], bool]:
         """Run epochs; what they were like, and whether they came to an end. `begin` comes right before the first step.
 
         What is already known to readers learns on in place: `begin` makes the names and labels known for which there
         are weights then, so that no reader has the one without the other.
         """
-        state, n = self._state, len(lesson)
+        state, n = self._state, len(training)
         assert state is not None, "what learns has a state"
-        lesson.prove(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
-        clock, machine, started = state.clock, state.machine(self._rule(lesson)), time.perf_counter()
+        training.check(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
+        counters, tagger, started = state.counters, state.tagger(self._rule(training)), time.perf_counter()
         report, history = reporter(self, lambda: self), []
 
         def choose() -> NDArray[np.int64]:
             if begin is not None:
                 begin()
             for name in ("updates", "wrong", "loss"):
-                clock[name] = 0
+                counters[name] = 0
             return self._generator.permutation(n) if self.shuffle else np.arange(n)
 
         for epoch in range(1, most + 1):
-            lesson.teach(state, machine, choose, _beyond)
+            training.run_epoch(state, tagger, choose, _overflow_message)
             record = {
                 "epoch": epoch,
-                "updates": int(clock["updates"][0]),
-                "wrong": int(clock["wrong"][0]),
-                "loss": float(clock["loss"][0]) / n,
-                "objective": float(clock["loss"][0]),
+                "updates": int(counters["updates"][0]),
+                "wrong": int(counters["wrong"][0]),
+                "loss": float(counters["loss"][0]) / n,
+                "objective": float(counters["loss"][0]),
                 "seconds": time.perf_counter() - started,
             }
             history.append(record)
@@ -340,54 +341,54 @@ class StructuredPerceptron(SequenceModel):
                 return history, True
         return history, tol is None
 
-    def _rule(self, lesson: Lesson) -> dict[str, Any]:
+    def _rule(self, training: TrainingSequences) -> dict[str, Any]:
         """The fields of `engine/chain/tagger_online.pyx`'s Rule."""
-        K, longest = len(self.classes_), int(np.diff(lesson.starts).max(initial=0))
+        K, longest = len(self.classes_), int(np.diff(training.starts).max(initial=0))
         width = 0 if self.beam_width is None or self.beam_width >= K**self.order else self.beam_width
         n_best = as_many_paths(self.n_best, K, longest) if self.loss == "mira" else 1
-        if n_best > MOST_PATHS:
+        if n_best > MAX_MIRA_PATHS:
             raise ValueError(
-                f"n_best={self.n_best}: a step compares each path with each, of {MOST_PATHS} paths at most; there are "
-                f"{n_best} of {longest} tokens with {K} labels"
+                f"n_best={self.n_best}: a step compares each path with each, of {MAX_MIRA_PATHS} paths at most; "
+                f"there are {n_best} of {longest} tokens with {K} labels"
             )
         return {"loss": LOSSES.index(self.loss), "n_best": n_best, "beam_width": width, "C": float(self.C)}
 
-    def _install(self, state: Averaged, generator: np.random.Generator) -> Self:
-        self._state, self._asleep, self._generator, self._made = state, None, generator, None
+    def _install(self, state: AveragedWeights, generator: np.random.Generator) -> Self:
+        self._state, self._saved_weights, self._generator, self._made = state, None, generator, None
         return self
 
     def _snapshot(self) -> Self:
         view = super()._snapshot()
-        state: Averaged | None = view.__dict__.get("_state")
+        state: AveragedWeights | None = view.__dict__.get("_state")
         if view is self or state is None:
             return view
-        if (kept := state.kept(view.n_features_in_)) is not None:
-            view._made = kept
+        if (cached_weights := state.cached_weights(view.n_features_in_)) is not None:
+            view._made = cached_weights
             return view
-        return self._view_of_state(lambda view: view._settle())
+        return self._view_of_state(lambda view: view._cache_weights())
 
-    def _settle(self) -> None:
+    def _cache_weights(self) -> None:
         """Keep the weights as they are now."""
         assert self._state is not None, "what does not learn has been made"
-        self._made = self._state.settled(self.n_features_in_)
+        self._made = self._state.current_weights(self.n_features_in_)
 
     def _lasting(self) -> Self:
-        view = self._view_of_state(lambda view: view._part())
+        view = self._view_of_state(lambda view: view._own_weights())
         if "_generator" in view.__dict__:
             view._generator = copy.deepcopy(view._generator)
         return view
 
-    def _part(self) -> None:
+    def _own_weights(self) -> None:
         """Have weights that nobody else changes."""
         assert self._state is not None, "it is looked at"
         self._state, self._made = self._state.copied(self.n_features_in_), None
 
-    def _to_learn_on(self) -> dict[str, Any] | None:
+    def _learning_state(self) -> dict[str, Any] | None:
         """What a file needs so that the model learns on."""
-        asleep = self._asleep
+        saved = self._saved_weights
         if self._state is not None and self._state.layout is None:
-            asleep = Asleep.of(self._state, self.n_features_in_)
-        return None if asleep is None else asleep.learning
+            saved = SavedWeights.of(self._state, self.n_features_in_)
+        return None if saved is None else saved.learning
 
     def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
         self.history_, self.n_iter_, self.converged_ = history, len(history), converged
@@ -402,7 +403,7 @@ class StructuredPerceptron(SequenceModel):
         if self._made is not None:
             return self._made
         assert self._state is not None, "what does not learn has been made"
-        return self._state.settled(self.n_features_in_)  # its own
+        return self._state.current_weights(self.n_features_in_)  # its own
 
     @property
     @reads
@@ -434,12 +435,12 @@ class StructuredPerceptron(SequenceModel):
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
 
 
-def _lesson(tokens: Tokens, codes: NDArray[np.int32], n_labels: int) -> Lesson:
+def _training_sequences(tokens: Tokens, codes: NDArray[np.int32], n_labels: int) -> TrainingSequences:
     """Tokens whose features are numbered by their columns."""
     rows = tokens.rows
     arrays = rows.indptr, rows.indices, rows.values, tokens.starts, codes
-    return Lesson(*arrays, rows.largest, rows.n_columns, n_labels)
+    return TrainingSequences(*arrays, rows.largest, rows.n_columns, n_labels)
 
 
-def _beyond(sequence: int) -> str:
+def _overflow_message(sequence: int) -> str:
     return f"the step of sequence {sequence} would overflow the weights: scale the features"
