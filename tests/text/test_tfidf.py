@@ -168,7 +168,7 @@ def test_the_kernel_takes_counts_as_they_are(counts, out):
     found = np.empty(rows.nnz, out)
     idf = np.array([1.0, 2, 3, 4])
     values = rows.values.astype(counts)
-    weighting.weigh(rows.indptr, rows.indices, values, 0, 3, idf, np.empty(0), weighting.L2, found)
+    weighting.tfidf_weights(rows.indptr, rows.indices, values, 0, 3, idf, np.empty(0), weighting.L2, found)
     expected = np.array(COUNTS) * idf
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(found, expected[expected > 0], rtol=1e-6 if out is np.float32 else 1e-15)

@@ -28,8 +28,8 @@ import numpy as np
 
 from fastlin.engine.core.allocation cimport reallocate
 from fastlin.engine.text.murmur cimport bucket, murmur
-from fastlin.engine.text.name_table cimport Table, clear, find, insert
-from fastlin.engine.text.row_entries cimport add_up, sort_row
+from fastlin.engine.text.name_table cimport NameTable, clear, find, insert
+from fastlin.engine.text.row_entries cimport sum_duplicates, sort_row
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
@@ -91,7 +91,7 @@ cdef class GrowingRows:
         elif m > 1 and self.sort:
             sort_row(self.indices + self.start, self.values + self.start, m)
             if self.sums:
-                self.n = self.start + add_up(self.indices + self.start, self.values + self.start, m)
+                self.n = self.start + sum_duplicates(self.indices + self.start, self.values + self.start, m)
         self.rows += 1
         if self.rows == self.rooms:
             self.lengthen(2 * self.rooms)
@@ -191,7 +191,7 @@ cdef class NameLookup:
     Both are Python's business only once for each name, which after that is found as bytes.
     """
 
-    cdef Table table
+    cdef NameTable table
     cdef dict vocabulary  # as given; of one that is made, the names that are no strings
     cdef int64_t width  # how many columns a given vocabulary has, whatever becomes of it meanwhile
     cdef list names  # of the one that is made, else None

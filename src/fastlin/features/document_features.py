@@ -216,7 +216,7 @@ def _count(texts: list[str]) -> NDArray[np.int64]:
     np.cumsum([len(text) for text in texts], out=bounds[1:])
     counts = np.zeros((len(texts), kernel.COUNTS), np.int64)
     largest = int(codes.max(initial=0))
-    kernel.describe(codes, bounds, _kinds(next(last for last in PLANES if largest <= last)), counts)
+    kernel.describe_documents(codes, bounds, _kinds(next(last for last in PLANES if largest <= last)), counts)
     return counts
 
 

@@ -29,8 +29,8 @@ import numpy as np
 
 from fastlin.engine.core.allocation cimport allocate_zeros, reallocate
 from fastlin.engine.core.csr cimport prefetch
-from fastlin.engine.text.name_table cimport IN_PLACE, Slot, Table, clear, find, insert, text_of
-from fastlin.engine.text.row_entries cimport add_up, sort_row
+from fastlin.engine.text.name_table cimport IN_PLACE, NameSlot, NameTable, clear, find, insert, text_of
+from fastlin.engine.text.row_entries cimport sum_duplicates, sort_row
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
@@ -82,7 +82,7 @@ cdef class AttributeNames:
     learns at a time, behind all names that there are; others learn on a copy of those that they know.
     """
 
-    cdef Table table
+    cdef NameTable table
     cdef bint learning  # whether somebody is behind the last name
 
     def __init__(self, names=()):
@@ -124,7 +124,7 @@ cdef class AttributeNames:
         """The first so many, in the order of their columns."""
         cdef list names = [None] * min(known, self.table.used)
         cdef int64_t place
-        cdef Slot* slot
+        cdef NameSlot* slot
         for place in range(self.table.mask + 1 if names else 0):
             slot = &self.table.slots[place]
             if 0 < slot.number <= known:
@@ -164,7 +164,7 @@ cdef class AttributeNames:
         """The first so many."""
         cdef AttributeNames names = AttributeNames()
         cdef int64_t place
-        cdef Slot* slot
+        cdef NameSlot* slot
         for place in range(self.table.mask + 1 if self.table.slots else 0):
             slot = &self.table.slots[place]
             if 0 < slot.number <= known and not insert(&names.table, text_of(&self.table, slot), slot.length, slot.hash,
@@ -174,12 +174,12 @@ cdef class AttributeNames:
 
     cdef int forget(self, int64_t first) except -1:
         """Keep the first so many names alone."""
-        cdef Slot* slots
-        cdef Slot* slot
+        cdef NameSlot* slots
+        cdef NameSlot* slot
         cdef int64_t p, place, mask = self.table.mask, filled = 0
         if not 0 <= first < self.table.used:
             return 0
-        slots = <Slot*>allocate_zeros(mask + 1, sizeof(Slot))
+        slots = <NameSlot*>allocate_zeros(mask + 1, sizeof(NameSlot))
         if not slots:
             raise MemoryError
         for p in range(mask + 1):
@@ -514,7 +514,7 @@ cdef class TokenReader:
         if repeats(self.indices + self.start, m):
             if not self.values:
                 self.weigh()
-            self.n = self.start + add_up(self.indices + self.start, self.values + self.start, m)
+            self.n = self.start + sum_duplicates(self.indices + self.start, self.values + self.start, m)
         self.tokens += 1
         if self.tokens == self.rooms:
             self.lengthen(2 * self.rooms)

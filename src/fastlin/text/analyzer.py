@@ -57,7 +57,7 @@ def token_of(pattern: str) -> Token | None:
 
 @functools.cache
 def alphabet(fold: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    kinds, lower = vectorizer.alphabet(fold, "".join(sorted(CLAUSE_ENDS)))
+    kinds, lower = vectorizer.character_tables(fold, "".join(sorted(CLAUSE_ENDS)))
     return kinds, lower
 
 
@@ -75,7 +75,7 @@ class TokenizerSpec:
 
     def reader(self) -> Any:
         """Scratch memory for one thread."""
-        return vectorizer.Reader(
+        return vectorizer.DocumentReader(
             self.unit,
             *self.ngrams,
             alphabet(self.fold),
@@ -107,7 +107,7 @@ def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
 
 @functools.cache
 def negators() -> Any:
-    vocabulary = vectorizer.Vocabulary(0)
+    vocabulary = vectorizer.NgramVocabulary(0)
     vocabulary.add_strings(*encoded(sorted(NEGATORS)))
     return vocabulary
 

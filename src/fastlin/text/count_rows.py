@@ -18,12 +18,12 @@ def assemble(chunks: list[CountChunk], columns: NDArray[np.int32] | None, dtype:
     size = len(indices)
     counts = room.view(np.int32)[:size]
     if columns is not None:
-        size = vocabulary_order.relabel(indices, counts, columns, lengths)
+        size = vocabulary_order.relabel_rows(indices, counts, columns, lengths)
         indices, counts = indices[:size], counts[:size]
     dtype = np.dtype(dtype)
     if dtype in WIDENED:
         data = room.view(dtype)[:size]
-        vocabulary_order.widen(counts, data)
+        vocabulary_order.widen_counts(counts, data)
     else:
         data = counts.astype(dtype, copy=False)
     if 2 * size < len(room):  # most was pruned, and is to be freed

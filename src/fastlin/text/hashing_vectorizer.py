@@ -325,6 +325,6 @@ def without_surrogates(texts: list[str]) -> list[str]:
 @functools.lru_cache(8)
 def vocabulary_of(words: frozenset[str]) -> Any:
     """A vocabulary of the engine that only reads."""
-    vocabulary = vectorizer.Vocabulary(new_seed())
+    vocabulary = vectorizer.NgramVocabulary(new_seed())
     vocabulary.add_strings(*encoded(sorted(words)))
     return vocabulary

@@ -333,7 +333,7 @@ def weigh(
     levels = SUBLINEAR_LEVELS if sublinear_tf else NO_IDF
 
     def work(start: int, stop: int) -> None:
-        tfidf.weigh(indptr, indices, counts, start, stop, idf, levels, NORMS[norm], out)
+        tfidf.tfidf_weights(indptr, indices, counts, start, stop, idf, levels, NORMS[norm], out)
 
     parallel.run_jobs(work, parallel.split_by_work(indptr, WORK_PER_WEIGHT), n_jobs)
 
@@ -346,7 +346,7 @@ def _counted(rows: CSRRows, before: DocumentFrequencies | None, dtype: np.dtype[
         documents[: len(before.documents)] = before.documents
         n_documents, dtype = n_documents + before.n_documents, before.dtype
     for start, stop in parallel.split_by_work(rows.indptr, WORK_PER_WEIGHT):
-        tfidf.count_rows(rows.indices[rows.indptr[start] : rows.indptr[stop]], documents)
+        tfidf.document_frequencies(rows.indices[rows.indptr[start] : rows.indptr[stop]], documents)
     return DocumentFrequencies(documents, n_documents, dtype)
 
 

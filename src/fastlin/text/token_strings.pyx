@@ -21,7 +21,7 @@ from cython cimport final
 import numpy as np
 
 from fastlin.engine.core.allocation cimport reallocate
-from fastlin.engine.text.characters cimport unit, write
+from fastlin.engine.text.characters cimport unit, write_utf8
 from fastlin.engine.text.string_table cimport PADDING
 
 cdef extern from "Python.h":
@@ -35,7 +35,7 @@ cdef enum:
 cdef inline Py_ssize_t encode(char* text, const unit* characters, Py_ssize_t n) noexcept:
     cdef Py_ssize_t i, used = 0
     for i in range(n):
-        used += write(text + used, characters[i])
+        used += write_utf8(text + used, characters[i])
     return used
 
 

@@ -143,8 +143,8 @@ class ThreadVocabulary:
 
     def __init__(self, terms: "NativeVocabulary", workers: WorkerPool, first: bool) -> None:
         self.reader = terms.spec.reader()
-        self.reader.heed(workers.stop)
-        self.vocabulary = terms.vocabulary if first else vectorizer.Vocabulary(new_seed())
+        self.reader.watch_stop_flag(workers.stop)
+        self.vocabulary = terms.vocabulary if first else vectorizer.NgramVocabulary(new_seed())
         self.nodes = np.arange(terms.ignored, dtype=np.int32)
         if not first:
             self.vocabulary.absorb(terms.vocabulary, 0, terms.ignored, self.nodes, None)
@@ -167,7 +167,7 @@ class NativeVocabulary:
     def __init__(self, spec: TokenizerSpec, stop_words: frozenset[str]) -> None:
         self.spec = spec
         self.stop_words = stop_words
-        self.vocabulary = vectorizer.Vocabulary(new_seed())
+        self.vocabulary = vectorizer.NgramVocabulary(new_seed())
         self.ignored = len(self.vocabulary.add_strings(*encoded(sorted(stop_words))))
         self._idle: list[Any] = []
 
@@ -262,7 +262,7 @@ class NativeVocabulary:
             return _by_name(self, wanted, first)
         ranks, columns = np.empty(len(offsets) - 1, np.int32), np.empty(len(prefix), np.int32)
         engine_columns.rank_strings(arena, offsets, ranks)
-        engine_columns.number(prefix, last, ranks, wanted.view(np.uint8), first, columns)
+        engine_columns.number_columns(prefix, last, ranks, wanted.view(np.uint8), first, columns)
         return columns
 
     def names(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]:
@@ -279,7 +279,7 @@ class NativeVocabulary:
             if needed[prefix[parts]].all() and needed[last[parts]].all():
                 break
             needed[prefix[parts]] = needed[last[parts]] = True
-        kept = self._with(vectorizer.Vocabulary(new_seed()))
+        kept = self._with(vectorizer.NgramVocabulary(new_seed()))
         kept.vocabulary.absorb(self.vocabulary, 0, len(self), np.empty(len(self) + 1, np.int32), needed.view(np.uint8))
         return kept, np.flatnonzero(needed)
 
@@ -289,7 +289,7 @@ class NativeVocabulary:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         prefix, last, arena, offsets = state.pop("arrays")
-        self.__dict__.update(state, _idle=[], vocabulary=vectorizer.Vocabulary(new_seed()))
+        self.__dict__.update(state, _idle=[], vocabulary=vectorizer.NgramVocabulary(new_seed()))
         self.vocabulary.restore(prefix, last, np.append(arena, np.zeros(64, np.uint8)), offsets)
 
 
@@ -300,7 +300,7 @@ def borrowed_reader(idle: list[Any], spec: TokenizerSpec, workers: WorkerPool) -
         reader = idle.pop()
     except IndexError:
         reader = spec.reader()
-    reader.heed(workers.stop)
+    reader.watch_stop_flag(workers.stop)
     yield reader
     idle.append(reader)  # not after a failure: it may hold rows
 

@@ -36,7 +36,7 @@ FAULTS = {
 
 @functools.cache
 def _powers() -> NDArray[np.uint64]:
-    return engine.powers()
+    return engine.powers_of_ten()
 
 
 class _SvmlightRows:
@@ -47,13 +47,13 @@ class _SvmlightRows:
     ) -> None:
         self.malformed = malformed
         self.bounds = {"lowest": lowest, "highest": highest}
-        self.parser = engine.Parser(_powers(), lowest, highest, grouping, weighted, multilabel)
+        self.parser = engine.SvmlightParser(_powers(), lowest, highest, grouping, weighted, multilabel)
 
     def read(self, piece: LineBlock) -> None:
         start, line, counted = 0, piece.line, 0
         while start < len(piece.text):
             fault, place = self.parser.read(piece.text, start)
-            if fault == engine.SOUND:
+            if fault == engine.VALID:
                 return
             line += engine.count_lines(piece.text[counted:place])
             what = FAULTS[fault].format(token=_token(piece.text, place), **self.bounds)

@@ -9,7 +9,7 @@ from cython cimport final
 
 import numpy as np
 
-from fastlin.engine.text.string_table cimport BATCH, PADDING, Lexicon, free_lexicon, make_lexicon, strings
+from fastlin.engine.text.string_table cimport LOOKUP_BATCH, PADDING, NgramTrie, free_trie, make_trie, strings
 
 cdef extern from "text.h" nogil:
     uint64_t blanks_of "fastlin_blanks"(const uint8_t*, int64_t n, bint goes_on, uint64_t* line_ends) noexcept
@@ -27,11 +27,11 @@ cdef enum:
 ROOM_BEHIND = PADDING       # bytes that are read behind a text
 
 cdef struct Pending:
-    int64_t[BATCH] start        # of words that are not looked up yet
-    int32_t[BATCH] length
-    int64_t[BATCH] place        # among the tokens
-    int64_t[BATCH] line
-    int32_t[BATCH] nodes
+    int64_t[LOOKUP_BATCH] start  # of words that are not looked up yet
+    int32_t[LOOKUP_BATCH] length
+    int64_t[LOOKUP_BATCH] place  # among the tokens
+    int64_t[LOOKUP_BATCH] line
+    int32_t[LOOKUP_BATCH] nodes
     Py_ssize_t n
 
 cdef struct SentenceLines:
@@ -41,12 +41,12 @@ cdef struct SentenceLines:
     bint full                   # there was no memory
 
 
-cdef bint flush(Lexicon* lexicon, bint learn, bint keep, const char* text, Pending* pending, int32_t* tokens,
+cdef bint flush(NgramTrie* trie, bint learn, bint keep, const char* text, Pending* pending, int32_t* tokens,
                 SentenceLines* found) noexcept nogil:
     """Look up the words that wait. False: a mark that must not be there, or no memory."""
     cdef Py_ssize_t i
     cdef int32_t node
-    if not strings(lexicon, learn, text, pending.start, pending.length, pending.n, pending.nodes):
+    if not strings(trie, learn, text, pending.start, pending.length, pending.n, pending.nodes):
         found.full = True
         return False
     for i in range(pending.n):
@@ -88,7 +88,7 @@ cdef inline void add_word(Pending* pending, int64_t start, int64_t stop, int64_t
     pending.n += 1
 
 
-cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py_ssize_t n, int32_t* tokens,
+cdef void split(NgramTrie* trie, bint learn, bint keep, const uint8_t* text, Py_ssize_t n, int32_t* tokens,
                 SentenceLines* found) noexcept nogil:
     """64 bytes at a time: masks say where words begin and end, and where lines do."""
     cdef Pending pending
@@ -112,7 +112,8 @@ cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py
                 add_word(&pending, start, at, m, found.lines)
                 start = -1
                 m += 1
-                if pending.n == BATCH and not flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
+                if pending.n == LOOKUP_BATCH and not flush(trie, learn, keep, <const char*>text, &pending, tokens,
+                                                           found):
                     return
             if line_ends & events & -events:
                 end_line(tokens, &m, &open_line, found)
@@ -122,7 +123,7 @@ cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py
             start = first + trailing_zeros(begins)
     if last + 1 < n:
         end_line(tokens, &m, &open_line, found)
-    if flush(lexicon, learn, keep, <const char*>text, &pending, tokens, found):
+    if flush(trie, learn, keep, <const char*>text, &pending, tokens, found):
         found.tokens = m
 
 
@@ -130,31 +131,31 @@ cdef void split(Lexicon* lexicon, bint learn, bint keep, const uint8_t* text, Py
 cdef class WordTable:
     """Strings and their numbers."""
 
-    cdef Lexicon lexicon
+    cdef NgramTrie trie
 
     def __cinit__(self, uint64_t seed):
-        if not make_lexicon(&self.lexicon, seed):
+        if not make_trie(&self.trie, seed):
             raise MemoryError
 
     def __dealloc__(self):
-        free_lexicon(&self.lexicon)
+        free_trie(&self.trie)
 
     def __len__(self):
-        return self.lexicon.n_strings
+        return self.trie.n_strings
 
     def look_up(self, const uint8_t[::1] arena, const int64_t[::1] offsets, bint learn, int32_t[::1] numbers):
         """Numbers of the strings arena[offsets[i]:offsets[i + 1]]; −1: unknown. 64 bytes follow the last."""
         cdef Py_ssize_t i, first = 0, size, n = numbers.shape[0]
-        cdef int32_t[BATCH] length
+        cdef int32_t[LOOKUP_BATCH] length
         cdef bint whole = True
         if offsets.shape[0] != n + 1 or arena.shape[0] < offsets[n] + PADDING:
             raise ValueError("strings without their offsets or without room behind the last")
         with nogil:
             while first < n and whole:
-                size = n - first if n - first < BATCH else BATCH
+                size = n - first if n - first < LOOKUP_BATCH else LOOKUP_BATCH
                 for i in range(size):
                     length[i] = <int32_t>(offsets[first + i + 1] - offsets[first + i])
-                whole = strings(&self.lexicon, learn, <const char*>&arena[0], &offsets[first], length, size,
+                whole = strings(&self.trie, learn, <const char*>&arena[0], &offsets[first], length, size,
                                 &numbers[first])
                 first += size
         if not whole:
@@ -171,7 +172,7 @@ cdef class WordTable:
             for i in range(n):
                 inside = inside and begins[i] >= 0 and lengths[i] >= 0 and begins[i] + lengths[i] <= end
             if inside and n:
-                whole = strings(&self.lexicon, learn, <const char*>&text[0], &begins[0], &lengths[0], n, &numbers[0])
+                whole = strings(&self.trie, learn, <const char*>&text[0], &begins[0], &lengths[0], n, &numbers[0])
         if not inside:
             raise ValueError("words outside of the text")
         if not whole:
@@ -190,20 +191,20 @@ cdef class WordTable:
         if n < 0 or text.shape[0] < n + PADDING or tokens.shape[0] < 2 * n + 2:
             raise ValueError("no room behind a text, or for its tokens")
         with nogil:
-            split(&self.lexicon, learn, keep, &text[0], n, &tokens[0], &found)
+            split(&self.trie, learn, keep, &text[0], n, &tokens[0], &found)
         if found.full:
             raise MemoryError
         return found.tokens, found.lines, found.marked
 
     def strings(self):
         """(bytes, where each string begins): all strings in the order of their numbers, 64 bytes behind the last."""
-        cdef int64_t m = self.lexicon.n_strings, size = self.lexicon.offsets[m], i
+        cdef int64_t m = self.trie.n_strings, size = self.trie.offsets[m], i
         arena = np.zeros(size + PADDING, np.uint8)
         offsets = np.empty(m + 1, np.int64)
         cdef uint8_t[::1] to = arena
         cdef int64_t[::1] at = offsets
         for i in range(size):
-            to[i] = <uint8_t>self.lexicon.arena[i]
+            to[i] = <uint8_t>self.trie.arena[i]
         for i in range(m + 1):
-            at[i] = self.lexicon.offsets[i]
+            at[i] = self.trie.offsets[i]
         return arena, offsets

@@ -25,16 +25,16 @@ cdef enum Kind:
     CLAUSE = 8      # ends the reach of a negation
     QUOTE = 16      # ' and its typographic form, as in don't
 
-cdef struct Alphabet:
+cdef struct CharacterTables:
     const uint8_t* kinds      # of the character, in lower case if `fold`
     const uint16_t* lower
     bint fold
 
 
-cdef inline uint32_t lower_case(const Alphabet* alphabet, uint32_t c) noexcept nogil:
+cdef inline uint32_t lower_case(const CharacterTables* tables, uint32_t c) noexcept nogil:
     if c < 0x10000:
-        return alphabet.lower[c]
-    return Py_UNICODE_TOLOWER(c) if alphabet.fold else c
+        return tables.lower[c]
+    return Py_UNICODE_TOLOWER(c) if tables.fold else c
 
 
 cdef inline int kind_beyond(uint32_t c) noexcept nogil:
@@ -43,12 +43,12 @@ cdef inline int kind_beyond(uint32_t c) noexcept nogil:
             | (0 if Py_UNICODE_ISSPACE(c) else VISIBLE))
 
 
-cdef inline int kind_of(const Alphabet* alphabet, uint32_t c) noexcept nogil:
+cdef inline int kind_of(const CharacterTables* tables, uint32_t c) noexcept nogil:
     """The kinds of a character, given as the text has it."""
-    return alphabet.kinds[c] if c < 0x10000 else kind_beyond(lower_case(alphabet, c))
+    return tables.kinds[c] if c < 0x10000 else kind_beyond(lower_case(tables, c))
 
 
-cdef inline Py_ssize_t write(char* text, uint32_t c) noexcept nogil:
+cdef inline Py_ssize_t write_utf8(char* text, uint32_t c) noexcept nogil:
     """c in UTF-8, lone surrogates like other characters: up to four bytes; how many."""
     if c < 0x80:
         text[0] = <char>c
@@ -69,7 +69,7 @@ cdef inline Py_ssize_t write(char* text, uint32_t c) noexcept nogil:
     return 4
 
 
-cdef inline Py_ssize_t width(char first) noexcept nogil:
+cdef inline Py_ssize_t utf8_width(char first) noexcept nogil:
     """How many bytes the character has that begins with this one."""
     cdef uint8_t byte = <uint8_t>first
     return 1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4

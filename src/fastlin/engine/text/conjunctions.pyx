@@ -47,8 +47,8 @@ cdef inline bint allowed(uint64_t one, uint64_t two, uint64_t new, Py_ssize_t le
     return level == 1 or (fastlin_bits(two | new) >= 2 and fastlin_bits(one | two | new) >= 3)
 
 
-cdef inline int64_t drain(int32_t* counts, uint64_t* bits, uint64_t* summary, Py_ssize_t words, int32_t cutoff,
-                          int32_t* columns) noexcept nogil:
+cdef inline int64_t flush_counts(int32_t* counts, uint64_t* bits, uint64_t* summary, Py_ssize_t words, int32_t cutoff,
+                                 int32_t* columns) noexcept nogil:
     """Write the columns counted at least `cutoff` times, ascending; all counts and bits are zero again."""
     cdef int64_t q = 0
     cdef Py_ssize_t w, j
@@ -120,7 +120,7 @@ def learn(const int32_t[::1] indices, const int64_t[::1] places, const int64_t[:
                 h += 1
             if bounds[node + 1] > stop:
                 break
-            sizes[node] = drain(&counts[0], &bits[0], &summary[0], summary.shape[0], cutoff, &columns[q])
+            sizes[node] = flush_counts(&counts[0], &bits[0], &summary[0], summary.shape[0], cutoff, &columns[q])
             q += sizes[node]
             node += 1
     return node, q
@@ -231,8 +231,8 @@ cdef inline void collect(uint64_t code, real x, uint64_t n_buckets, bint signs, 
     summary[bucket >> 12] |= <uint64_t>1 << ((bucket >> 6) & 63)
 
 
-cdef inline int64_t pour(real* sums, uint64_t* bits, uint64_t* summary, Py_ssize_t words, int32_t* buckets,
-                         real* values) noexcept nogil:
+cdef inline int64_t flush_sums(real* sums, uint64_t* bits, uint64_t* summary, Py_ssize_t words, int32_t* buckets,
+                               real* values) noexcept nogil:
     """Write the buckets that hold something, ascending, unless `buckets` is NULL; all is zero again."""
     cdef int64_t q = 0
     cdef Py_ssize_t w, j
@@ -318,8 +318,8 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
                 break
             if not listed:
                 fill = met < space
-                sizes[row] = pour(table, marks, words, summary.shape[0], to_buckets + met if fill else NULL,
-                                  to_out + met if fill else NULL)
+                sizes[row] = flush_sums(table, marks, words, summary.shape[0], to_buckets + met if fill else NULL,
+                                        to_out + met if fill else NULL)
                 met += sizes[row]
             row += 1
     return row, met

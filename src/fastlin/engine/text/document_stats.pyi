@@ -28,6 +28,6 @@ REPEATED: int
 CHARACTERS: int
 COUNTS: int
 
-def describe(
+def describe_documents(
     codes: NDArray[np.uint32], bounds: NDArray[np.int64], kinds: NDArray[np.uint8], counts: NDArray[np.int64]
 ) -> None: ...

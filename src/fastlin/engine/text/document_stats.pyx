@@ -32,7 +32,8 @@ cdef enum:
     characters = 24
 
 
-def describe(const uint32_t[::1] codes, const int64_t[::1] bounds, const uint8_t[::1] kinds, int64_t[:, ::1] counts):
+def describe_documents(const uint32_t[::1] codes, const int64_t[::1] bounds, const uint8_t[::1] kinds,
+                       int64_t[:, ::1] counts):
     """counts[d] of the documents d, whose code points lie between `bounds`; it is zeros before.
 
     An apostrophe outside of words counts as a quotation mark, two full stops or more in a row as one ellipsis.

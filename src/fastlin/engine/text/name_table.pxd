@@ -13,20 +13,20 @@ from fastlin.engine.core.allocation cimport allocate_zeros, reallocate
 cdef enum:
     IN_PLACE = 20
 
-cdef struct Slot:
+cdef struct NameSlot:
     uint32_t hash
     uint32_t length
     int32_t number  # + 1; 0: a free slot
     char text[IN_PLACE]  # or where in the arena it starts
 
-cdef struct Table:
-    Slot* slots
+cdef struct NameTable:
+    NameSlot* slots
     int64_t mask, used
     char* arena
     int64_t filled, room
 
 
-cdef inline const char* text_of(const Table* table, const Slot* slot) noexcept nogil:
+cdef inline const char* text_of(const NameTable* table, const NameSlot* slot) noexcept nogil:
     cdef int64_t start
     if slot.length <= IN_PLACE:
         return slot.text
@@ -34,10 +34,10 @@ cdef inline const char* text_of(const Table* table, const Slot* slot) noexcept n
     return table.arena + start
 
 
-cdef inline int32_t find(const Table* table, const char* text, uint32_t n, uint32_t h) noexcept nogil:
+cdef inline int32_t find(const NameTable* table, const char* text, uint32_t n, uint32_t h) noexcept nogil:
     """The number of a name of hash h, or −1."""
     cdef int64_t place = h & table.mask
-    cdef const Slot* slot
+    cdef const NameSlot* slot
     if not table.slots:
         return -1
     while True:
@@ -49,10 +49,10 @@ cdef inline int32_t find(const Table* table, const char* text, uint32_t n, uint3
         place = (place + 1) & table.mask
 
 
-cdef inline bint widen(Table* table) noexcept nogil:
+cdef inline bint widen(NameTable* table) noexcept nogil:
     """Double the slots; false if there is no memory."""
     cdef int64_t size = 2 * (table.mask + 1) if table.slots else 256, p, place
-    cdef Slot* slots = <Slot*>allocate_zeros(size, sizeof(Slot))
+    cdef NameSlot* slots = <NameSlot*>allocate_zeros(size, sizeof(NameSlot))
     if not slots:
         return False
     if table.slots:
@@ -67,11 +67,11 @@ cdef inline bint widen(Table* table) noexcept nogil:
     return True
 
 
-cdef inline bint insert(Table* table, const char* text, uint32_t n, uint32_t h, int32_t number) noexcept nogil:
+cdef inline bint insert(NameTable* table, const char* text, uint32_t n, uint32_t h, int32_t number) noexcept nogil:
     """Enter a name that is not there; false if there is no memory."""
     cdef int64_t place, room
     cdef char* arena
-    cdef Slot* slot
+    cdef NameSlot* slot
     if not table.slots or 4 * table.used > 3 * table.mask:
         if not widen(table):
             return False
@@ -96,6 +96,6 @@ cdef inline bint insert(Table* table, const char* text, uint32_t n, uint32_t h, 
     return True
 
 
-cdef inline void clear(Table* table) noexcept nogil:
+cdef inline void clear(NameTable* table) noexcept nogil:
     free(table.slots)
     free(table.arena)

@@ -1,13 +1,15 @@
-"""Whole lexicons: n-grams of a given vocabulary, copies, what one takes over from another, names."""
+"""Whole tries: n-grams of a given vocabulary, copies, what one takes over from another, names."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from fastlin.engine.text.string_table cimport BATCH, PADDING, Lexicon, Slot, Table, pairs, strings, zeros
+from fastlin.engine.text.string_table cimport (
+    LOOKUP_BATCH, PADDING, HashSlot, HashTable, NgramTrie, pairs, strings, zeros
+)
 
 
-cdef inline bint node_of(Lexicon* lexicon, const char* text, int64_t start, int64_t end, int shortest, int longest,
+cdef inline bint node_of(NgramTrie* trie, const char* text, int64_t start, int64_t end, int shortest, int longest,
                          int32_t* node) noexcept nogil:
     """The node of the words in text[start, end); False: no memory."""
     cdef int64_t p, first = start
@@ -23,11 +25,11 @@ cdef inline bint node_of(Lexicon* lexicon, const char* text, int64_t start, int6
     for p in range(start, end + 1):
         if p == end or text[p] == c" ":
             length = <int32_t>(p - first)
-            if not strings(lexicon, True, text, &first, &length, 1, &word):
+            if not strings(trie, True, text, &first, &length, 1, &word):
                 return False
             if node[0] < 0:
                 node[0] = word
-            elif not pairs(lexicon, True, node, &word, 1, node):
+            elif not pairs(trie, True, node, &word, 1, node):
                 return False
             first = p + 1
     return True
@@ -41,38 +43,38 @@ cdef inline void* copied(const void* source, size_t size) noexcept nogil:
     return copy
 
 
-cdef inline bint copy_table(Table* to, const Table* table) noexcept nogil:
+cdef inline bint copy_table(HashTable* to, const HashTable* table) noexcept nogil:
     free(to.slots)
     to[0] = table[0]
-    to.slots = <Slot*>copied(table.slots, (table.mask + 1) * sizeof(Slot))
+    to.slots = <HashSlot*>copied(table.slots, (table.mask + 1) * sizeof(HashSlot))
     return to.slots != NULL
 
 
-cdef inline bint copy_lexicon(Lexicon* to, const Lexicon* lexicon) noexcept nogil:
-    cdef int64_t used = lexicon.offsets[lexicon.n_strings]
-    cdef bint done = copy_table(&to.strings, &lexicon.strings)
-    done = copy_table(&to.pairs, &lexicon.pairs) and done
+cdef inline bint copy_trie(NgramTrie* to, const NgramTrie* trie) noexcept nogil:
+    cdef int64_t used = trie.offsets[trie.n_strings]
+    cdef bint done = copy_table(&to.strings, &trie.strings)
+    done = copy_table(&to.pairs, &trie.pairs) and done
     free(to.offsets)
-    to.arena = <char*>copied(lexicon.arena, used)
-    to.offsets = <int64_t*>copied(lexicon.offsets, (lexicon.n_strings + 1) * sizeof(int64_t))
-    to.prefix = <int32_t*>copied(lexicon.prefix, lexicon.n * sizeof(int32_t))
-    to.last = <int32_t*>copied(lexicon.last, lexicon.n * sizeof(int32_t))
+    to.arena = <char*>copied(trie.arena, used)
+    to.offsets = <int64_t*>copied(trie.offsets, (trie.n_strings + 1) * sizeof(int64_t))
+    to.prefix = <int32_t*>copied(trie.prefix, trie.n * sizeof(int32_t))
+    to.last = <int32_t*>copied(trie.last, trie.n * sizeof(int32_t))
     if not done or to.arena == NULL or to.offsets == NULL or to.prefix == NULL or to.last == NULL:
         return False
-    to.arena_room, to.offsets_room, to.nodes_room = used + PADDING, lexicon.n_strings + 1, lexicon.n
-    to.n_strings, to.n = lexicon.n_strings, lexicon.n
+    to.arena_room, to.offsets_room, to.nodes_room = used + PADDING, trie.n_strings + 1, trie.n
+    to.n_strings, to.n = trie.n_strings, trie.n
     return True
 
 
-cdef inline bint take_over(Lexicon* to, const Lexicon* other, Py_ssize_t low, Py_ssize_t high, int32_t* nodes,
+cdef inline bint take_over(NgramTrie* to, const NgramTrie* other, Py_ssize_t low, Py_ssize_t high, int32_t* nodes,
                            const uint8_t* wanted) noexcept nogil:
     """Runs of strings and runs of pairs in turn, a batch at a time: what a pair is made of is taken over before it."""
-    cdef int64_t[BATCH] start
-    cdef int32_t[BATCH] length
-    cdef int32_t[BATCH] prefix
-    cdef int32_t[BATCH] last
-    cdef int32_t[BATCH] source
-    cdef int32_t[BATCH] found
+    cdef int64_t[LOOKUP_BATCH] start
+    cdef int32_t[LOOKUP_BATCH] length
+    cdef int32_t[LOOKUP_BATCH] prefix
+    cdef int32_t[LOOKUP_BATCH] last
+    cdef int32_t[LOOKUP_BATCH] source
+    cdef int32_t[LOOKUP_BATCH] found
     cdef Py_ssize_t i = low, m, k, batch
     cdef int64_t place
     cdef bint done, are_pairs
@@ -80,7 +82,7 @@ cdef inline bint take_over(Lexicon* to, const Lexicon* other, Py_ssize_t low, Py
         m = 0
         batch = i
         are_pairs = other.prefix[i] >= 0
-        while i < high and m < BATCH and (other.prefix[i] >= 0) == are_pairs:
+        while i < high and m < LOOKUP_BATCH and (other.prefix[i] >= 0) == are_pairs:
             if are_pairs and (other.prefix[i] >= batch or other.last[i] >= batch):
                 break
             source[m] = <int32_t>i
@@ -104,29 +106,29 @@ cdef inline bint take_over(Lexicon* to, const Lexicon* other, Py_ssize_t low, Py
     return True
 
 
-cdef inline int64_t string_of(const Lexicon* lexicon, int32_t node, int64_t* start) noexcept nogil:
+cdef inline int64_t string_of(const NgramTrie* trie, int32_t node, int64_t* start) noexcept nogil:
     """Where the string of a node begins in the arena, and its length."""
-    start[0] = lexicon.offsets[lexicon.last[node]]
-    return lexicon.offsets[lexicon.last[node] + 1] - start[0]
+    start[0] = trie.offsets[trie.last[node]]
+    return trie.offsets[trie.last[node] + 1] - start[0]
 
 
-cdef inline int64_t length_of(const Lexicon* lexicon, int32_t node) noexcept nogil:
+cdef inline int64_t length_of(const NgramTrie* trie, int32_t node) noexcept nogil:
     """Bytes of an n-gram's words with a blank between them."""
     cdef int64_t start, length = 0
-    while lexicon.prefix[node] >= 0:
-        length += string_of(lexicon, lexicon.last[node], &start) + 1
-        node = lexicon.prefix[node]
-    return length + string_of(lexicon, node, &start)
+    while trie.prefix[node] >= 0:
+        length += string_of(trie, trie.last[node], &start) + 1
+        node = trie.prefix[node]
+    return length + string_of(trie, node, &start)
 
 
-cdef inline void write_name(const Lexicon* lexicon, int32_t node, char* end) noexcept nogil:
+cdef inline void write_name(const NgramTrie* trie, int32_t node, char* end) noexcept nogil:
     """The words of an n-gram, from the last to the first, so that the text ends there."""
     cdef int64_t start, length
-    while lexicon.prefix[node] >= 0:
-        length = string_of(lexicon, lexicon.last[node], &start)
+    while trie.prefix[node] >= 0:
+        length = string_of(trie, trie.last[node], &start)
         end -= length + 1
         end[0] = c" "
-        memcpy(end + 1, lexicon.arena + start, length)
-        node = lexicon.prefix[node]
-    length = string_of(lexicon, node, &start)
-    memcpy(end - length, lexicon.arena + start, length)
+        memcpy(end + 1, trie.arena + start, length)
+        node = trie.prefix[node]
+    length = string_of(trie, node, &start)
+    memcpy(end - length, trie.arena + start, length)

@@ -20,7 +20,7 @@ cdef struct Cell:
     int32_t count       # in this row
     int32_t rows        # how many rows had the number
 
-cdef struct Tally:
+cdef struct RowCounter:
     Cell* cells
     uint64_t* bits          # bit i: cell i is in use
     uint64_t* words         # bit i: a bit of word i above is set
@@ -44,102 +44,102 @@ cdef inline bint enlarge(void** memory, size_t old, size_t new) noexcept nogil:
     return True
 
 
-cdef inline bint make_cells(Tally* tally, int64_t wanted) noexcept nogil:
+cdef inline bint reserve_cells(RowCounter* counter, int64_t wanted) noexcept nogil:
     """Cells for the numbers below `wanted`; False: there is no memory for them."""
-    cdef int64_t room = tally.room
+    cdef int64_t room = counter.room
     if wanted <= room:
         return True
     wanted = (max(wanted, 2 * room) + (1 << 18) - 1) >> 18 << 18
-    if not (enlarge(<void**>&tally.cells, room * sizeof(Cell), wanted * sizeof(Cell))
-            and enlarge(<void**>&tally.bits, room >> 3, wanted >> 3)
-            and enlarge(<void**>&tally.words, room >> 9, wanted >> 9)
-            and enlarge(<void**>&tally.regions, room >> 15, wanted >> 15)):
+    if not (enlarge(<void**>&counter.cells, room * sizeof(Cell), wanted * sizeof(Cell))
+            and enlarge(<void**>&counter.bits, room >> 3, wanted >> 3)
+            and enlarge(<void**>&counter.words, room >> 9, wanted >> 9)
+            and enlarge(<void**>&counter.regions, room >> 15, wanted >> 15)):
         return False
-    tally.room = wanted
+    counter.room = wanted
     return True
 
 
-cdef inline void add(Tally* tally, int32_t number, int32_t amount) noexcept nogil:
-    tally.cells[number].count += amount
-    tally.bits[number >> 6] |= <uint64_t>1 << (number & 63)
-    tally.words[number >> 12] |= <uint64_t>1 << (number >> 6 & 63)
-    tally.regions[number >> 18] |= <uint64_t>1 << (number >> 12 & 63)
+cdef inline void count_number(RowCounter* counter, int32_t number, int32_t amount) noexcept nogil:
+    counter.cells[number].count += amount
+    counter.bits[number >> 6] |= <uint64_t>1 << (number & 63)
+    counter.words[number >> 12] |= <uint64_t>1 << (number >> 6 & 63)
+    counter.regions[number >> 18] |= <uint64_t>1 << (number >> 12 & 63)
 
 
-cdef inline bint make_places(Tally* tally, int64_t more) noexcept nogil:
+cdef inline bint reserve_counts(RowCounter* counter, int64_t more) noexcept nogil:
     """Room for so many more numbers and counts; False: there is no memory for them."""
-    cdef size_t used = tally.n * sizeof(int32_t), wanted = used + more * sizeof(int32_t)
+    cdef size_t used = counter.n * sizeof(int32_t), wanted = used + more * sizeof(int32_t)
     cdef void* memory
-    if wanted > tally.numbers_room:
-        memory = grown(tally.numbers, used, wanted, &tally.numbers_room)
+    if wanted > counter.numbers_room:
+        memory = grown(counter.numbers, used, wanted, &counter.numbers_room)
         if memory == NULL:
             return False
-        tally.numbers = <int32_t*>memory
-    if 2 * wanted > tally.counts_room:
-        memory = grown(tally.counts, used, 2 * wanted, &tally.counts_room)
+        counter.numbers = <int32_t*>memory
+    if 2 * wanted > counter.counts_room:
+        memory = grown(counter.counts, used, 2 * wanted, &counter.counts_room)
         if memory == NULL:
             return False
-        tally.counts = <int32_t*>memory
+        counter.counts = <int32_t*>memory
     return True
 
 
-cdef inline bint append(Tally* tally, int32_t number, int32_t count) noexcept nogil:
+cdef inline bint append_count(RowCounter* counter, int32_t number, int32_t count) noexcept nogil:
     """Straight to what was drained; False: no memory."""
-    if not make_places(tally, 1):
+    if not reserve_counts(counter, 1):
         return False
-    tally.numbers[tally.n] = number
-    tally.counts[tally.n] = count
-    tally.n += 1
+    counter.numbers[counter.n] = number
+    counter.counts[counter.n] = count
+    counter.n += 1
     return True
 
 
-cdef inline bint drain(Tally* tally) noexcept nogil:
+cdef inline bint flush_row(RowCounter* counter) noexcept nogil:
     """Append the row to what was drained, its numbers ascending, and be empty again; False: no memory."""
     cdef int64_t r, w, b, number
     cdef uint64_t region, word, bits
-    for r in range(tally.room >> 18):
-        region = tally.regions[r]
-        tally.regions[r] = 0
+    for r in range(counter.room >> 18):
+        region = counter.regions[r]
+        counter.regions[r] = 0
         while region:
             w = r << 6 | lowest_bit(region)
             region &= region - 1
-            word = tally.words[w]
-            tally.words[w] = 0
-            if not make_places(tally, 4096):
+            word = counter.words[w]
+            counter.words[w] = 0
+            if not reserve_counts(counter, 4096):
                 return False
             while word:
                 b = w << 6 | lowest_bit(word)
                 word &= word - 1
-                bits = tally.bits[b]
-                tally.bits[b] = 0
+                bits = counter.bits[b]
+                counter.bits[b] = 0
                 while bits:
                     number = b << 6 | lowest_bit(bits)
                     bits &= bits - 1
-                    tally.numbers[tally.n] = <int32_t>number
-                    tally.counts[tally.n] = tally.cells[number].count
-                    tally.cells[number].count = 0
-                    tally.cells[number].rows += 1
-                    tally.n += 1
+                    counter.numbers[counter.n] = <int32_t>number
+                    counter.counts[counter.n] = counter.cells[number].count
+                    counter.cells[number].count = 0
+                    counter.cells[number].rows += 1
+                    counter.n += 1
     return True
 
 
-cdef inline void clear(Tally* tally) noexcept nogil:
+cdef inline void clear_row(RowCounter* counter) noexcept nogil:
     """Forget the row that was begun."""
     cdef int64_t r, w, b
-    for r in range(tally.room >> 18):
-        tally.regions[r] = 0
-    for w in range(tally.room >> 12):
-        tally.words[w] = 0
-    for b in range(tally.room >> 6):
-        tally.bits[b] = 0
-    for b in range(tally.room):
-        tally.cells[b].count = 0
+    for r in range(counter.room >> 18):
+        counter.regions[r] = 0
+    for w in range(counter.room >> 12):
+        counter.words[w] = 0
+    for b in range(counter.room >> 6):
+        counter.bits[b] = 0
+    for b in range(counter.room):
+        counter.cells[b].count = 0
 
 
-cdef inline void release(Tally* tally) noexcept nogil:
-    free(tally.cells)
-    free(tally.bits)
-    free(tally.words)
-    free(tally.regions)
-    freed(tally.numbers, tally.numbers_room)
-    freed(tally.counts, tally.counts_room)
+cdef inline void free_counter(RowCounter* counter) noexcept nogil:
+    free(counter.cells)
+    free(counter.bits)
+    free(counter.words)
+    free(counter.regions)
+    freed(counter.numbers, counter.numbers_room)
+    freed(counter.counts, counter.counts_room)

@@ -16,7 +16,7 @@ cdef inline void sort_row(int32_t* indices, double* values, Py_ssize_t m) noexce
         indices[q], values[q] = index, value
 
 
-cdef inline Py_ssize_t add_up(int32_t* indices, double* values, Py_ssize_t m) noexcept nogil:
+cdef inline Py_ssize_t sum_duplicates(int32_t* indices, double* values, Py_ssize_t m) noexcept nogil:
     """Entries of one index become their sum; sums of 0 stay."""
     cdef Py_ssize_t p, kept = 0
     for p in range(1, m):

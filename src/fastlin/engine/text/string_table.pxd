@@ -18,25 +18,25 @@ cdef extern from "text.h" nogil:
     void* zeros "fastlin_zeros"(size_t) noexcept
 
 cdef enum:
-    BATCH = 64          # lookups in flight
+    LOOKUP_BATCH = 64   # lookups in flight
     PADDING = 64        # bytes that may be read beyond a text
-    SMALLEST = 1024     # slots
-    MOST = 2147483000   # nodes
+    MIN_SLOTS = 1024    # slots
+    MAX_NODES = 2147483000  # nodes
 
-cdef struct Slot:
+cdef struct HashSlot:
     uint64_t key
     uint32_t number     # the node + 1; 0: nothing here
     int32_t length      # of the string in bytes; of a pair 0
 
-cdef struct Table:
-    Slot* slots
+cdef struct HashTable:
+    HashSlot* slots
     uint64_t mask
     int64_t used
     uint64_t seed
 
-cdef struct Lexicon:
-    Table strings
-    Table pairs
+cdef struct NgramTrie:
+    HashTable strings
+    HashTable pairs
     char* arena             # the strings, one behind the other
     int64_t arena_room
     int64_t* offsets        # [n_strings + 1] where they begin
@@ -63,26 +63,26 @@ cdef inline bint reserve(void** memory, int64_t* room, int64_t wanted, size_t si
     return True
 
 
-cdef inline Slot* slot_of(const Table* table, uint64_t key) noexcept nogil:
+cdef inline HashSlot* slot_of(const HashTable* table, uint64_t key) noexcept nogil:
     return table.slots + (mix(key ^ table.seed, 0x9e3779b97f4a7c15ULL) & table.mask)
 
 
-cdef inline Slot* next_slot(const Table* table, Slot* slot) noexcept nogil:
+cdef inline HashSlot* next_slot(const HashTable* table, HashSlot* slot) noexcept nogil:
     slot += 1
     return table.slots if slot > table.slots + table.mask else slot
 
 
-cdef inline bint make_room(Table* table, int64_t more) noexcept nogil:
+cdef inline bint reserve_slots(HashTable* table, int64_t more) noexcept nogil:
     """Room for `more` entries at a load below 3/4; False: there is no memory for them."""
-    cdef uint64_t size = table.mask + 1 if table.slots != NULL else SMALLEST, i
-    cdef Table larger
-    cdef Slot* slot
+    cdef uint64_t size = table.mask + 1 if table.slots != NULL else MIN_SLOTS, i
+    cdef HashTable larger
+    cdef HashSlot* slot
     while 4 * <uint64_t>(table.used + more) > 3 * size:
         size *= 2
     if table.slots != NULL and size == table.mask + 1:
         return True
     larger = table[0]
-    larger.slots = <Slot*>zeros(size * sizeof(Slot))
+    larger.slots = <HashSlot*>zeros(size * sizeof(HashSlot))
     larger.mask = size - 1
     if larger.slots == NULL:
         return False
@@ -98,74 +98,74 @@ cdef inline bint make_room(Table* table, int64_t more) noexcept nogil:
     return True
 
 
-cdef inline bint make_lexicon(Lexicon* lexicon, uint64_t seed) noexcept nogil:
+cdef inline bint make_trie(NgramTrie* trie, uint64_t seed) noexcept nogil:
     """An empty one, of zeros before; False: there is no memory for it."""
-    lexicon.strings.seed = seed
-    lexicon.pairs.seed = seed * 3 + 1
-    if not (reserve(<void**>&lexicon.offsets, &lexicon.offsets_room, 1, sizeof(int64_t))
-            and make_room(&lexicon.strings, 0) and make_room(&lexicon.pairs, 0)):
+    trie.strings.seed = seed
+    trie.pairs.seed = seed * 3 + 1
+    if not (reserve(<void**>&trie.offsets, &trie.offsets_room, 1, sizeof(int64_t))
+            and reserve_slots(&trie.strings, 0) and reserve_slots(&trie.pairs, 0)):
         return False
-    lexicon.offsets[0] = 0
+    trie.offsets[0] = 0
     return True
 
 
-cdef inline void free_lexicon(Lexicon* lexicon) noexcept nogil:
-    free(lexicon.strings.slots)
-    free(lexicon.pairs.slots)
-    free(lexicon.arena)
-    free(lexicon.offsets)
-    free(lexicon.prefix)
-    free(lexicon.last)
+cdef inline void free_trie(NgramTrie* trie) noexcept nogil:
+    free(trie.strings.slots)
+    free(trie.pairs.slots)
+    free(trie.arena)
+    free(trie.offsets)
+    free(trie.prefix)
+    free(trie.last)
 
 
-cdef inline bint add_node(Lexicon* lexicon, Table* table, Slot* slot, uint64_t key, int32_t length, int32_t prefix,
-                          int32_t last) noexcept nogil:
-    cdef int64_t room = lexicon.nodes_room
-    if lexicon.n >= MOST or not reserve(<void**>&lexicon.prefix, &room, lexicon.n + 1, sizeof(int32_t)):
+cdef inline bint add_node(NgramTrie* trie, HashTable* table, HashSlot* slot, uint64_t key, int32_t length,
+                          int32_t prefix, int32_t last) noexcept nogil:
+    cdef int64_t room = trie.nodes_room
+    if trie.n >= MAX_NODES or not reserve(<void**>&trie.prefix, &room, trie.n + 1, sizeof(int32_t)):
         return False
-    if not reserve(<void**>&lexicon.last, &lexicon.nodes_room, lexicon.n + 1, sizeof(int32_t)):
+    if not reserve(<void**>&trie.last, &trie.nodes_room, trie.n + 1, sizeof(int32_t)):
         return False
-    lexicon.prefix[lexicon.n] = prefix
-    lexicon.last[lexicon.n] = last
-    lexicon.n += 1
+    trie.prefix[trie.n] = prefix
+    trie.last[trie.n] = last
+    trie.n += 1
     slot.key = key
     slot.length = length
-    slot.number = <uint32_t>lexicon.n
+    slot.number = <uint32_t>trie.n
     table.used += 1
     return True
 
 
-cdef inline bint add_string(Lexicon* lexicon, Slot* slot, uint64_t key, const char* text,
+cdef inline bint add_string(NgramTrie* trie, HashSlot* slot, uint64_t key, const char* text,
                             int32_t length) noexcept nogil:
-    cdef int64_t m = lexicon.n_strings, start = lexicon.offsets[m]
-    if not reserve(<void**>&lexicon.arena, &lexicon.arena_room, start + length + PADDING, 1):
+    cdef int64_t m = trie.n_strings, start = trie.offsets[m]
+    if not reserve(<void**>&trie.arena, &trie.arena_room, start + length + PADDING, 1):
         return False
-    if not reserve(<void**>&lexicon.offsets, &lexicon.offsets_room, m + 2, sizeof(int64_t)):
+    if not reserve(<void**>&trie.offsets, &trie.offsets_room, m + 2, sizeof(int64_t)):
         return False
-    if not add_node(lexicon, &lexicon.strings, slot, key, length, -1, <int32_t>m):
+    if not add_node(trie, &trie.strings, slot, key, length, -1, <int32_t>m):
         return False
-    memcpy(lexicon.arena + start, text, length)
-    lexicon.offsets[m + 1] = start + length
-    lexicon.n_strings = m + 1
+    memcpy(trie.arena + start, text, length)
+    trie.offsets[m + 1] = start + length
+    trie.n_strings = m + 1
     return True
 
 
-cdef inline bint same_string(const Lexicon* lexicon, const Slot* slot, const char* text) noexcept nogil:
-    cdef int64_t place = lexicon.last[slot.number - 1]
-    return memcmp(lexicon.arena + lexicon.offsets[place], text, slot.length) == 0
+cdef inline bint same_string(const NgramTrie* trie, const HashSlot* slot, const char* text) noexcept nogil:
+    cdef int64_t place = trie.last[slot.number - 1]
+    return memcmp(trie.arena + trie.offsets[place], text, slot.length) == 0
 
 
-cdef inline bint strings(Lexicon* lexicon, bint learn, const char* text, const int64_t* start, const int32_t* length,
+cdef inline bint strings(NgramTrie* trie, bint learn, const char* text, const int64_t* start, const int32_t* length,
                          Py_ssize_t m, int32_t* nodes) noexcept nogil:
     """The nodes of m strings; −1 for one that is not there, unless it is to be learnt. False: no memory."""
-    cdef uint64_t[BATCH] keys
-    cdef Table* table = &lexicon.strings
+    cdef uint64_t[LOOKUP_BATCH] keys
+    cdef HashTable* table = &trie.strings
     cdef Py_ssize_t first = 0, i, size
-    cdef Slot* slot
+    cdef HashSlot* slot
     cdef uint64_t key
     while first < m:
-        size = m - first if m - first < BATCH else BATCH
-        if learn and not make_room(table, size):
+        size = m - first if m - first < LOOKUP_BATCH else LOOKUP_BATCH
+        if learn and not reserve_slots(table, size):
             return False
         for i in range(size):
             keys[i] = key_of(text + start[first + i], length[first + i], table.seed)
@@ -174,9 +174,9 @@ cdef inline bint strings(Lexicon* lexicon, bint learn, const char* text, const i
             key = keys[i]
             slot = slot_of(table, key)
             while slot.number and not (slot.key == key and slot.length == length[first + i] and (
-                    slot.length <= 8 or same_string(lexicon, slot, text + start[first + i]))):
+                    slot.length <= 8 or same_string(trie, slot, text + start[first + i]))):
                 slot = next_slot(table, slot)
-            if not slot.number and learn and not add_string(lexicon, slot, key, text + start[first + i],
+            if not slot.number and learn and not add_string(trie, slot, key, text + start[first + i],
                                                             length[first + i]):
                 return False
             nodes[first + i] = <int32_t>slot.number - 1
@@ -184,18 +184,18 @@ cdef inline bint strings(Lexicon* lexicon, bint learn, const char* text, const i
     return True
 
 
-cdef inline bint pairs(Lexicon* lexicon, bint learn, const int32_t* prefix, const int32_t* last, Py_ssize_t m,
+cdef inline bint pairs(NgramTrie* trie, bint learn, const int32_t* prefix, const int32_t* last, Py_ssize_t m,
                        int32_t* nodes) noexcept nogil:
     """The nodes of m pairs, −1 like above; a pair with a −1 in it is not there. `nodes` may be `prefix`."""
-    cdef uint64_t[BATCH] keys
-    cdef Table* table = &lexicon.pairs
+    cdef uint64_t[LOOKUP_BATCH] keys
+    cdef HashTable* table = &trie.pairs
     cdef Py_ssize_t first = 0, i, size
-    cdef Slot* slot
+    cdef HashSlot* slot
     cdef uint64_t key
     cdef int32_t a, b
     while first < m:
-        size = m - first if m - first < BATCH else BATCH
-        if learn and not make_room(table, size):
+        size = m - first if m - first < LOOKUP_BATCH else LOOKUP_BATCH
+        if learn and not reserve_slots(table, size):
             return False
         for i in range(size):
             keys[i] = <uint64_t><uint32_t>prefix[first + i] << 32 | <uint32_t>last[first + i]
@@ -210,7 +210,7 @@ cdef inline bint pairs(Lexicon* lexicon, bint learn, const int32_t* prefix, cons
             slot = slot_of(table, key)
             while slot.number and slot.key != key:
                 slot = next_slot(table, slot)
-            if not slot.number and learn and not add_node(lexicon, table, slot, key, 0, a, b):
+            if not slot.number and learn and not add_node(trie, table, slot, key, 0, a, b):
                 return False
             nodes[first + i] = <int32_t>slot.number - 1
         first += size

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-SOUND: int
+VALID: int
 LABEL: int
 LABELS: int
 WEIGHT: int
@@ -18,12 +18,12 @@ NONE: int
 ALL: int
 
 def count_lines(text: bytes) -> int: ...
-def powers() -> NDArray[np.uint64]: ...
+def powers_of_ten() -> NDArray[np.uint64]: ...
 
-class Memory:
+class GrowingBuffer:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-class Parser:
+class SvmlightParser:
     grouping: int
 
     def __init__(

@@ -1,8 +1,8 @@
 """svmlight's text to rows: `label qid:group index:value index:value … # comment`, one row a line.
 
-A `Parser` collects the rows of one text after the other. It stops at the first token that is wrong, and forgets the row
-which that belongs to; what went before stays. Nothing is allocated in the loop: a text has no more entries than colons,
-no more rows than line ends. Lines end with \\n, \\r or both; blanks and tabs stand between tokens.
+A `SvmlightParser` collects the rows of one text after the other. It stops at the first token that is wrong, and
+forgets the row which that belongs to; what went before stays. Nothing is allocated in the loop: a text has no more
+entries than colons, no more rows than line ends. Lines end with \\n, \\r or both; blanks and tabs stand between tokens.
 """
 
 import numpy as np
@@ -23,12 +23,12 @@ cdef extern from "text.h" nogil:
 FLOAT, LONG, INT = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32)
 
 # what is wrong with a text
-SOUND, LABEL, LABELS, WEIGHT, GROUP, GROUPLESS, INDEX, RANGE, ORDER, VALUE, FINITE = range(11)
+VALID, LABEL, LABELS, WEIGHT, GROUP, GROUPLESS, INDEX, RANGE, ORDER, VALUE, FINITE = range(11)
 # rows with a group, "qid:": whatever there is, as the first row will say, none, all
 ANY, UNKNOWN, NONE, ALL = range(4)
 
 cdef enum Fault:
-    sound
+    valid
     bad_label
     several_labels
     bad_weight
@@ -47,7 +47,7 @@ cdef enum Grouping:
     all_groups
 
 
-def powers():
+def powers_of_ten():
     """Of every 10^q, −`farthest` ≤ q ≤ `farthest`: its first 128 bits as two numbers, and e for 10^q ≈ bits · 2^e."""
     table = np.empty((2 * farthest + 1, 3), np.uint64)
     for q in range(-farthest, farthest + 1):
@@ -98,14 +98,14 @@ cdef inline const uint8_t* skip_blanks(const uint8_t* p) noexcept nogil:
     return p
 
 
-cdef struct Place:                              # where reading stands, and what it found to be wrong there
+cdef struct Cursor:                             # where reading stands, and what it found to be wrong there
     const uint8_t* p
     const uint8_t* end
     const uint64_t* powers
     Fault fault
 
 
-cdef inline Fault number(Place* at, double* x, Fault fault) noexcept nogil:
+cdef inline Fault number(Cursor* at, double* x, Fault fault) noexcept nogil:
     """A finite number, which some byte follows; or p stays where it is."""
     cdef const uint8_t* p = read_number(at.p, at.end, at.powers, x)
     if p == NULL:
@@ -113,10 +113,10 @@ cdef inline Fault number(Place* at, double* x, Fault fault) noexcept nogil:
     if not isfinite(x[0]):
         return not_finite
     at.p = p
-    return sound
+    return valid
 
 
-cdef Fault one_group(Place* at, int64_t* value) noexcept nogil:
+cdef Fault one_group(Cursor* at, int64_t* value) noexcept nogil:
     """The whole number of a "qid:", of at most 18 digits."""
     cdef const uint8_t* p = at.p + 4
     cdef bint negative = p[0] == c"-"
@@ -127,7 +127,7 @@ cdef Fault one_group(Place* at, int64_t* value) noexcept nogil:
         return bad_group
     value[0] = -<int64_t>w if negative else <int64_t>w
     at.p = p
-    return sound
+    return valid
 
 
 cdef inline const uint8_t* usual_entry(
@@ -168,7 +168,7 @@ cdef inline const uint8_t* usual_entry(
 
 
 cdef inline Fault entries(
-    Place* at, int64_t lowest, int64_t highest, int32_t* indices, double* values, Py_ssize_t* n
+    Cursor* at, int64_t lowest, int64_t highest, int32_t* indices, double* values, Py_ssize_t* n
 ) noexcept nogil:
     """The index:value that are left of a line."""
     cdef const uint8_t* p
@@ -181,7 +181,7 @@ cdef inline Fault entries(
         first = at.p = skip_blanks(at.p)
         if ends_line(first[0]) or first[0] == c"#":
             n[0] = k
-            return sound
+            return valid
         p = usual_entry(first, at.powers, &w, values + k) if at.end - first >= 96 else NULL
         if p != NULL and lowest <= <int64_t>w <= highest and <int64_t>w > before:
             at.p = p
@@ -201,7 +201,7 @@ cdef inline Fault entries(
             return out_of_order
         at.p = p + 1
         fault = number(at, values + k, bad_value)
-        if fault == sound and not ends_token(at.p[0]):
+        if fault == valid and not ends_token(at.p[0]):
             fault = bad_value
         if fault:
             at.p = first
@@ -211,7 +211,7 @@ cdef inline Fault entries(
         k += 1
 
 
-cdef class Memory:
+cdef class GrowingBuffer:
     """A column that grows without an end being known, in large pages where there is much of it."""
 
     cdef char* data
@@ -243,10 +243,10 @@ cdef class Memory:
         return np.frombuffer(self, dtype)
 
 
-cdef class Parser:
+cdef class SvmlightParser:
     """Rows that grow text by text."""
 
-    cdef Memory labels, weights, groups, ends, indices, values, label_ends
+    cdef GrowingBuffer labels, weights, groups, ends, indices, values, label_ends
     cdef const uint64_t[:, ::1] table
     cdef bint weighted, multilabel
     cdef readonly int grouping
@@ -255,7 +255,7 @@ cdef class Parser:
 
     def __cinit__(self, const uint64_t[:, ::1] table, int64_t lowest, int64_t highest, int grouping, bint weighted,
                   bint multilabel):
-        """Indices lie between `lowest` and `highest`, which are below 2³¹. `table`: what `powers` returns.
+        """Indices lie between `lowest` and `highest`, which are below 2³¹. `table`: what `powers_of_ten` returns.
 
         `weighted`: a label may be "label:weight". `multilabel`: it may be missing, or several with commas between.
         """
@@ -266,8 +266,9 @@ cdef class Parser:
         self.forget()
 
     cdef int forget(self) except -1:
-        self.labels, self.weights, self.groups, self.ends = Memory(), Memory(), Memory(), Memory()
-        self.indices, self.values, self.label_ends = Memory(), Memory(), Memory()
+        self.labels, self.weights = GrowingBuffer(), GrowingBuffer()
+        self.groups, self.ends = GrowingBuffer(), GrowingBuffer()
+        self.indices, self.values, self.label_ends = GrowingBuffer(), GrowingBuffer(), GrowingBuffer()
         self.n = self.rows = self.n_labels = 0
         self.reserve(0, 0, 0)
         (<int64_t*>self.ends.data)[0] = 0
@@ -277,11 +278,11 @@ cdef class Parser:
 
     def read(self, const uint8_t[::1] text, Py_ssize_t start):
         """Append the rows of a text that ends with a line end, from byte `start` on: (fault, the byte it is at)."""
-        cdef Place at
+        cdef Cursor at
         cdef Py_ssize_t lines, colons, commas, size = text.shape[0] - start
         if not (0 <= start < text.shape[0] and ends_line(text[text.shape[0] - 1])):
             raise ValueError("the text has no last line end, or nothing from the start on")
-        at.p, at.end, at.powers, at.fault = &text[start], &text[0] + text.shape[0], &self.table[0, 0], sound
+        at.p, at.end, at.powers, at.fault = &text[start], &text[0] + text.shape[0], &self.table[0, 0], valid
         with nogil:
             lines = occurrences(at.p, size, c"\n") + occurrences(at.p, size, c"\r")
             colons = occurrences(at.p, size, c":")
@@ -318,7 +319,7 @@ cdef class Parser:
         self.label_ends.need(8 * self.rows + 8, 8 * rows + 8 if self.multilabel else 0)
         return 0
 
-    cdef void read_lines(self, Place* at) noexcept nogil:
+    cdef void read_lines(self, Cursor* at) noexcept nogil:
         """Row after row, for as long as nothing is wrong."""
         cdef int32_t* indices = <int32_t*>self.indices.data
         cdef double* values = <double*>self.values.data
@@ -342,7 +343,7 @@ cdef class Parser:
                 at.p += 1
             at.p += 1
 
-    cdef Fault head(self, Place* at) noexcept nogil:
+    cdef Fault head(self, Cursor* at) noexcept nogil:
         """The label or labels of a line, its weight and its group."""
         cdef double* weights = <double*>self.weights.data
         cdef const uint8_t* first = at.p
@@ -373,15 +374,15 @@ cdef class Parser:
         at.p = skip_blanks(at.p)
         return self.group(at)
 
-    cdef Fault group(self, Place* at) noexcept nogil:
+    cdef Fault group(self, Cursor* at) noexcept nogil:
         """A "qid:", if there is one; whether there may be was settled by the first row."""
         cdef int64_t ignored
         cdef const uint8_t* p = at.p
         cdef bint here = at.end - p > 4 and p[0] == c"q" and p[1] == c"i" and p[2] == c"d" and p[3] == c":"
         if self.grouping == any_groups:
-            return one_group(at, &ignored) if here else sound
+            return one_group(at, &ignored) if here else valid
         if self.grouping == unknown:
             self.grouping = all_groups if here else no_groups
         if here != (self.grouping == all_groups):
             return no_group
-        return one_group(at, <int64_t*>self.groups.data + self.rows) if here else sound
+        return one_group(at, <int64_t*>self.groups.data + self.rows) if here else valid

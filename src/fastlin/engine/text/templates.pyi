@@ -3,15 +3,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-AS_THEY_COME: int
-DIFFERENT: int
-REPEATED: int
+AS_GIVEN: int
+DISTINCT: int
+SUMMED: int
 
-class Numbered:
+class Numbering:
     def __new__(cls, seed: int) -> Self: ...
     def __len__(self) -> int: ...
 
-class Strings(Numbered):
+class StringNumbering(Numbering):
     def number(
         self, arena: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int32], learn: bool
     ) -> NDArray[np.int32]: ...
@@ -21,7 +21,7 @@ class Strings(Numbered):
 def affixes(
     arena: NDArray[np.uint8], offsets: NDArray[np.int64], n: int, at_end: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
-def lay_out(
+def fill_stream(
     starts: NDArray[np.int64],
     first: int,
     last: int,
@@ -32,21 +32,21 @@ def lay_out(
     behind: NDArray[np.int32],
     stream: NDArray[np.int32],
 ) -> None: ...
-def spans(
-    numbers: NDArray[np.int32], starts: NDArray[np.int64], tree: Pairs, ends: NDArray[np.uint8]
+def match_spans(
+    numbers: NDArray[np.int32], starts: NDArray[np.int64], tree: PairNumbering, ends: NDArray[np.uint8]
 ) -> NDArray[np.int32]: ...
 
-class Pairs(Numbered):
+class PairNumbering(Numbering):
     def number(
         self, left: NDArray[np.int32], right: NDArray[np.int32], learn: bool, numbers: NDArray[np.int32]
     ) -> None: ...
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
 
-class Rows:
+class RowBuilder:
     def __new__(cls, order: int) -> Self: ...
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]: ...
 
-class Columns:
+class ColumnNumbering:
     def __new__(cls, n_families: int) -> Self: ...
     def __len__(self) -> int: ...
     def widen(self, sizes: NDArray[np.int64]) -> None: ...
@@ -62,7 +62,7 @@ class Columns:
         behind: int,
         learn: bool,
         known: int,
-        rows: Rows,
+        rows: RowBuilder,
         ends: NDArray[np.int64],
     ) -> None: ...
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

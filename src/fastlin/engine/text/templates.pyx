@@ -16,41 +16,41 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove
 
 from fastlin.engine.core.allocation cimport allocate_zeros
-from fastlin.engine.text.characters cimport width
-from fastlin.engine.text.string_table cimport PADDING, Lexicon, free_lexicon, make_lexicon, pairs, reserve, strings
+from fastlin.engine.text.characters cimport utf8_width
+from fastlin.engine.text.string_table cimport PADDING, NgramTrie, free_trie, make_trie, pairs, reserve, strings
 
 cdef extern from "ranks.h" nogil:
     void sort_different "fastlin_sort_different"(int32_t*, Py_ssize_t, int32_t*) noexcept
 
-AS_THEY_COME, DIFFERENT, REPEATED = range(3)    # the order of a row
+AS_GIVEN, DISTINCT, SUMMED = range(3)           # the order of a row
 
 cdef enum:
-    as_they_come = 0
-    different = 1
-    repeated = 2
-    BESIDE = 16         # places behind a row that may be overwritten
+    as_given = 0
+    distinct = 1
+    summed = 2
+    ROW_PADDING = 16    # places behind a row that may be overwritten
 
 
-cdef class Numbered:
+cdef class Numbering:
     """What is numbered in the order in which it comes."""
 
-    cdef Lexicon lexicon
+    cdef NgramTrie trie
 
     def __cinit__(self, uint64_t seed):
-        if not make_lexicon(&self.lexicon, seed):
+        if not make_trie(&self.trie, seed):
             raise MemoryError
 
     def __dealloc__(self):
-        free_lexicon(&self.lexicon)
+        free_trie(&self.trie)
 
     def __len__(self):
-        return self.lexicon.n
+        return self.trie.n
 
 
 # --- strings ---------------------------------------------------------------------------------------------------------
 
 
-cdef class Strings(Numbered):
+cdef class StringNumbering(Numbering):
     """Strings and their numbers."""
 
     def number(self, const uint8_t[::1] arena, const int64_t[::1] start, const int32_t[::1] length, bint learn):
@@ -61,29 +61,29 @@ cdef class Strings(Numbered):
         cdef int32_t[::1] number = numbers
         if m:
             with nogil:
-                done = strings(&self.lexicon, learn, <const char*>&arena[0], &start[0], &length[0], m, &number[0])
+                done = strings(&self.trie, learn, <const char*>&arena[0], &start[0], &length[0], m, &number[0])
         if not done:
             raise MemoryError
         return numbers
 
     def texts(self):
         """The strings one behind the other, with as many bytes behind them as may be read, and their offsets."""
-        cdef int64_t used = self.lexicon.offsets[self.lexicon.n]
-        arena, offsets = np.zeros(used + PADDING, np.uint8), np.empty(self.lexicon.n + 1, np.int64)
+        cdef int64_t used = self.trie.offsets[self.trie.n]
+        arena, offsets = np.zeros(used + PADDING, np.uint8), np.empty(self.trie.n + 1, np.int64)
         cdef uint8_t[::1] text = arena
         cdef int64_t[::1] to = offsets
         if used:
-            memcpy(&text[0], self.lexicon.arena, used)
-        memcpy(&to[0], self.lexicon.offsets, (self.lexicon.n + 1) * sizeof(int64_t))
+            memcpy(&text[0], self.trie.arena, used)
+        memcpy(&to[0], self.trie.offsets, (self.trie.n + 1) * sizeof(int64_t))
         return arena, offsets
 
     def names(self, Py_ssize_t n):
         """The first n strings."""
-        cdef const int64_t* offsets = self.lexicon.offsets
+        cdef const int64_t* offsets = self.trie.offsets
         cdef list names = []
         cdef Py_ssize_t i
-        for i in range(min(n, self.lexicon.n)):
-            names.append(PyUnicode_DecodeUTF8(self.lexicon.arena + offsets[i], offsets[i + 1] - offsets[i],
+        for i in range(min(n, self.trie.n)):
+            names.append(PyUnicode_DecodeUTF8(self.trie.arena + offsets[i], offsets[i + 1] - offsets[i],
                                               "surrogatepass"))
         return names
 
@@ -105,7 +105,7 @@ def affixes(const uint8_t[::1] arena, const int64_t[::1] offsets, Py_ssize_t n, 
                     while arena[p] & 0xC0 == 0x80:
                         p -= 1
                 else:
-                    p += width(<char>arena[p])
+                    p += utf8_width(<char>arena[p])
                 k += 1
             start[i] = p if at_end else offsets[i]
             length[i] = <int32_t>(offsets[i + 1] - p if at_end else p - offsets[i]) if k == n else -1
@@ -115,9 +115,9 @@ def affixes(const uint8_t[::1] arena, const int64_t[::1] offsets, Py_ssize_t n, 
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
-def lay_out(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, const int32_t[::1] numbers,
-            const int32_t[::1] table, const int32_t[::1] strange, const int32_t[::1] before,
-            const int32_t[::1] behind, int32_t[::1] stream):
+def fill_stream(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, const int32_t[::1] numbers,
+                const int32_t[::1] table, const int32_t[::1] strange, const int32_t[::1] before,
+                const int32_t[::1] behind, int32_t[::1] stream):
     """The stream of the sequences first to last, each between the numbers `before` and `behind` it.
 
     A token of number i has table[i] there, or, beyond the table's n, strange[i − n], and −1 for −1; without a table i.
@@ -141,7 +141,7 @@ def lay_out(const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, const 
                 p += 1
 
 
-def spans(const int32_t[::1] numbers, const int64_t[::1] starts, Pairs tree, const uint8_t[::1] ends):
+def match_spans(const int32_t[::1] numbers, const int64_t[::1] starts, PairNumbering tree, const uint8_t[::1] ends):
     """Where sequences of words have entries of a list, the longest first: 0 where one begins, 1 inside, −1 elsewhere.
 
     `numbers` are those of the tokens' words, −1: in no entry. The entries are a tree of pairs (a beginning and its next
@@ -157,7 +157,7 @@ def spans(const int32_t[::1] numbers, const int64_t[::1] starts, Pairs tree, con
             while t < starts[s + 1]:
                 state = longest = 0
                 for k in range(t, starts[s + 1]):
-                    pairs(&tree.lexicon, False, &state, &numbers[k], 1, &pair)
+                    pairs(&tree.trie, False, &state, &numbers[k], 1, &pair)
                     if pair < 0:
                         break
                     state = pair + 1
@@ -169,7 +169,7 @@ def spans(const int32_t[::1] numbers, const int64_t[::1] starts, Pairs tree, con
     return marks
 
 
-cdef class Pairs(Numbered):
+cdef class PairNumbering(Numbering):
     """Pairs of numbers and theirs."""
 
     def number(self, const int32_t[::1] left, const int32_t[::1] right, bint learn, int32_t[::1] numbers):
@@ -178,25 +178,25 @@ cdef class Pairs(Numbered):
         cdef bint done = True
         if m:
             with nogil:
-                done = pairs(&self.lexicon, learn, &left[0], &right[0], m, &numbers[0])
+                done = pairs(&self.trie, learn, &left[0], &right[0], m, &numbers[0])
         if not done:
             raise MemoryError
 
     def arrays(self):
         """(left, right) of the pairs in order."""
-        cdef Py_ssize_t n = self.lexicon.n
+        cdef Py_ssize_t n = self.trie.n
         left, right = np.empty(n, np.int32), np.empty(n, np.int32)
         cdef int32_t[::1] to_left = left, to_right = right
         if n:
-            memcpy(&to_left[0], self.lexicon.prefix, n * sizeof(int32_t))
-            memcpy(&to_right[0], self.lexicon.last, n * sizeof(int32_t))
+            memcpy(&to_left[0], self.trie.prefix, n * sizeof(int32_t))
+            memcpy(&to_right[0], self.trie.last, n * sizeof(int32_t))
         return left, right
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-cdef class Rows:
+cdef class RowBuilder:
     """The rows of a CSR that grows."""
 
     cdef array.array kept_indices, kept_values
@@ -216,7 +216,7 @@ cdef class Rows:
     cdef int resize(self, Py_ssize_t room) except -1:
         array.resize(self.kept_indices, room)
         self.indices, self.room = <int32_t*>self.kept_indices.data.as_ints, room
-        if self.order == repeated:
+        if self.order == summed:
             array.resize(self.kept_values, room)
             self.values = self.kept_values.data.as_doubles
         return 0
@@ -227,9 +227,9 @@ cdef class Rows:
         cdef double* values
         cdef Py_ssize_t i, k, kept = m
         cdef int32_t column
-        if self.order == different:
+        if self.order == distinct:
             sort_different(row, m, indices)
-        elif self.order == as_they_come:
+        elif self.order == as_given:
             memcpy(indices, row, m * sizeof(int32_t))
         else:
             values = self.values + self.n
@@ -253,10 +253,10 @@ cdef class Rows:
         """(indices, values; None: all are 1)"""
         self.resize(self.n)
         return (np.frombuffer(self.kept_indices, np.int32),
-                np.frombuffer(self.kept_values, np.float64) if self.order == repeated else None)
+                np.frombuffer(self.kept_values, np.float64) if self.order == summed else None)
 
 
-cdef struct Template:
+cdef struct CompiledTemplate:
     const int32_t* stream       # its number for the first token of a block that begins with one
     int32_t* columns
     int64_t room                # numbers that may have a column
@@ -268,7 +268,7 @@ cdef struct Condition:
     int32_t wanted
 
 
-cdef class Columns:
+cdef class ColumnNumbering:
     """From (family, number) to column, and back."""
 
     cdef int32_t** columns      # [n_families][sizes of the families] the column, −1: none
@@ -325,7 +325,7 @@ cdef class Columns:
 
     def emit(self, const int32_t[:, ::1] streams, const int32_t[:, ::1] templates, const int32_t[:, ::1] conditions,
              const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, Py_ssize_t before, Py_ssize_t behind,
-             bint learn, int64_t known, Rows rows, int64_t[::1] ends):
+             bint learn, int64_t known, RowBuilder rows, int64_t[::1] ends):
         """Append the rows of the tokens of the sequences first to last, and say where each ends: ends[token].
 
         A template: (stream, distance, family, its first condition, the one behind its last); a condition: (stream,
@@ -334,15 +334,15 @@ cdef class Columns:
         """
         cdef Py_ssize_t T = templates.shape[0], n_conditions = conditions.shape[0], s, t, p, k, c, m
         cdef int32_t number, column
-        cdef Template* template
+        cdef CompiledTemplate* template
         cdef bint done = True
         rows.make_room((starts[last] - starts[first]) * T)
-        kept = np.empty((T + 1) * sizeof(Template) + (n_conditions + 1) * sizeof(Condition), np.uint8)
-        buffer = np.empty(T + BESIDE, np.int32)
+        kept = np.empty((T + 1) * sizeof(CompiledTemplate) + (n_conditions + 1) * sizeof(Condition), np.uint8)
+        buffer = np.empty(T + ROW_PADDING, np.int32)
         cdef uint8_t[::1] memory = kept
         cdef int32_t[::1] held = buffer
         cdef int32_t* row = &held[0]
-        cdef Template* program = <Template*>&memory[0]
+        cdef CompiledTemplate* program = <CompiledTemplate*>&memory[0]
         cdef Condition* tests = <Condition*>(program + T + 1)
         for k in range(T):
             program[k].stream = &streams[templates[k, 0], before + templates[k, 1]]

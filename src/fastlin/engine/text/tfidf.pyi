@@ -7,7 +7,7 @@ NONE: int
 L1: int
 L2: int
 
-def weigh(
+def tfidf_weights(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     counts: NDArray[Any],
@@ -18,4 +18,4 @@ def weigh(
     norm: int,
     out: NDArray[Any],
 ) -> None: ...
-def count_rows(indices: NDArray[np.int32], rows: NDArray[np.int64]) -> None: ...
+def document_frequencies(indices: NDArray[np.int32], rows: NDArray[np.int64]) -> None: ...

@@ -34,8 +34,8 @@ cdef inline double sublinear(double x, const double* levels, int64_t n_levels) n
     return 1.0 + log(x)
 
 
-cdef inline double weigh_row(const int32_t* indices, const count* counts, int64_t m, const double* idf,
-                             const double* levels, int64_t n_levels, bint absolute, real* out) noexcept nogil:
+cdef inline double weight_row(const int32_t* indices, const count* counts, int64_t m, const double* idf,
+                              const double* levels, int64_t n_levels, bint absolute, real* out) noexcept nogil:
     """out = tf · idf, and Σ v², or Σ |v|; no idf is NULL."""
     cdef double v, total = 0.0
     cdef int64_t p
@@ -50,8 +50,8 @@ cdef inline double weigh_row(const int32_t* indices, const count* counts, int64_
     return total
 
 
-def weigh(const int64_t[::1] indptr, const int32_t[::1] indices, const count[::1] counts, int64_t start, int64_t stop,
-          const double[::1] idf, const double[::1] levels, int norm, real[::1] out):
+def tfidf_weights(const int64_t[::1] indptr, const int32_t[::1] indices, const count[::1] counts, int64_t start,
+                  int64_t stop, const double[::1] idf, const double[::1] levels, int norm, real[::1] out):
     """Weigh the rows start to stop; `out` may be `counts`.
 
     `idf` of length 0 stands for ones, `levels`, the sublinear tf of 0, 1, 2, …, of length 0 for tf(x) = x.
@@ -67,8 +67,8 @@ def weigh(const int64_t[::1] indptr, const int32_t[::1] indices, const count[::1
             first, last = indptr[i], indptr[i + 1]
             if first == last:
                 continue
-            total = weigh_row(&indices[first], &counts[first], last - first, frequencies, table, n_levels,
-                              norm == to_sum, &out[first])
+            total = weight_row(&indices[first], &counts[first], last - first, frequencies, table, n_levels,
+                               norm == to_sum, &out[first])
             if norm and total > 0.0:
                 if norm == to_root:
                     total = sqrt(total)
@@ -76,7 +76,7 @@ def weigh(const int64_t[::1] indptr, const int32_t[::1] indices, const count[::1
                     out[p] = <real>(out[p] / total)
 
 
-def count_rows(const int32_t[::1] indices, int64_t[::1] rows):
+def document_frequencies(const int32_t[::1] indices, int64_t[::1] rows):
     """rows[j] += 1 for every j among the indices."""
     cdef int64_t p
     with nogil:

@@ -9,8 +9,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
 from fastlin.engine.text.characters cimport CLAUSE, DIGIT, QUOTE, VISIBLE, WORD
-from fastlin.engine.text.characters cimport Alphabet, kind_of, lower_case, unit, write
-from fastlin.engine.text.string_table cimport PADDING, Lexicon, reserve, strings
+from fastlin.engine.text.characters cimport CharacterTables, kind_of, lower_case, unit, write_utf8
+from fastlin.engine.text.string_table cimport PADDING, NgramTrie, reserve, strings
 from fastlin.engine.text.row_counter cimport lowest_bit
 
 cdef extern from "text.h" nogil:
@@ -27,14 +27,14 @@ cdef struct Document:
     int size                # bytes of a character: 1, 2 or 4
     bint ascii
 
-cdef struct Rules:          # what a token is
-    Alphabet alphabet
+cdef struct TokenRules:     # what a token is
+    CharacterTables tables
     int member              # the kind of its characters: WORD or VISIBLE
     int shortest            # characters
     bint letter_first       # it does not begin with a digit
     bint negation           # what follows a negation is marked
 
-cdef struct Slices:
+cdef struct TokenSlices:
     char* text              # a blank before it; PADDING bytes behind it
     int64_t room
     uint32_t* edges
@@ -47,7 +47,7 @@ cdef struct Slices:
     bint negated            # the next token stands under a negation
 
 
-cdef inline bint make_slices(Slices* slices, int64_t bytes, int64_t places) noexcept nogil:
+cdef inline bint reserve_slices(TokenSlices* slices, int64_t bytes, int64_t places) noexcept nogil:
     """Room for a text and its tokens; False: there is no memory for them."""
     cdef char* memory = slices.text - BLOCK if slices.text != NULL else NULL
     if slices.text == NULL or bytes > slices.room:
@@ -60,7 +60,7 @@ cdef inline bint make_slices(Slices* slices, int64_t bytes, int64_t places) noex
             and reserve(<void**>&slices.length, &slices.length_room, places, sizeof(int32_t)))
 
 
-cdef inline void free_slices(Slices* slices) noexcept nogil:
+cdef inline void free_slices(TokenSlices* slices) noexcept nogil:
     if slices.text != NULL:
         free(slices.text - BLOCK)
     free(slices.edges)
@@ -68,7 +68,7 @@ cdef inline void free_slices(Slices* slices) noexcept nogil:
     free(slices.length)
 
 
-cdef inline Py_ssize_t ascii_edges(Slices* slices, const Rules* rules, const uint8_t* text,
+cdef inline Py_ssize_t ascii_edges(TokenSlices* slices, const TokenRules* rules, const uint8_t* text,
                                    Py_ssize_t n) noexcept nogil:
     """Lower the text into the slices'; where tokens begin and end, in turn; an odd number: the last has not ended."""
     cdef uint8_t[BLOCK] rest
@@ -79,11 +79,11 @@ cdef inline Py_ssize_t ascii_edges(Slices* slices, const Rules* rules, const uin
     for block in range((n + BLOCK - 1) // BLOCK):
         base = block * BLOCK
         if n - base >= BLOCK:
-            mask = members(text + base, <uint8_t*>slices.text + base, rules.alphabet.fold, between_blanks)
+            mask = members(text + base, <uint8_t*>slices.text + base, rules.tables.fold, between_blanks)
         else:
             memset(rest, c" ", BLOCK)
             memcpy(rest, text + base, n - base)
-            mask = members(rest, <uint8_t*>slices.text + base, rules.alphabet.fold, between_blanks)
+            mask = members(rest, <uint8_t*>slices.text + base, rules.tables.fold, between_blanks)
         edges = mask ^ (mask << 1 | inside)
         inside = mask >> 63
         while edges:
@@ -93,7 +93,7 @@ cdef inline Py_ssize_t ascii_edges(Slices* slices, const Rules* rules, const uin
     return edge - slices.edges
 
 
-cdef inline Py_ssize_t ascii_piece(Slices* slices, const Rules* rules, const uint8_t* text, Py_ssize_t p,
+cdef inline Py_ssize_t ascii_piece(TokenSlices* slices, const TokenRules* rules, const uint8_t* text, Py_ssize_t p,
                                    Py_ssize_t n) noexcept nogil:
     """Cut the ASCII text from p on into tokens; where the next piece begins, −1: no memory."""
     cdef Py_ssize_t size = PIECE, stop, m, i, kept = 0
@@ -101,7 +101,7 @@ cdef inline Py_ssize_t ascii_piece(Slices* slices, const Rules* rules, const uin
     cdef bint keep
     while True:
         stop = n if n - p <= size else p + size
-        if not (make_slices(slices, stop - p + BLOCK, (stop - p) // 2 + 2)
+        if not (reserve_slices(slices, stop - p + BLOCK, (stop - p) // 2 + 2)
                 and reserve(<void**>&slices.edges, &slices.edges_room, stop - p + 2 * BLOCK, sizeof(uint32_t))):
             return -1
         m = ascii_edges(slices, rules, text + p, stop - p)
@@ -129,8 +129,8 @@ cdef inline Py_ssize_t ascii_piece(Slices* slices, const Rules* rules, const uin
     return stop
 
 
-cdef inline bint negates(const Slices* slices, const Rules* rules, Lexicon* negators, const unit* text, Py_ssize_t p,
-                         Py_ssize_t n) noexcept nogil:
+cdef inline bint negates(const TokenSlices* slices, const TokenRules* rules, NgramTrie* negators, const unit* text,
+                         Py_ssize_t p, Py_ssize_t n) noexcept nogil:
     """Whether the token that ends before text[p], the last of the slices, is a negator or ends in the n of n't."""
     cdef int64_t skipped = 4 if slices.negated else 0, length = slices.length[slices.n] - skipped, zero = 0, i
     cdef const char* token = slices.text + slices.start[slices.n] + skipped
@@ -148,15 +148,15 @@ cdef inline bint negates(const Slices* slices, const Rules* rules, Lexicon* nega
     if length > 4 and token[length - 1] | 32 == c"t" and token[length - 5] | 32 == c"n" and memcmp(
             token + length - 4, b"\xe2\x80\x99", 3) == 0:
         return True
-    return (token[length - 1] | 32 == c"n" and p + 1 < n and kind_of(&rules.alphabet, text[p]) & QUOTE
+    return (token[length - 1] | 32 == c"n" and p + 1 < n and kind_of(&rules.tables, text[p]) & QUOTE
             and (text[p + 1] == c"t" or text[p + 1] == c"T")
-            and not (p + 2 < n and kind_of(&rules.alphabet, text[p + 2]) & WORD))
+            and not (p + 2 < n and kind_of(&rules.tables, text[p + 2]) & WORD))
 
 
-cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* negators, const unit* text,
+cdef inline Py_ssize_t piece_of(TokenSlices* slices, const TokenRules* rules, NgramTrie* negators, const unit* text,
                                 Py_ssize_t p, Py_ssize_t n) noexcept nogil:
     """The same for any text, and for negations; the tokens stand between blanks."""
-    cdef const Alphabet* alphabet = &rules.alphabet
+    cdef const CharacterTables* tables = &rules.tables
     cdef Py_ssize_t used = 0, first = -1, characters = 0
     cdef int kind, kinds = 0, leading = 0
     cdef uint32_t c
@@ -164,7 +164,7 @@ cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* neg
     slices.n = 0
     while p <= n:
         c = text[p] if p < n else 0
-        kind = kind_of(alphabet, c) if p < n else 0
+        kind = kind_of(tables, c) if p < n else 0
         inside = kind & rules.member
         if inside and first < 0:
             if used > PIECE:
@@ -173,15 +173,15 @@ cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* neg
             kinds = 0
             characters = 0
             first = used
-            if not make_slices(slices, used + 16, slices.n + 1):
+            if not reserve_slices(slices, used + 16, slices.n + 1):
                 return -1
             if slices.negated:
                 memcpy(slices.text + used, b"NOT_", 4)
                 used += 4
         if inside:
-            if used + 8 > slices.room and not make_slices(slices, used + 8, 0):
+            if used + 8 > slices.room and not reserve_slices(slices, used + 8, 0):
                 return -1
-            used += write(slices.text + used, lower_case(alphabet, c))
+            used += write_utf8(slices.text + used, lower_case(tables, c))
             characters += 1
             kinds |= kind
         elif first >= 0:
@@ -204,8 +204,8 @@ cdef inline Py_ssize_t piece_of(Slices* slices, const Rules* rules, Lexicon* neg
     return n
 
 
-cdef inline Py_ssize_t next_piece(Slices* slices, const Rules* rules, Lexicon* negators, const Document* document,
-                                  Py_ssize_t p) noexcept nogil:
+cdef inline Py_ssize_t next_piece(TokenSlices* slices, const TokenRules* rules, NgramTrie* negators,
+                                  const Document* document, Py_ssize_t p) noexcept nogil:
     """Cut the document from p on into tokens; where the next piece begins, −1: no memory."""
     if document.ascii and not rules.negation:
         return ascii_piece(slices, rules, <const uint8_t*>document.text, p, document.n)
@@ -216,29 +216,29 @@ cdef inline Py_ssize_t next_piece(Slices* slices, const Rules* rules, Lexicon* n
     return piece_of(slices, rules, negators, <const uint32_t*>document.text, p, document.n)
 
 
-cdef inline Py_ssize_t text_from(Slices* slices, const Alphabet* alphabet, const unit* text, Py_ssize_t p, Py_ssize_t n,
-                                 int64_t* used) noexcept nogil:
+cdef inline Py_ssize_t text_from(TokenSlices* slices, const CharacterTables* tables, const unit* text, Py_ssize_t p,
+                                 Py_ssize_t n, int64_t* used) noexcept nogil:
     """Append a piece of the document to the text, two or more blanks in a row being one space; like `next_piece`."""
     cdef Py_ssize_t after, stop = n if n - p < PIECE else p + PIECE
     cdef uint32_t c
     while p < stop:
-        if used[0] + 8 > slices.room and not make_slices(slices, 2 * used[0] + PIECE, 0):
+        if used[0] + 8 > slices.room and not reserve_slices(slices, 2 * used[0] + PIECE, 0):
             return -1
         c = text[p]
         after = p + 1
-        if not kind_of(alphabet, c) & VISIBLE:
-            while after < n and not kind_of(alphabet, text[after]) & VISIBLE:
+        if not kind_of(tables, c) & VISIBLE:
+            while after < n and not kind_of(tables, text[after]) & VISIBLE:
                 after += 1
             c = c" " if after > p + 1 else c
-        used[0] += write(slices.text + used[0], lower_case(alphabet, c))
+        used[0] += write_utf8(slices.text + used[0], lower_case(tables, c))
         p = after
     return p
 
 
-cdef inline Py_ssize_t next_text(Slices* slices, const Alphabet* alphabet, const Document* document, Py_ssize_t p,
-                                 int64_t* used) noexcept nogil:
+cdef inline Py_ssize_t next_text(TokenSlices* slices, const CharacterTables* tables, const Document* document,
+                                 Py_ssize_t p, int64_t* used) noexcept nogil:
     if document.size == 1:
-        return text_from(slices, alphabet, <const uint8_t*>document.text, p, document.n, used)
+        return text_from(slices, tables, <const uint8_t*>document.text, p, document.n, used)
     if document.size == 2:
-        return text_from(slices, alphabet, <const uint16_t*>document.text, p, document.n, used)
-    return text_from(slices, alphabet, <const uint32_t*>document.text, p, document.n, used)
+        return text_from(slices, tables, <const uint16_t*>document.text, p, document.n, used)
+    return text_from(slices, tables, <const uint32_t*>document.text, p, document.n, used)

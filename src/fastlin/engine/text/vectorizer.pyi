@@ -9,12 +9,12 @@ IN_WORDS: int
 WORD: int
 VISIBLE: int
 
-def alphabet(fold: bool, clause_ends: str) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]: ...
+def character_tables(fold: bool, clause_ends: str) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]: ...
 
-class Vocabulary:
+class NgramVocabulary:
     def __new__(cls, seed: int) -> Self: ...
     def __len__(self) -> int: ...
-    def copy(self) -> Vocabulary: ...
+    def copy(self) -> NgramVocabulary: ...
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]: ...
     def add_strings(self, arena: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]: ...
     def add_terms(
@@ -22,7 +22,7 @@ class Vocabulary:
     ) -> NDArray[np.int32]: ...
     def names(self, nodes: NDArray[np.int32]) -> NDArray[np.object_]: ...
     def absorb(
-        self, other: Vocabulary, low: int, high: int, nodes: NDArray[np.int32], wanted: NDArray[np.uint8] | None
+        self, other: NgramVocabulary, low: int, high: int, nodes: NDArray[np.int32], wanted: NDArray[np.uint8] | None
     ) -> None: ...
     def restore(
         self,
@@ -32,10 +32,10 @@ class Vocabulary:
         offsets: NDArray[np.int64],
     ) -> None: ...
 
-class Owned:
+class OwnedBuffer:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-class Reader:
+class DocumentReader:
     def __new__(
         cls,
         unit: int,
@@ -46,21 +46,21 @@ class Reader:
         member: int,
         least: int,
         letter_first: bool,
-        negators: Vocabulary | None,
+        negators: NgramVocabulary | None,
         prefixes: NDArray[np.int32],
         suffixes: NDArray[np.int32],
     ) -> Self: ...
-    def heed(self, stop: NDArray[np.int32]) -> None: ...
+    def watch_stop_flag(self, stop: NDArray[np.int32]) -> None: ...
     def count(
         self,
         documents: list[str],
-        vocabulary: Vocabulary,
+        vocabulary: NgramVocabulary,
         learn: bool,
         ignored: int,
         columns: NDArray[np.int32] | None,
     ) -> None: ...
     def hash(
-        self, documents: list[str], n_buckets: int, signs: bool, in_order: bool, stop_words: Vocabulary
+        self, documents: list[str], n_buckets: int, signs: bool, in_order: bool, stop_words: NgramVocabulary
     ) -> None: ...
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
     def renumber(

@@ -1,9 +1,9 @@
 """Documents to counts: the loop of every text vectoriser.
 
-A `Vocabulary` numbers words and n-grams in the order of their first appearance: the words of a document first, then
-its pairs, its triples and so on. A `Reader` is the scratch memory of one thread: it cuts documents into tokens or
-n-grams of characters, looks them up or hashes them, and counts row by row. Reading without learning leaves a
-vocabulary as it is, so that many readers may share one. The documents' own buffers are read, and the GIL is free
+A `NgramVocabulary` numbers words and n-grams in the order of their first appearance: the words of a document first,
+then its pairs, its triples and so on. A `DocumentReader` is the scratch memory of one thread: it cuts documents into
+tokens or n-grams of characters, looks them up or hashes them, and counts row by row. Reading without learning leaves
+a vocabulary as it is, so that many readers may share one. The documents' own buffers are read, and the GIL is free
 meanwhile.
 """
 
@@ -18,11 +18,13 @@ from libc.string cimport memcpy, memset
 from fastlin.engine.core.allocation cimport allocate
 from fastlin.engine.text.characters cimport CLAUSE, QUOTE, Py_UNICODE_TOLOWER, kind_beyond
 from fastlin.engine.text.characters cimport VISIBLE as KIND_VISIBLE, WORD as KIND_WORD
-from fastlin.engine.text.vectorizer_state cimport Plan, Scratch, Target, forget_words, free_scratch, need
-from fastlin.engine.text.ngram_table cimport copy_lexicon, length_of, node_of, string_of, take_over, write_name
-from fastlin.engine.text.document_counts cimport read
-from fastlin.engine.text.string_table cimport Lexicon, free_lexicon, make_lexicon, reserve, strings
-from fastlin.engine.text.row_counter cimport Tally, add, clear, drain, freed, make_cells
+from fastlin.engine.text.vectorizer_state cimport (
+    CountTarget, FeatureSpec, VectorizerBuffers, check_memory, clear_word_cache, free_buffers
+)
+from fastlin.engine.text.ngram_table cimport copy_trie, length_of, node_of, string_of, take_over, write_name
+from fastlin.engine.text.document_counts cimport count_document
+from fastlin.engine.text.string_table cimport NgramTrie, free_trie, make_trie, reserve, strings
+from fastlin.engine.text.row_counter cimport RowCounter, count_number, clear_row, flush_row, freed, reserve_cells
 from fastlin.engine.text.tokens cimport Document
 
 cdef extern from "Python.h":
@@ -38,7 +40,7 @@ WORDS, CHARACTERS, IN_WORDS = range(3)          # units
 WORD, VISIBLE = KIND_WORD, KIND_VISIBLE         # members of tokens
 
 
-def alphabet(bint fold, str clause_ends):
+def character_tables(bint fold, str clause_ends):
     """The kinds and the lower case of the first 65,536 code points, of every character as it is without `fold`."""
     kinds, lower = np.empty(65536, np.uint8), np.empty(65536, np.uint16)
     cdef uint8_t[::1] kind = kinds
@@ -55,27 +57,27 @@ def alphabet(bint fold, str clause_ends):
     return kinds, lower
 
 
-cdef class Vocabulary:
+cdef class NgramVocabulary:
     """Strings and, of strings, n-grams."""
 
-    cdef Lexicon lexicon
+    cdef NgramTrie trie
 
     def __cinit__(self, uint64_t seed):
-        if not make_lexicon(&self.lexicon, seed):
+        if not make_trie(&self.trie, seed):
             raise MemoryError
 
     def __dealloc__(self):
-        free_lexicon(&self.lexicon)
+        free_trie(&self.trie)
 
     def __len__(self):
-        return self.lexicon.n
+        return self.trie.n
 
     def copy(self):
         """The same vocabulary, to learn more with: this one stays as it is for those who read."""
-        cdef Vocabulary other = Vocabulary(0)
+        cdef NgramVocabulary other = NgramVocabulary(0)
         cdef bint done
         with nogil:
-            done = copy_lexicon(&other.lexicon, &self.lexicon)
+            done = copy_trie(&other.trie, &self.trie)
         if not done:
             raise MemoryError
         return other
@@ -85,14 +87,14 @@ cdef class Vocabulary:
 
         Of a string: −1, and its place among the strings.
         """
-        cdef Lexicon* lexicon = &self.lexicon
-        prefix, last = np.empty(lexicon.n, np.int32), np.empty(lexicon.n, np.int32)
-        offsets = np.empty(lexicon.n_strings + 1, np.int64)
-        arena = np.empty(lexicon.offsets[lexicon.n_strings], np.uint8)
-        copy_bytes(prefix.view(np.uint8), lexicon.prefix)
-        copy_bytes(last.view(np.uint8), lexicon.last)
-        copy_bytes(offsets.view(np.uint8), lexicon.offsets)
-        copy_bytes(arena, lexicon.arena)
+        cdef NgramTrie* trie = &self.trie
+        prefix, last = np.empty(trie.n, np.int32), np.empty(trie.n, np.int32)
+        offsets = np.empty(trie.n_strings + 1, np.int64)
+        arena = np.empty(trie.offsets[trie.n_strings], np.uint8)
+        copy_bytes(prefix.view(np.uint8), trie.prefix)
+        copy_bytes(last.view(np.uint8), trie.last)
+        copy_bytes(offsets.view(np.uint8), trie.offsets)
+        copy_bytes(arena, trie.arena)
         return prefix, last, arena, offsets
 
     def add_strings(self, const uint8_t[::1] arena, const int64_t[::1] offsets):
@@ -106,7 +108,7 @@ cdef class Vocabulary:
         cdef bint done = True
         if m:
             with nogil:
-                done = strings(&self.lexicon, True, <const char*>&arena[0], &start[0], &length[0], m, &node[0])
+                done = strings(&self.trie, True, <const char*>&arena[0], &start[0], &length[0], m, &node[0])
         if not done:
             raise MemoryError
         return nodes
@@ -122,7 +124,7 @@ cdef class Vocabulary:
         cdef int32_t[::1] node = nodes
         with nogil:
             for i in range(m):
-                done = done and node_of(&self.lexicon, <const char*>&arena[0], offsets[i], offsets[i + 1], shortest,
+                done = done and node_of(&self.trie, <const char*>&arena[0], offsets[i], offsets[i + 1], shortest,
                                         longest, &node[i])
         if not done:
             raise MemoryError
@@ -130,7 +132,7 @@ cdef class Vocabulary:
 
     def names(self, const int32_t[::1] nodes):
         """The names of nodes: an array of strings."""
-        cdef Lexicon* lexicon = &self.lexicon
+        cdef NgramTrie* trie = &self.trie
         cdef Py_ssize_t m = nodes.shape[0], i
         cdef char* text = NULL
         cdef int64_t room = 0, start, length
@@ -138,25 +140,25 @@ cdef class Vocabulary:
         names = np.empty(m, object)
         cdef object[::1] name = names
         for i in range(m):
-            if not 0 <= nodes[i] < lexicon.n:
-                raise ValueError(f"there is no node {nodes[i]} among {lexicon.n}")
+            if not 0 <= nodes[i] < trie.n:
+                raise ValueError(f"there is no node {nodes[i]} among {trie.n}")
         try:
             for i in range(m):
                 node = nodes[i]
-                if lexicon.prefix[node] < 0:
-                    length = string_of(lexicon, node, &start)
-                    name[i] = PyUnicode_DecodeUTF8(lexicon.arena + start, length, "surrogatepass")
+                if trie.prefix[node] < 0:
+                    length = string_of(trie, node, &start)
+                    name[i] = PyUnicode_DecodeUTF8(trie.arena + start, length, "surrogatepass")
                     continue
-                length = length_of(lexicon, node)
+                length = length_of(trie, node)
                 if not reserve(<void**>&text, &room, length, 1):
                     raise MemoryError
-                write_name(lexicon, node, text + length)
+                write_name(trie, node, text + length)
                 name[i] = PyUnicode_DecodeUTF8(text, length, "surrogatepass")
         finally:
             free(text)
         return names
 
-    def absorb(self, Vocabulary other, Py_ssize_t low, Py_ssize_t high, int32_t[::1] nodes, wanted):
+    def absorb(self, NgramVocabulary other, Py_ssize_t low, Py_ssize_t high, int32_t[::1] nodes, wanted):
         """nodes[i], the node here, for each node i of `other` in [low, high), learnt where new, in their order.
 
         Only those that are `wanted`, if that is given; what an n-gram is made of must be, too.
@@ -169,7 +171,7 @@ cdef class Vocabulary:
                 chosen = wanted
                 those = &chosen[0]
             with nogil:
-                done = take_over(&self.lexicon, &other.lexicon, low, high, &nodes[0], those)
+                done = take_over(&self.trie, &other.trie, low, high, &nodes[0], those)
         if not done:
             raise MemoryError
 
@@ -177,9 +179,9 @@ cdef class Vocabulary:
                 const int64_t[::1] offsets):
         """Become the vocabulary whose `arrays` these are, if there can be one; 8 bytes more stand behind the arena."""
         cdef Py_ssize_t n = prefix.shape[0], i
-        cdef Lexicon other
+        cdef NgramTrie other
         cdef int64_t n_strings = 0
-        cdef bint sound = last.shape[0] == n and offsets.shape[0] > 0 and offsets[0] == 0 and self.lexicon.n == 0
+        cdef bint sound = last.shape[0] == n and offsets.shape[0] > 0 and offsets[0] == 0 and self.trie.n == 0
         nodes = np.empty(n + 1, np.int32)
         cdef int32_t[::1] node = nodes
         for i in range(n if sound else 0):
@@ -193,7 +195,7 @@ cdef class Vocabulary:
             other.prefix, other.last = <int32_t*>&prefix[0], <int32_t*>&last[0]
             other.arena, other.offsets = <char*>&arena[0], <int64_t*>&offsets[0]
             with nogil:
-                sound = take_over(&self.lexicon, &other, 0, n, &node[0], NULL)
+                sound = take_over(&self.trie, &other, 0, n, &node[0], NULL)
         if not sound or not np.array_equal(nodes[:n], np.arange(n)):
             raise ValueError("these arrays are not those of a vocabulary")
 
@@ -203,7 +205,7 @@ cdef void copy_bytes(uint8_t[::1] to, const void* source):
         memcpy(&to[0], source, to.shape[0])
 
 
-cdef class Owned:
+cdef class OwnedBuffer:
     """Memory that was allocated while there was no GIL, as a buffer."""
 
     cdef void* memory
@@ -217,9 +219,9 @@ cdef class Owned:
         PyBuffer_FillInfo(buffer, self, self.memory if self.memory != NULL else &self.size, self.size, 0, flags)
 
 
-cdef Owned adopted(void** memory, size_t* room, size_t size):
+cdef OwnedBuffer adopt_buffer(void** memory, size_t* room, size_t size):
     """The memory, which then has another owner."""
-    cdef Owned owned = Owned()
+    cdef OwnedBuffer owned = OwnedBuffer()
     if memory[0] != NULL:
         fitted(memory[0], size, room)
     owned.memory, owned.room, owned.size = memory[0], room[0], size
@@ -228,83 +230,83 @@ cdef Owned adopted(void** memory, size_t* room, size_t size):
     return owned
 
 
-cdef class Reader:
+cdef class DocumentReader:
     """The scratch memory of one thread, for features of one kind, and the rows that were read into it."""
 
-    cdef Plan plan
-    cdef Scratch scratch
+    cdef FeatureSpec spec
+    cdef VectorizerBuffers buffers
     cdef object kinds, lower, prefixes, suffixes, stop      # what plan and scratch point to
-    cdef Vocabulary negators
+    cdef NgramVocabulary negators
     cdef list lengths
 
     def __cinit__(self, int unit, int shortest, int longest, tables, bint fold, int member, int least,
-                  bint letter_first, Vocabulary negators, prefixes, suffixes):
+                  bint letter_first, NgramVocabulary negators, prefixes, suffixes):
         cdef const uint8_t[::1] kinds
         cdef const uint16_t[::1] lower
         cdef const int32_t[::1] lengths
         self.kinds, self.lower = tables
         self.prefixes, self.suffixes, self.negators, self.lengths = prefixes, suffixes, negators, []
         kinds, lower = tables
-        self.plan.rules.alphabet.kinds = &kinds[0]
-        self.plan.rules.alphabet.lower = &lower[0]
-        self.plan.rules.alphabet.fold = fold
-        self.plan.rules.member = member
-        self.plan.rules.shortest = least
-        self.plan.rules.letter_first = letter_first
-        self.plan.rules.negation = negators is not None
+        self.spec.rules.tables.kinds = &kinds[0]
+        self.spec.rules.tables.lower = &lower[0]
+        self.spec.rules.tables.fold = fold
+        self.spec.rules.member = member
+        self.spec.rules.shortest = least
+        self.spec.rules.letter_first = letter_first
+        self.spec.rules.negation = negators is not None
         if negators is not None:
-            self.plan.negators = &negators.lexicon
-        self.plan.unit, self.plan.shortest, self.plan.longest = unit, shortest, longest
+            self.spec.negators = &negators.trie
+        self.spec.unit, self.spec.shortest, self.spec.longest = unit, shortest, longest
         lengths = prefixes
-        self.plan.n_prefixes = <int>lengths.shape[0]
-        self.plan.prefixes = &lengths[0] if lengths.shape[0] else NULL
+        self.spec.n_prefixes = <int>lengths.shape[0]
+        self.spec.prefixes = &lengths[0] if lengths.shape[0] else NULL
         lengths = suffixes
-        self.plan.n_suffixes = <int>lengths.shape[0]
-        self.plan.suffixes = &lengths[0] if lengths.shape[0] else NULL
+        self.spec.n_suffixes = <int>lengths.shape[0]
+        self.spec.suffixes = &lengths[0] if lengths.shape[0] else NULL
 
     def __dealloc__(self):
-        free_scratch(&self.scratch)
+        free_buffers(&self.buffers)
 
-    def heed(self, stop):
+    def watch_stop_flag(self, stop):
         """From now on give up, with InterruptedError, when stop[0] is not zero."""
         cdef const int32_t[::1] flag = stop
-        self.stop, self.scratch.stop = stop, &flag[0]
+        self.stop, self.buffers.stop = stop, &flag[0]
 
-    def count(self, list documents, Vocabulary vocabulary, bint learn, int32_t ignored, columns):
+    def count(self, list documents, NgramVocabulary vocabulary, bint learn, int32_t ignored, columns):
         """Append a row for each document: which features it has, in order, and how often.
 
         They are nodes of the vocabulary, or what `columns` has in the place of the node; −1 there is not counted, nor
         are the nodes below `ignored`, the stop words; `columns` are the same in every call.
         `learn`: what the vocabulary does not hold is added to it.
         """
-        cdef Target target
+        cdef CountTarget target
         cdef const int32_t[::1] column
-        memset(&target, 0, sizeof(Target))
-        target.lexicon, target.learn, target.ignored = &vocabulary.lexicon, learn, ignored
+        memset(&target, 0, sizeof(CountTarget))
+        target.trie, target.learn, target.ignored = &vocabulary.trie, learn, ignored
         if columns is not None:
             column = columns
-            if column.shape[0] < vocabulary.lexicon.n:
+            if column.shape[0] < vocabulary.trie.n:
                 raise ValueError("columns must have a place for every node")
             target.columns = &column[0] if column.shape[0] else <const int32_t*>&target.ignored
-            if not make_cells(&self.scratch.tally, np.max(columns, initial=0) + 1):
+            if not reserve_cells(&self.buffers.counter, np.max(columns, initial=0) + 1):
                 raise MemoryError
         self.append(documents, &target)
 
-    def hash(self, list documents, int64_t n_buckets, bint signs, bint in_order, Vocabulary stop_words):
+    def hash(self, list documents, int64_t n_buckets, bint signs, bint in_order, NgramVocabulary stop_words):
         """Append the buckets of each document's features, in order; `in_order`: as they come, one maybe many times."""
-        cdef Target target
-        memset(&target, 0, sizeof(Target))
-        target.lexicon, target.ignored = &stop_words.lexicon, <int32_t>stop_words.lexicon.n
+        cdef CountTarget target
+        memset(&target, 0, sizeof(CountTarget))
+        target.trie, target.ignored = &stop_words.trie, <int32_t>stop_words.trie.n
         target.n_buckets, target.signs, target.in_order = n_buckets, signs, in_order
-        if not in_order and not make_cells(&self.scratch.tally, n_buckets):
+        if not in_order and not reserve_cells(&self.buffers.counter, n_buckets):
             raise MemoryError
         self.append(documents, &target)
 
-    cdef append(self, list documents, const Target* target):
+    cdef append(self, list documents, const CountTarget* target):
         cdef Py_ssize_t m = len(documents), i
         cdef Document* document = <Document*>allocate(m + 1, sizeof(Document))
-        cdef Tally* tally = &self.scratch.tally
-        cdef int64_t whole = tally.n, before
+        cdef RowCounter* counter = &self.buffers.counter
+        cdef int64_t whole = counter.n, before
         lengths = np.empty(m, np.int64)
         cdef int64_t[::1] length = lengths
         if document == NULL:
@@ -314,14 +316,14 @@ cdef class Reader:
                 document[i] = document_of(documents[i])
             with nogil:
                 for i in range(m):
-                    before = tally.n
-                    read(&self.scratch, &self.plan, target, &document[i])
-                    need(drain(tally))
-                    length[i] = tally.n - before
+                    before = counter.n
+                    count_document(&self.buffers, &self.spec, target, &document[i])
+                    check_memory(flush_row(counter))
+                    length[i] = counter.n - before
         except BaseException:
-            clear(tally)
-            forget_words(&self.scratch.known)
-            tally.n = whole
+            clear_row(counter)
+            clear_word_cache(&self.buffers.known)
+            counter.n = whole
             raise
         finally:
             free(document)
@@ -332,42 +334,42 @@ cdef class Reader:
 
         The counts are the first half of that room, int32: there is no other copy of them, whatever they become.
         """
-        cdef Tally* tally = &self.scratch.tally
+        cdef RowCounter* counter = &self.buffers.counter
         lengths, self.lengths = np.concatenate([*self.lengths, np.empty(0, np.int64)]), []
-        cdef int64_t n = tally.n
-        tally.n = 0
-        numbers = adopted(<void**>&tally.numbers, &tally.numbers_room, n * sizeof(int32_t))
-        counts = adopted(<void**>&tally.counts, &tally.counts_room, n * sizeof(int64_t))
+        cdef int64_t n = counter.n
+        counter.n = 0
+        numbers = adopt_buffer(<void**>&counter.numbers, &counter.numbers_room, n * sizeof(int32_t))
+        counts = adopt_buffer(<void**>&counter.counts, &counter.counts_room, n * sizeof(int64_t))
         return lengths, np.frombuffer(numbers, np.int32, n), np.frombuffer(counts, np.int64, n)
 
     def renumber(self, const int64_t[::1] lengths, int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] nodes,
                  int64_t n):
         """Rows of counts, in place, with nodes[number] < n for each number and in the order of these."""
-        cdef Tally* tally = &self.scratch.tally
+        cdef RowCounter* counter = &self.buffers.counter
         cdef Py_ssize_t row, p = 0, first
         if not numbers.shape[0]:
             return
         with nogil:
-            need(make_cells(tally, n))
+            check_memory(reserve_cells(counter, n))
             for row in range(lengths.shape[0]):
                 first = p
                 for p in range(first, first + lengths[row]):
-                    add(tally, nodes[numbers[p]], counts[p])
+                    count_number(counter, nodes[numbers[p]], counts[p])
                 p = first + lengths[row]
-                tally.n = 0
-                need(drain(tally))
-                if tally.n:
-                    memcpy(&numbers[0] + first, tally.numbers, tally.n * sizeof(int32_t))
-                    memcpy(&counts[0] + first, tally.counts, tally.n * sizeof(int32_t))
-            tally.n = 0
+                counter.n = 0
+                check_memory(flush_row(counter))
+                if counter.n:
+                    memcpy(&numbers[0] + first, counter.numbers, counter.n * sizeof(int32_t))
+                    memcpy(&counts[0] + first, counter.counts, counter.n * sizeof(int32_t))
+            counter.n = 0
 
     def rows(self, Py_ssize_t n):
         """In how many documents each of the first n nodes or columns was, of all that this reader has counted."""
         counts = np.zeros(n, np.int32)
         cdef int32_t[::1] count = counts
         cdef Py_ssize_t i
-        for i in range(min(n, self.scratch.tally.room)):
-            count[i] = self.scratch.tally.cells[i].rows
+        for i in range(min(n, self.buffers.counter.room)):
+            count[i] = self.buffers.counter.cells[i].rows
         return counts
 
 

@@ -20,7 +20,7 @@ ctypedef fused count:
     int64_t
     double
 
-cdef struct Entry:
+cdef struct SortEntry:
     uint64_t key
     int32_t item
     int32_t unused
@@ -31,14 +31,14 @@ cdef extern from "text.h" nogil:
     void freed "fastlin_freed"(void*, size_t room) noexcept
 
 
-cdef bint sort(Entry* entries, Py_ssize_t n, int bits) noexcept nogil:
+cdef bint radix_sort(SortEntry* entries, Py_ssize_t n, int bits) noexcept nogil:
     """By the lowest bits of the keys, equals in the order they have; False: no memory."""
     cdef int64_t[BINS] place
     cdef size_t room = 0
-    cdef Entry* other = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
-    cdef Entry* a = entries
-    cdef Entry* b = other
-    cdef Entry* swap
+    cdef SortEntry* other = <SortEntry*>grown(NULL, 0, (n + 1) * sizeof(SortEntry), &room)
+    cdef SortEntry* a = entries
+    cdef SortEntry* b = other
+    cdef SortEntry* swap
     cdef int shift = 0
     cdef int64_t total, here
     cdef Py_ssize_t i
@@ -62,36 +62,37 @@ cdef bint sort(Entry* entries, Py_ssize_t n, int bits) noexcept nogil:
         b = swap
         shift += DIGITS
     if a != entries:
-        memcpy(entries, a, n * sizeof(Entry))
+        memcpy(entries, a, n * sizeof(SortEntry))
     freed(other, room)
     return True
 
 
-cdef inline bint before(const uint8_t* arena, const int64_t* offsets, int32_t a, int32_t b) noexcept nogil:
+cdef inline bint comes_before(const uint8_t* arena, const int64_t* offsets, int32_t a, int32_t b) noexcept nogil:
     """Whether string a comes before b; both have the same first eight bytes, or end before."""
     cdef int64_t n = offsets[a + 1] - offsets[a], m = offsets[b + 1] - offsets[b]
     cdef int order = memcmp(arena + offsets[a], arena + offsets[b], min(n, m))
     return order < 0 or (order == 0 and n < m)
 
 
-cdef void merge(const uint8_t* arena, const int64_t* offsets, Entry* run, Entry* spare, Py_ssize_t n) noexcept nogil:
+cdef void merge_sort(const uint8_t* arena, const int64_t* offsets, SortEntry* run, SortEntry* spare,
+                     Py_ssize_t n) noexcept nogil:
     """Sort a run of strings that begin alike."""
     cdef Py_ssize_t half = n // 2, i = 0, j = half, k = 0
-    cdef Entry held
+    cdef SortEntry held
     if n < 16:
         for i in range(1, n):
             held = run[i]
             j = i
-            while j > 0 and before(arena, offsets, held.item, run[j - 1].item):
+            while j > 0 and comes_before(arena, offsets, held.item, run[j - 1].item):
                 run[j] = run[j - 1]
                 j -= 1
             run[j] = held
         return
-    merge(arena, offsets, run, spare, half)
-    merge(arena, offsets, run + half, spare, n - half)
-    memcpy(spare, run, half * sizeof(Entry))
+    merge_sort(arena, offsets, run, spare, half)
+    merge_sort(arena, offsets, run + half, spare, n - half)
+    memcpy(spare, run, half * sizeof(SortEntry))
     while i < half:
-        if j < n and before(arena, offsets, run[j].item, spare[i].item):
+        if j < n and comes_before(arena, offsets, run[j].item, spare[i].item):
             run[k] = run[j]
             j += 1
         else:
@@ -105,8 +106,8 @@ def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[:
     cdef Py_ssize_t n = ranks.shape[0], i, k, first = 0
     cdef int64_t start, length
     cdef size_t room = 0
-    cdef Entry* entries = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
-    cdef Entry* spare = <Entry*>allocate(n // 2 + 1, sizeof(Entry))
+    cdef SortEntry* entries = <SortEntry*>grown(NULL, 0, (n + 1) * sizeof(SortEntry), &room)
+    cdef SortEntry* spare = <SortEntry*>allocate(n // 2 + 1, sizeof(SortEntry))
     cdef uint64_t key
     cdef bint done = entries != NULL and spare != NULL
     with nogil:
@@ -118,11 +119,11 @@ def rank_strings(const uint8_t[::1] arena, const int64_t[::1] offsets, int32_t[:
                 key = key << 8 | arena[start + k]
             entries[i].key = key << 8 * (8 - length) if length else 0
             entries[i].item = <int32_t>i
-        done = done and sort(entries, n, 64)
+        done = done and radix_sort(entries, n, 64)
         for i in range(1, n + 1 if done else 0):
             if i == n or entries[i].key != entries[first].key:
                 if i > first + 1:
-                    merge(&arena[0], &offsets[0], entries + first, spare, i - first)
+                    merge_sort(&arena[0], &offsets[0], entries + first, spare, i - first)
                 first = i
         for i in range(n if done else 0):
             ranks[entries[i].item] = <int32_t>i
@@ -140,15 +141,15 @@ cdef int bits_of(int64_t n) noexcept nogil:
     return bits
 
 
-def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1] ranks, const uint8_t[::1] wanted,
-           int32_t first, int32_t[::1] columns):
+def number_columns(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1] ranks,
+                   const uint8_t[::1] wanted, int32_t first, int32_t[::1] columns):
     """columns[i] = the place of node i among those `wanted`, by name, counted from `first`; −1: it is not.
 
     `prefix` and `last` are those of a vocabulary, `ranks` those of its strings.
     """
     cdef Py_ssize_t n = prefix.shape[0], n_strings = ranks.shape[0], before = n_strings, i, m, longest = 0, level
     cdef size_t room = 0
-    cdef Entry* entries = <Entry*>grown(NULL, 0, (n + 1) * sizeof(Entry), &room)
+    cdef SortEntry* entries = <SortEntry*>grown(NULL, 0, (n + 1) * sizeof(SortEntry), &room)
     cdef int32_t* rank = <int32_t*>allocate(n + 1, sizeof(int32_t))    # among the nodes of its level
     # the sizes of subtrees, then where the next child goes
     cdef int32_t* places = <int32_t*>allocate(n + 1, sizeof(int32_t))
@@ -176,7 +177,7 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
                 else:                                       # strings have their ranks
                     entries[ranks[last[i]]].item = <int32_t>i
                 m += 1
-            if level and not sort(entries, m, bits + bits_of(before)):
+            if level and not radix_sort(entries, m, bits + bits_of(before)):
                 done = False
                 break
             before = m
@@ -200,7 +201,7 @@ def number(const int32_t[::1] prefix, const int32_t[::1] last, const int32_t[::1
         raise MemoryError
 
 
-def relabel(int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths):
+def relabel_rows(int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] columns, int64_t[::1] lengths):
     """Rows of nodes become rows of columns, without the nodes that have none; `lengths` are those before and after.
 
     Returns how many entries there are.
@@ -223,7 +224,7 @@ def relabel(int32_t[::1] numbers, int32_t[::1] counts, const int32_t[::1] column
     return kept
 
 
-def widen(const int32_t[::1] counts, count[::1] values):
+def widen_counts(const int32_t[::1] counts, count[::1] values):
     """values[i] = counts[i], in place: both begin at the same address, and values are no shorter."""
     cdef int32_t[WINDOW] window
     cdef Py_ssize_t stop = counts.shape[0], size, i

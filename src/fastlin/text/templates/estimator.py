@@ -159,7 +159,7 @@ class Templates(Estimator):
         """
         fitted = self._index if self.__sklearn_is_fitted__() else None
         program = self._program() if fitted is None else fitted.program
-        features, index = TemplateIndex(program).learn(X, kernel.AS_THEY_COME, fitted)
+        features, index = TemplateIndex(program).learn(X, kernel.AS_GIVEN, fitted)
         names = np.array(index.names(), object)[features.indices].tolist()
         ends = features.indptr.tolist()
         rows = [names[start:stop] for start, stop in pairwise(ends)]

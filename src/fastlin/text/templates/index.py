@@ -73,10 +73,10 @@ class TemplateIndex:
 
     def __init__(self, program: Program) -> None:
         self.program, self._shared = program, SharedTables()
-        self.words = {column: kernel.Strings(new_seed()) for column in program.columns}
+        self.words = {column: kernel.StringNumbering(new_seed()) for column in program.columns}
         self.strings = [self._strings_of(space) for space in range(len(program.spaces))]
-        self.pairs = [kernel.Pairs(new_seed()) for _ in program.pair_spaces]
-        self.columns = kernel.Columns(len(program.families))
+        self.pairs = [kernel.PairNumbering(new_seed()) for _ in program.pair_spaces]
+        self.columns = kernel.ColumnNumbering(len(program.families))
         rare = sorted({source.column for source in program.sources if source.function == "rare"})
         self._gazetteers = {
             source: Gazetteer(source.argument, program.gazetteers[source.argument], source.folded)
@@ -144,7 +144,7 @@ class TemplateIndex:
         numbers = self.words[column].number(arena, starts, lengths, False)
         numbers[numbers >= n] = -1
         new = np.flatnonzero(numbers < 0)
-        others = kernel.Strings(new_seed())
+        others = kernel.StringNumbering(new_seed())
         found = others.number(arena, starts[new], lengths[new], True)
         numbers[new] = n + found
         return numbers, others.texts()
@@ -196,12 +196,12 @@ class TemplateIndex:
     ) -> TokenFeatures:
         program = self.program
         if order is None:
-            order = kernel.DIFFERENT if program.distinct else kernel.REPEATED
+            order = kernel.DISTINCT if program.distinct else kernel.SUMMED
         lock = self._shared.lock
         with lock.reading():
             layouts = list(self._layouts(starts, numbers, unknown_words))
         places = starts + (program.before + program.behind) * np.arange(len(starts))
-        rows, indptr = kernel.Rows(order), np.zeros(starts[-1] + 1, np.int64)
+        rows, indptr = kernel.RowBuilder(order), np.zeros(starts[-1] + 1, np.int64)
         blocks = list(parallel.split_by_length(places, PLACES_PER_BLOCK))
         width = max((int(places[last] - places[first]) for first, last in blocks), default=0)
         streams = np.empty(
@@ -210,7 +210,7 @@ class TemplateIndex:
         for first, last in blocks:
             n = int(places[last] - places[first])
             for stream, layout in zip(streams, layouts, strict=False):
-                kernel.lay_out(starts, first, last, *layout, stream)
+                kernel.fill_stream(starts, first, last, *layout, stream)
             with lock.writing() if learn else lock.reading():
                 for pair, stream in zip(program.pairs, streams[len(layouts) :], strict=True):
                     self._number_pairs(pair, streams, stream[:n], learn)
@@ -272,7 +272,7 @@ class TemplateIndex:
 
     def _strings_of(self, space: int) -> Any:
         column = self.program.own_column(space)
-        return kernel.Strings(new_seed()) if column is None else self.words[column]
+        return kernel.StringNumbering(new_seed()) if column is None else self.words[column]
 
     def _has_table(self, source: StreamSource) -> bool:
         """Whether it depends on the word alone, and is not the number of the word itself."""

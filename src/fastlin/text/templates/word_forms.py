@@ -108,7 +108,7 @@ class WordForms:
             shapes = np.frombuffer(self._words[0].tobytes().translate(_ASCII), np.uint8), self._words[1]
         else:
             shapes = encoded(word.translate(_SHAPES) for word in self._strings)
-        different = kernel.Strings(new_seed())
+        different = kernel.StringNumbering(new_seed())
         those = number_strings(different, shapes, True)
         return those, different.names(len(different))
 
@@ -117,7 +117,7 @@ class Gazetteer:
     """Entries of one word or several, as a tree: see `spans` of the kernel."""
 
     def __init__(self, name: str, entries: Any, folded: bool) -> None:
-        self.words, self._tree = kernel.Strings(new_seed()), kernel.Pairs(new_seed())
+        self.words, self._tree = kernel.StringNumbering(new_seed()), kernel.PairNumbering(new_seed())
         listed = [(entry.lower() if folded else entry).split() for entry in entries]
         if not all(listed):
             raise ValueError(f"the gazetteer {name!r} has an entry without a word")
@@ -136,7 +136,7 @@ class Gazetteer:
 
     def spans(self, numbers: Ints, starts: NDArray[np.int64]) -> Ints:
         """0 where an entry begins, 1 inside of one, −1 elsewhere; `numbers` are those of the tokens' words here."""
-        return kernel.spans(numbers, starts, self._tree, self._ends)
+        return kernel.match_spans(numbers, starts, self._tree, self._ends)
 
 
 def as_gazetteers(gazetteers: Any) -> dict[str, Any]:
