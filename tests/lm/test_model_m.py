@@ -136,3 +136,19 @@ def test_threads_change_no_answer():
     model = MaxentLM(2, classes=5).fit(TEXT)
     wanted = model.score_samples(TEXT)
     np.testing.assert_array_equal(model.set_params(n_jobs=2).score_samples(TEXT), wanted)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("unk", ["<unk>", None])
+def test_what_cannot_follow_has_no_probability(order, unk):
+    """Classes of another text may have no word of this one; <unk> of a closed vocabulary never follows."""
+    classes = WordClasses(8).fit([*TEXT, *["x y z"] * 30])
+    text = [*TEXT, "gnu gnat"]  # words that the classes do not know stand in the class of <unk>
+    assert {*range(8)} - {classes.class_of(word) for word in ["<s>", "</s>", "<unk>", *" ".join(TEXT).split()]}
+    for classes_given in (classes, 5):
+        model = MaxentLM(order, classes=classes_given, unk=unk).fit(text)
+        for context in ("the", "the cat", "<s>", "gnu"):
+            p = model.next_word(context)
+            assert p.sum() == pytest.approx(1, abs=1e-5)
+            assert (p[model.words_.index("<unk>")] == 0) == (unk is None)
+        assert (model.score_samples(["the zebra"])[0] == -np.inf) == (unk is None)

@@ -24,7 +24,6 @@ Integers = NDArray[np.int64]
 WIDTH = 8  # classes are padded to multiples of it, with scores of −∞
 IMPOSSIBLE = -1e300
 DISCOUNT = 0.5  # of the counts that a fit begins with
-BEGIN_CLASS = 0  # that of the mark that begins a sentence, which never follows
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,10 @@ class ClassEvents:
 
 
 class ClassObjective(LogLinearObjective):
-    """f of the class half: θ has weights of classes, of class bigrams and trigrams, of words, and of word bigrams."""
+    """f of the class half: θ has weights of classes, of class bigrams and trigrams, of words, and of word bigrams.
+
+    `possible` says of each class whether a word of it may follow.
+    """
 
     def __init__(
         self,
@@ -177,15 +179,16 @@ class ClassObjective(LogLinearObjective):
         events: ClassEvents,
         features: list[ClassFeatures],
         variances: Sequence[float],
-        K: int,
+        possible: NDArray[np.bool_],
         workers: WorkerPool,
     ) -> None:
         sizes = [len(part.classes) for part in features]
         super().__init__(sizes, WeightPrior(np.repeat(1 / np.asarray(variances), sizes), np.zeros(sum(sizes))), workers)
-        self.contexts, self.events, self.features, self.n_classes = contexts, events, features, K
+        self.contexts, self.events, self.features, self.n_classes = contexts, events, features, len(possible)
         self.observed = np.concatenate([part.observed for part in features])
         self.n_active, self.masses = len(features), contexts.counts
-        self._width = -(-K // WIDTH) * WIDTH
+        self._width = -(-self.n_classes // WIDTH) * WIDTH
+        self._never = np.flatnonzero(~possible)
         last = contexts.last[contexts.rows[contexts.word_groups[:-1]]]
         bounds = _runs(last)[1]  # words of one class share rows with no others
         self._jobs = list(pairwise(bounds.tolist()))
@@ -194,13 +197,17 @@ class ClassObjective(LogLinearObjective):
 
     def table(self, theta: Floats) -> Floats:
         """The scores of each history of classes by the weights of classes alone, [rows, K], padded."""
-        unigrams, bigrams, trigrams = self.split(theta)[:3]
-        K, of_rows = self.n_classes, self.contexts.pairs
-        table = np.full((len(of_rows), self._width), IMPOSSIBLE)
-        table[:, :K] = self.features[1].dense(bigrams, K)[self.contexts.last] + self.features[0].dense(unigrams, K)
-        table[self.features[2].rows, self.features[2].classes] += trigrams
-        table[:, BEGIN_CLASS] = IMPOSSIBLE
+        table = np.full((len(self.contexts.pairs), self._width), IMPOSSIBLE)
+        table[:, : self.n_classes] = self.last_rows(theta)[self.contexts.last]
+        table[self.features[2].rows, self.features[2].classes] += self.split(theta)[2]
         return table
+
+    def last_rows(self, theta: Floats) -> Floats:
+        """The scores after each class, [K, K], where the two classes before were not seen."""
+        unigrams, bigrams = self.split(theta)[:2]
+        rows = self.features[1].dense(bigrams, self.n_classes) + self.features[0].dense(unigrams, self.n_classes)
+        rows[:, self._never] = IMPOSSIBLE
+        return rows
 
     def start(self) -> Floats:
         """Weights to begin with: the geometric mean of two back-off models, by the classes and by the words before.

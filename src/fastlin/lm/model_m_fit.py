@@ -7,14 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.lm.backoff import BackoffModel
-from fastlin.lm.class_objective import (
-    BEGIN_CLASS,
-    IMPOSSIBLE,
-    ClassEvents,
-    ClassFeatures,
-    ClassObjective,
-    contexts_of,
-)
+from fastlin.lm.class_objective import ClassEvents, ClassFeatures, ClassObjective, contexts_of
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_fit import LogLinearFit
 from fastlin.lm.maxent_objective import Links, LogLinearObjective, NgramObjective, Order, orders_of, weights_of
@@ -152,6 +145,10 @@ class ModelMFit(LogLinearFit):
     def __init__(self, counts: NgramState, classes: NDArray[np.int32], variances: Floats, workers: WorkerPool) -> None:
         super().__init__(counts, workers)
         self._classes, self._K = classes, int(classes.max()) + 1
+        possible = np.isfinite(
+            self.start.log_prob[0]
+        )  # the mark that begins a sentence is not, nor a closed model's <unk>
+        self._possible = np.bincount(classes[possible], minlength=self._K) > 0
         table, order = counts.known[1], min(self.start.order, MOST_CLASSES + 1)
         self._numbers = [np.where(some, np.cumsum(some) - 1, -1) for some in self.kept]
         self._words = by_class(self.start, self.raw, table, self._numbers, classes)
@@ -161,19 +158,22 @@ class ModelMFit(LogLinearFit):
         self._features = self._events.features(self._contexts, order, [1, least(1), least(2), least(1), least(2)])
         weights = [theta[place] for theta, place in zip(weights_of(self.start), self._words.places, strict=True)]
         of_words = np.concatenate([weights[0][BEGIN + 1 :], *weights[1:]])
-        self._no_mean = np.zeros(len(of_words))
+        never = np.flatnonzero(~possible[self._words.places[0]][BEGIN + 1 :])
+        self._mean_of_words = np.zeros(len(of_words))
+        self._mean_of_words[never] = of_words[never]
         self.set_variances(variances)
         of_classes = self.objective.halves[0].start()
         self.theta = np.concatenate([SHRUNK_CLASSES * of_classes, SHRUNK_WORDS * of_words])
-        self.mean = np.zeros(len(self.theta))
+        self.theta[len(of_classes) + never] = of_words[never]
+        self.mean = self.objective.prior.mean
 
     def set_variances(self, variances: Floats) -> None:
         """Go on with other σ²."""
         self._variances = variances
         longest = variances[: MOST_CLASSES + 1][-1]
         of_classes = [variances[0], variances[1], 0.5 * longest, 0.5 * variances[1], longest]
-        classes = ClassObjective(self._contexts, self._events, self._features, of_classes, self._K, self.workers)
-        words = NgramObjective(self._words.orders, variances, self._no_mean, self.workers)
+        classes = ClassObjective(self._contexts, self._events, self._features, of_classes, self._possible, self.workers)
+        words = NgramObjective(self._words.orders, variances, self._mean_of_words, self.workers)
         self.objective = JointObjective([classes, words], self.workers)
 
     def model(self) -> ModelM:
@@ -187,18 +187,17 @@ class ModelMFit(LogLinearFit):
                 own[self._words.places[n]] = np.log(grouped)
                 log_z.append(np.log(sums))
             scores.append(own)
+        scores[0][~np.isfinite(start.log_prob[0])] = -np.inf
         parts = of_classes.split(theta_of_classes)
         gram_keys = [np.empty(0, np.int64)]
         gram_keys += [
             start.histories(n).astype(np.int64) * start.n_words + start.words[n] for n in range(1, start.order)
         ]
-        last_rows = self._features[1].dense(parts[1], K) + self._features[0].dense(parts[0], K)
-        last_rows[:, BEGIN_CLASS] = IMPOSSIBLE
         contexts = self._contexts
         row_keys = contexts.last * (K + 1) + np.where(contexts.pairs >= 0, contexts.pairs // K, -1) + 1
         return ModelM(
             start.vocabulary, start.order, self._classes, gram_keys, scores, self._words.keys, log_z, row_keys,
-            of_classes.table(theta_of_classes)[:, :K], last_rows,
+            of_classes.table(theta_of_classes)[:, :K], of_classes.last_rows(theta_of_classes),
             _spread(contexts.words, start.n_words, self._features[3], parts[3]),
             self._pair_weights(parts[4]),
         )  # fmt: skip
