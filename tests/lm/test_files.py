@@ -73,6 +73,12 @@ def test_files_for_serving(dtype, close, tmp_path):
         fastlin.save(model, tmp_path / "z", prune=0.1)
 
 
+def test_what_was_saved_for_serving_is_saved_again(tmp_path):
+    model = loaded(MaxentLM(3).fit(SENTENCES), tmp_path / "served", dtype="float16")
+    again = loaded(model, tmp_path / "again")
+    np.testing.assert_array_equal(again.score_samples(SENTENCES), model.score_samples(SENTENCES))
+
+
 @pytest.mark.parametrize("options", [{}, {"interpolate": False}, {"smoothing": "relative_frequency"}, {"unk": None}])
 @pytest.mark.parametrize("imported", [False, True])
 def test_rare_words_of_large_vocabularies_in_bytes(options, imported, tmp_path):

@@ -104,7 +104,9 @@ def _take_maxent(model: MaxentLM, packing: Packing) -> State:
     else:
         _refuse_serving(model, packing)
         state["model_m"] = _take_model_m(learnt.model)  # type: ignore[arg-type]
-    return state if packing.serving else state | {"weights": model.weights_}
+    if packing.serving or not hasattr(model, "weights_"):  # which files for serving do without
+        return state
+    return state | {"weights": model.weights_}
 
 
 def _give_maxent(model: MaxentLM, state: State, _: LoadContext) -> None:
