@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fastlin.lm.sentences import SentenceReader, _split
+from fastlin.lm import NgramModel
+from fastlin.lm.sentences import BATCH, SentenceReader, _split
 from fastlin.lm.vocabulary import BEGIN, END, WordVocabulary, marks
 
 PIECES = st.sampled_from(
@@ -61,6 +62,16 @@ def test_strings_and_lists_of_words_may_be_mixed(strings):
     (tokens,) = SentenceReader().blocks(strings, table, True)
     words = [string.split() if isinstance(string, str) else list(string) for string in strings]
     assert sentences(tokens, WordVocabulary.of_table(table).names) == words
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize(("wrong", "error"), [(5, TypeError), ([5], TypeError), (["<s>"], ValueError)])
+def test_errors_number_sentences_from_the_first_of_all(wrong, error, n_jobs):
+    model = NgramModel(2, "witten_bell", n_jobs=n_jobs).fit(["a b"])
+    for X in (["a b"] * (BATCH + 10) + [wrong], [["a", "b"]] * (BATCH + 10) + [wrong]):
+        for method in (model.fit, model.score_samples):
+            with pytest.raises(error, match=rf"^(sequence|sentence) {BATCH + 10}\b"):
+                method(X)
 
 
 @pytest.mark.parametrize("strings", [["a", "b\nc", "d <s>"], ["x", "y", "<unk>"]])

@@ -74,7 +74,7 @@ class SentenceReader:
 
     def _files(self, source: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
         """Files with a sentence a line; others as `fastlin.data.read` reads them."""
-        for file in sources.files(source):
+        for file in _existing(source):
             if BY_SUFFIX.get(file.suffix, "lines") != "lines":
                 yield from self._documents(read(file.name if file.stream is None else file.stream), table, learn)
                 continue

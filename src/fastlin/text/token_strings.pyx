@@ -142,9 +142,12 @@ cdef tuple listed(object words, Py_ssize_t sequence):
     return tuple(words)
 
 
-def read(X, columns):
-    """(where each sequence starts among all tokens, for each of the columns its strings: bytes and offsets)."""
-    cdef Py_ssize_t m = len(columns), sequence = 0, tokens = 0, place, k
+def read(X, columns, Py_ssize_t first=0):
+    """(where each sequence starts among all tokens, for each of the columns its strings: bytes and offsets).
+
+    Errors number the sequences from `first` on.
+    """
+    cdef Py_ssize_t m = len(columns), sequence = first, tokens = 0, place, k
     cdef array.array starts = array.array("q", [0])
     cdef array.array numbers = array.array("q", columns)
     cdef const int64_t* column = <int64_t*>numbers.data.as_longlongs
