@@ -280,8 +280,11 @@ def test_vocabularies():
 
 
 def test_discounts_never_fail():
-    with pytest.warns(UserWarning, match="too few counts"):
-        model = NgramModel(3).fit([["a"]])
+    with pytest.warns(UserWarning, match="too few counts") as found:
+        model = NgramModel(5).fit([["a"]])
+    (warning,) = found  # one for all orders, where the user called
+    assert warning.filename == __file__
+    assert str(warning.message).endswith("the discounts of orders 1 to 5 (0.5, 1, 1.5 are used)")
     assert model.discounts_[2].tolist() == [0.5, 1.0, 1.5] or len(set(model.discounts_[2])) == 1
     big = NgramModel(3, "kneser_ney").fit(random_corpus(3))
     assert all(0 < found[0] < 1 for found in big.discounts_)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 from fastlin.runtime.parallel import WorkerPool, split_by_length
+from fastlin.runtime.user_warnings import warn_user
 from fastlin.validation import real_number
 
 Probabilities = NDArray[np.float64]
@@ -62,12 +62,13 @@ def estimate(
     log_prob: list[NDArray[np.float32]] = []
     backoff: list[NDArray[np.float32]] = []
     discounts: list[NDArray[np.float64]] = []
+    rough: list[tuple[int, str]] = []
     fixed = smoothing.name in FIXED or (smoothing.name == "dirichlet" and smoothing.base_measure is not None)
     shorter: Probabilities = np.empty(0)
     with WorkerPool(n_jobs) as workers:
         adjusted = _adjusted(counts, workers) if smoothing.name in CONTINUATIONS else counts.counts
         for n in range(counts.order):
-            taken = _taken(adjusted[n][counts.n_begin[n] if n == 0 else 0 :], n, smoothing, workers)
+            taken = _taken(adjusted[n][counts.n_begin[n] if n == 0 else 0 :], n, smoothing, workers, rough)
             if n and not fixed:
                 found = _smoothed(counts, adjusted[n], n, taken, shorter, smoothing, workers)
             elif fixed:
@@ -79,6 +80,7 @@ def estimate(
             if n:
                 backoff.append(found[2])
             discounts.append(taken[1:])
+    _warn(rough)
     model = BackoffModel(vocabulary, counts.words, counts.starts, counts.suffix, log_prob, backoff)
     if max(smoothing.cutoffs) > 1:
         model = model.only([counts.counts[n] >= smoothing.cutoff(n) if n else None for n in range(counts.order)])
@@ -212,17 +214,19 @@ def _with_base(
     return p, np.where(whole, left, 1.0)
 
 
-def _taken(counts: NDArray[np.int64], n: int, smoothing: SmoothingMethod, workers: WorkerPool) -> NDArray[np.float64]:
-    """The discounts of counts of 0, 1, 2, …, the last for all larger ones."""
+def _taken(
+    counts: NDArray[np.int64], n: int, smoothing: SmoothingMethod, workers: WorkerPool, rough: list[tuple[int, str]]
+) -> NDArray[np.float64]:
+    """The discounts of counts of 0, 1, 2, …, the last for all larger ones; `rough` hears which are no estimates."""
     if smoothing.name not in ("modified_kneser_ney", "kneser_ney", "absolute_discounting", "katz"):
         return NOTHING_TAKEN
     n_of = _counts_of_counts(counts, workers)
     if smoothing.name == "katz":
-        return _good_turing(n_of, n)
+        return _good_turing(n_of, n, rough)
     if smoothing.discount is not None:
         return np.array([0.0, smoothing.discount])
     if smoothing.name == "modified_kneser_ney":
-        return _three_discounts(n_of, n, smoothing.interpolate)
+        return _three_discounts(n_of, n, smoothing.interpolate, rough)
     return np.array([0.0, _one_discount(n_of)])
 
 
@@ -246,7 +250,9 @@ def _one_discount(n_of: NDArray[np.float64]) -> float:
     return float(found) if 0 < found < 1 else 0.5
 
 
-def _three_discounts(n_of: NDArray[np.float64], n: int, interpolate: bool) -> NDArray[np.float64]:
+def _three_discounts(
+    n_of: NDArray[np.float64], n: int, interpolate: bool, rough: list[tuple[int, str]]
+) -> NDArray[np.float64]:
     """D_j = j − (j + 1) Y n_{j+1}/n_j with Y = n₁/(n₁ + 2 n₂), of Chen and Goodman (1999).
 
     Where an n_j is 0 or a D_j outside of [0, j], one discount Y for all counts, if that is between 0 and 1, else ½, 1
@@ -260,15 +266,11 @@ def _three_discounts(n_of: NDArray[np.float64], n: int, interpolate: bool) -> ND
         if (found >= 0).all() and (found <= j if interpolate else found < j).all():
             return np.concatenate([[0.0], found])
     found = np.full(3, y) if 0 < y < 1 else np.array([0.5, 1.0, 1.5])
-    warnings.warn(
-        f"too few counts for the discounts of modified Kneser-Ney at order {n + 1}; "
-        f"{', '.join(f'{each:.3g}' for each in found)} are used",
-        stacklevel=2,
-    )
+    rough.append((n + 1, f"{', '.join(f'{each:.3g}' for each in found)} are used"))
     return np.concatenate([[0.0], found])
 
 
-def _good_turing(n_of: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def _good_turing(n_of: NDArray[np.float64], n: int, rough: list[tuple[int, str]]) -> NDArray[np.float64]:
     """Of counts c ≤ 7 what Good and Turing take, (1 − d_c) c; nothing where d_c is not between 0 and 1, as in SRILM."""
     k, c = KATZ_LARGEST, np.arange(1, KATZ_LARGEST + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -276,9 +278,16 @@ def _good_turing(n_of: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         ratio = ((c + 1) * n_of[2 : k + 2] / (c * n_of[1 : k + 1]) - most) / (1 - most)
     good = np.isfinite(ratio) & (ratio > 0) & (ratio <= 1)
     if not good.all():
-        warnings.warn(
-            f"too few counts for Good and Turing's estimate at order {n + 1}: nothing is taken from counts of "
-            f"{', '.join(map(str, c[~good]))}",
-            stacklevel=2,
-        )
+        rough.append((n + 1, f"nothing is taken from counts of {', '.join(map(str, c[~good]))}"))
     return np.concatenate([[0.0], np.where(good, (1 - ratio) * c, 0.0), [0.0]])
+
+
+def _warn(rough: list[tuple[int, str]]) -> None:
+    """Say in one warning of which orders there were too few counts, and what took the place of estimates."""
+    texts = []
+    for (text, _), group in itertools.groupby(enumerate(rough), key=lambda each: (each[1][1], each[1][0] - each[0])):
+        orders = [n for _, (n, _) in group]
+        which = f"order {orders[0]}" if len(orders) == 1 else f"orders {orders[0]} to {orders[-1]}"
+        texts.append(f"{which} ({text})")
+    if texts:
+        warn_user(f"too few counts to estimate the discounts of {', '.join(texts)}")
