@@ -21,6 +21,7 @@ MODELS = {
     "n-grams": lambda: NgramModel(2, smoothing="witten_bell"),
     "maximum entropy": lambda: MaxentLM(2),
     "Model M": lambda: MaxentLM(3, classes=5),
+    "skip-grams": lambda: MaxentLM(3, skip_grams=1),
     "soft classes": lambda: ClassBigramModel(3, random_state=0),
     "mixture": lambda: Interpolation([NgramModel(2, smoothing="witten_bell"), Cache(4)]),
 }
@@ -127,6 +128,24 @@ def test_a_vocabulary_is_a_list_of_words(vocabulary):
         NgramModel(2, vocabulary=vocabulary).fit(TEXT)
 
 
+@pytest.mark.parametrize("wrong", [5, None, b"the", {"the": 1}, NgramModel(2, "witten_bell").fit(TEXT).start()])
+def test_what_is_no_context_is_refused(wrong):
+    model = NgramModel(3, "witten_bell").fit(TEXT)
+    calls = [lambda: model.sample(context=wrong), lambda: model.tokens(wrong)]
+    if not isinstance(wrong, State):
+        calls += [lambda: model.next_word(wrong), lambda: model.top(wrong)]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"^(context|sentence) must be a string or a list of words, got"):
+            call()
+
+
+def test_a_sentence_that_is_taken_for_a_path_is_told_from_one():
+    with pytest.raises(FileNotFoundError, match="a sentence an item of a list"):
+        NgramModel(2).fit("the cat sat")
+    with pytest.raises(FileNotFoundError, match=r"there is no file 'nowhere'$"):
+        NgramModel(2).fit("nowhere")
+
+
 def test_an_infinite_alpha_is_refused():
     for make in (lambda a: NgramModel(2, "lidstone", alpha=a), lambda a: ClassBigramModel(2, alpha=a)):
         with pytest.raises(ValueError, match="alpha must be"):
@@ -145,6 +164,9 @@ def test_candidates_are_rescored_by_a_language_model_and_by_numbers():
             rescore(closed, [[("a", 1.0)]], **given)
     with pytest.raises(ValueError, match="score must be a number above -inf"):
         rescore(closed, [[("a", float("nan"))]])
+    for wrong in ([("a zebra", 1.0)], [["a zebra"]], [[("a", 1.0, 2)]]):
+        with pytest.raises(TypeError, match="pairs"):
+            rescore(closed, wrong)
 
 
 @pytest.mark.parametrize("name", MODELS)

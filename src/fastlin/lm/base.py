@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,8 +116,7 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
     @reads
     def tokens(self, sentence: str | Sequence[str]) -> list[str]:
         """The words of a sentence as the model reads it, without marks that it leaves out."""
-        reader = self._reader()
-        words = reader.words(sentence) if isinstance(sentence, str) else list(sentence)
+        reader, words = self._reader(), self._words("sentence", sentence)
         return [word for word in words if word not in MARKS_OF_SENTENCES] if reader.keep_marks else words
 
     @reads
@@ -215,6 +214,14 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
 
     # --- the next word -----------------------------------------------------------------------------------------------
 
+    def _words(self, name: str, given: Any) -> list[Any]:
+        """The words of a string or a list, in the order in which one reads them."""
+        if isinstance(given, str):
+            return self._reader().words(given)
+        if isinstance(given, bytes | Mapping | State) or not isinstance(given, Iterable):
+            raise TypeError(f"{name} must be a string or a list of words, got {given!r:.60}")
+        return list(given)
+
     def _number(self, word: Any) -> int:
         if not isinstance(word, str):
             raise TypeError(f"a word is a string, got {word!r:.60}")
@@ -246,9 +253,7 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
         """The state after a context: words in the order in which one reads them, or a state itself."""
         if isinstance(context, State):
             return context
-        if isinstance(context, str):
-            context = self._reader().words(context)
-        words = list(context)
+        words = self._words("context", context)
         if self._reader().backward:
             words.reverse()
         begin = bool(words) and words[0] == BEGIN_NAME
@@ -362,9 +367,7 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
         temperature = real_number("temperature", temperature, above=0.0)
         generator = as_generator(random_state)
         model, backward = self._word_model, self._reader().backward
-        if isinstance(context, str):
-            context = self._reader().words(context)
-        prompt = [word for word in context if word != BEGIN_NAME]
+        prompt = [word for word in self._words("context", context) if word != BEGIN_NAME]
         numbers = self._numbers(prompt[::-1] if backward else prompt)
         start = model.state_after(numbers, True)
         found = []

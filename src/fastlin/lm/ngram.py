@@ -271,7 +271,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         """Of bigrams and each longer order the least count that stays; ValueError: they fall."""
         given = list(cutoff) if isinstance(cutoff, Sequence | np.ndarray) else [cutoff]
         cutoffs = tuple(whole_number(name, each, 1) for each in given)
-        if not cutoffs or any(later < earlier for earlier, later in itertools.pairwise(cutoffs)):
+        if not cutoffs:
+            raise ValueError(f"{name} must be a whole number, or hold one for each order, got {cutoff!r}")
+        if any(later < earlier for earlier, later in itertools.pairwise(cutoffs)):
             raise ValueError(f"{name} must not fall from order to order, got {cutoff!r}: longer n-grams are rarer")
         return cutoffs
 

@@ -37,7 +37,7 @@ def rescore(
         raise TypeError(f"model must be a language model, got {type(model).__name__}")
     weight = real_number("weight", weight, at_least=-LARGEST, at_most=LARGEST)
     word_bonus = real_number("word_bonus", word_bonus, at_least=-LARGEST, at_most=LARGEST)
-    given = [list(candidates) for candidates in lists]
+    given = [[_pair(candidate) for candidate in candidates] for candidates in lists]
     flat = [sentence for candidates in given for sentence, _ in candidates]
     log_prob = model.score_samples(flat) if flat else np.empty(0)
     lengths = np.array([len(model.tokens(sentence)) for sentence in flat], np.float64)
@@ -50,3 +50,9 @@ def rescore(
         found.append(sorted(pairs, key=lambda pair: -pair[1]))
         start = stop
     return found
+
+
+def _pair(candidate: Any) -> Candidate:
+    if not isinstance(candidate, list | tuple) or len(candidate) != 2:
+        raise TypeError(f"lists must hold a list of pairs (sentence, score) for each input, got {candidate!r:.60}")
+    return candidate[0], candidate[1]

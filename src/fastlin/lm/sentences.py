@@ -133,7 +133,7 @@ class SentenceReader:
         return tokens
 
     def _lists(self, sentences: list[Any], table: WordTable, learn: bool, first: int) -> Tokens:
-        starts, [(arena, offsets)] = token_strings.read(sentences, [0])
+        starts, [(arena, offsets)] = token_strings.read(sentences, [0], first)
         numbers = np.empty(len(offsets) - 1, np.int32)
         table.look_up(arena, offsets, learn, numbers)
         marked = (numbers >= 0) & (numbers < MARKS)
@@ -190,6 +190,16 @@ def _learn(table: WordTable, other: WordTable) -> Tokens:
     numbers = np.empty(len(other), np.int32)
     table.look_up(*other.strings(), True, numbers)
     return numbers
+
+
+def _existing(source: Any) -> list[sources.InputFile]:
+    """The files of a source; FileNotFoundError says more where its name looks like a sentence."""
+    try:
+        return sources.files(source)
+    except FileNotFoundError as error:
+        if isinstance(source, str) and BLANKS.search(source):
+            raise FileNotFoundError(f"{error}; a string is a path, and a sentence an item of a list") from None
+        raise
 
 
 def _joined(sentences: list[Any]) -> str | None:
