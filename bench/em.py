@@ -24,9 +24,9 @@ from scipy import sparse
 
 from corpora import documents
 from fastlin import CountVectorizer, MultinomialMixture, validation
-from fastlin.core.class_counts import Prior
+from fastlin.core.class_counts import SmoothingPrior
 from fastlin.mixture.merged_columns import lay_out
-from fastlin.mixture.multinomial_em import Expectation
+from fastlin.mixture.multinomial_em import MultinomialEM
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.weight_layouts import DenseWeights
@@ -77,9 +77,9 @@ def passes(X: sparse.csr_matrix, width: int, workers: parallel.WorkerPool) -> di
     """An iteration, and a forward and a backward pass over all columns."""
     rows = validation.as_rows(X)
     labels = MultinomialLikelihood(np.full(len(rows), -1, np.int32), np.empty(0), width)
-    prior = Prior(np.array([ALPHA]), np.array([1 / rows.n_columns]), None)
+    prior = SmoothingPrior(np.array([ALPHA]), np.array([1 / rows.n_columns]), None)
     parts = lay_out(lambda: [(rows, labels)], rows.n_columns, None, None, prior)
-    em = Expectation(parts, np.array([0, width]), prior, None, rows.n_columns, workers)
+    em = MultinomialEM(parts, np.array([0, width]), prior, None, rows.n_columns, workers)
     start = responsibilities(len(rows), width)
     em.start(lambda _, shares: np.copyto(shares, start))
     design = Design.of(rows)

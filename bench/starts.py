@@ -20,7 +20,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from corpora import documents
 from fastlin import CountVectorizer, MultinomialMixture
-from fastlin.mixture.em_init import WAYS
+from fastlin.mixture.em_init import INIT_METHODS
 
 ALPHAS = (0.01, 0.1, 1.0)
 COMPONENTS = 20
@@ -49,7 +49,7 @@ def main() -> None:
     results: dict[str, list[dict[str, Any]]] = {}
     for alpha in ALPHAS:
         lines = results[f"alpha {alpha:g}"] = []
-        for init in WAYS:
+        for init in INIT_METHODS:
             found = [climb(X, y, init, alpha, state) for state in range(STATES)]
             means = {name: float(np.mean([each[name] for each in found])) for name in found[0]}
             bounds = [each["bound"] for each in found]

@@ -15,7 +15,6 @@ COMPILED = re.compile(
 )
 SHARED = {
     "Chain": "sequence/chain has the public class, engine/chain/chain the struct that its kernels see",
-    "Options": "the proved parameters of the estimators of a module, which that module or its room reads",
     "TrainingRows": "optim/epochs has what a learner is given, engine/online/minibatch what kernels see of it",
     "TransitionWeights": "inspection/transitions shows to a user the weights that sequence/crf/objective lays out",
 }

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from fastlin import Corpus, KMeans, LinearSVC
 from fastlin.cluster.kmeans_data import lay_out
-from fastlin.cluster.kmeans_steps import Hard
+from fastlin.cluster.kmeans_steps import LloydStep
 from fastlin.data import corpus as corpora
 from fastlin.data.scratch import ScratchSpace
 from fastlin.runtime import parallel
@@ -264,7 +264,7 @@ def test_the_norms_that_are_kept_up_to_date_are_those_of_the_centres(spherical, 
     pieces = [(i * 24 // n_segments, as_rows(part)) for i, part in enumerate(np.array_split(X, n_segments))]
     points, _ = lay_out(lambda: pieces, 5, np.empty(0), spherical, ScratchSpace() if n_segments > 1 else None)
     with parallel.WorkerPool(1) as workers:
-        step = Hard(points, 3, spherical, workers)
+        step = LloydStep(points, 3, spherical, workers)
         step.begin(unit(rng.normal(size=(3, 5))))
         labels = rng.integers(0, 3, 24).astype(np.int32)
         labels[:3] = 0, 1, 2

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin.cluster import seeding
-from fastlin.cluster.seeding import plus_plus, spread, squared_norms, take
+from fastlin.cluster.seeding import choose_seeds, kmeans_plus_plus, squared_norms, take
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
 from oracles.kmeans import distances, unit
@@ -41,7 +41,7 @@ def test_the_seeds_are_those_of_the_definition(X, n, seed, normalise, data):
     if normalise and (mass[filled] > 0).any():
         mass = mass * filled
     expected = greedy(dense, n, np.random.default_rng(seed), mass)
-    found = plus_plus(as_rows(X), n, np.random.default_rng(seed), weights=weights, normalise=normalise)
+    found = kmeans_plus_plus(as_rows(X), n, np.random.default_rng(seed), weights=weights, normalise=normalise)
     assert found.dtype == np.int64
     if found.tolist() != expected:  # two that are as good, to rounding
         np.testing.assert_allclose(potential(dense, found, mass), potential(dense, expected, mass), rtol=1e-9)
@@ -54,7 +54,7 @@ def potential(X, chosen, mass):
 def test_rows_that_differ_are_found_before_any_comes_twice():
     X = as_rows(np.repeat(np.random.default_rng(0).normal(size=(4, 300)), 5, axis=0))
     for seed in range(40):
-        found = plus_plus(X, 9, np.random.default_rng(seed), normalise=seed % 2 == 1)
+        found = kmeans_plus_plus(X, 9, np.random.default_rng(seed), normalise=seed % 2 == 1)
         assert len(found) == 9
         assert len(set(found[:4] // 5)) == 4
 
@@ -63,34 +63,36 @@ def test_rows_that_differ_are_found_before_any_comes_twice():
 def test_rows_without_weight_and_rows_without_direction_are_never_drawn(normalise):
     X = as_rows(sparse.csr_array([[1.0, 2], [0, 0], [5, 1], [0, 3], [9, 9]]))
     weights = np.array([1.0, 1, 1, 1, 0])
-    drawn = [plus_plus(X, 6, np.random.default_rng(seed), weights=weights, normalise=normalise) for seed in range(20)]
+    drawn = [
+        kmeans_plus_plus(X, 6, np.random.default_rng(seed), weights=weights, normalise=normalise) for seed in range(20)
+    ]
     assert set(np.concatenate(drawn)) == ({0, 2, 3} if normalise else {0, 1, 2, 3})
 
 
 def test_empty_rows_serve_where_there_are_no_others():
-    assert set(plus_plus(as_rows(np.zeros((3, 2))), 5, np.random.default_rng(0), normalise=True)) <= {0, 1, 2}
+    assert set(kmeans_plus_plus(as_rows(np.zeros((3, 2))), 5, np.random.default_rng(0), normalise=True)) <= {0, 1, 2}
 
 
 def test_distances_that_vanish_are_none():
     X = as_rows(np.array([[0.0], [1e-162], [2e-162]]))
     for seed in range(50):
-        assert set(plus_plus(X, 3, np.random.default_rng(seed))) <= {0, 1, 2}
+        assert set(kmeans_plus_plus(X, 3, np.random.default_rng(seed))) <= {0, 1, 2}
 
 
 def test_far_rows_are_preferred():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(centre, 0.01, size=(20, 2)) for centre in ([0, 0], [10, 0], [0, 10], [10, 10])])
     for seed in range(20):
-        assert set(plus_plus(as_rows(X), 4, np.random.default_rng(seed)) // 20) == {0, 1, 2, 3}
+        assert set(kmeans_plus_plus(as_rows(X), 4, np.random.default_rng(seed)) // 20) == {0, 1, 2, 3}
 
 
 def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
     monkeypatch.setattr(parallel, "BLOCK_WORK", 64)
     X = sparse.random_array((60, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
     pieces = [(start, as_rows(X[start : start + 20])) for start in (0, 20, 40)]
-    alone = plus_plus(as_rows(X), 7, np.random.default_rng(1))
+    alone = kmeans_plus_plus(as_rows(X), 7, np.random.default_rng(1))
     for n_jobs in (1, 3):
-        found = spread(lambda: pieces, 60, 7, np.random.default_rng(1), None, False, n_jobs)
+        found = choose_seeds(lambda: pieces, 60, 7, np.random.default_rng(1), None, False, n_jobs)
         np.testing.assert_array_equal(found, alone)
     np.testing.assert_array_equal(take(lambda: pieces, np.array([50, 3, 3]), 20), X[[50, 3, 3]].toarray())
 
@@ -98,7 +100,7 @@ def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
 def test_a_pass_serves_all_rows_that_compete_for_a_place(monkeypatch):
     calls, forward = [], parallel.forward
     monkeypatch.setattr(seeding.parallel, "forward", lambda *given: calls.append(given) or forward(*given))
-    plus_plus(as_rows(np.random.default_rng(0).normal(size=(30, 4))), 6, np.random.default_rng(0))
+    kmeans_plus_plus(as_rows(np.random.default_rng(0).normal(size=(30, 4))), 6, np.random.default_rng(0))
     assert len(calls) == 6
 
 

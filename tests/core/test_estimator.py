@@ -22,7 +22,7 @@ class Pair(Estimator):
         model.one_ = getattr(self, "one_", 0) + 1
         time.sleep(self.wait)
         model.other_ = getattr(self, "other_", 0) + 1
-        return self._become(model)
+        return self._take_fitted(model)
 
     @reads
     def predict(self):

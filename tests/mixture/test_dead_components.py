@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin.mixture.multinomial_em import Expectation
+from fastlin.mixture.multinomial_em import MultinomialEM
 from support.mixtures import WAYS, fitted, mixture, never_falls, planted, same_bits
 
 
@@ -87,13 +87,13 @@ def test_a_tol_of_zero_ends_where_nothing_rises():
 
 
 def test_a_component_that_cannot_be_helped_is_tried_once(monkeypatch):
-    tried, seed = [], Expectation.seed
+    tried, seed = [], MultinomialEM.reseed_components
 
     def count(em, places):
         tried.extend(places)
         return seed(em, places)
 
-    monkeypatch.setattr(Expectation, "seed", count)
+    monkeypatch.setattr(MultinomialEM, "reseed_components", count)
     X, _, _ = planted()
     model = fitted(X, 60)
     assert model.n_iter_ > 2

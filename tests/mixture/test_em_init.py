@@ -104,11 +104,11 @@ def test_rows_go_to_the_seeds_they_are_most_like():
     tfidf = np.log1p(X.toarray()) * idf
     tfidf /= np.linalg.norm(tfidf, axis=1, keepdims=True)
     rows = validation.as_rows(tfidf)
-    chosen = em_init.plus_plus(rows, 4, validation.as_generator(0), weights=np.ones(150), normalise=True)
+    chosen = em_init.kmeans_plus_plus(rows, 4, validation.as_generator(0), weights=np.ones(150), normalise=True)
     nearest = (tfidf @ tfidf[chosen].T).argmax(axis=1)
     close(fitted(X, 4, init="k-means++"), fitted(X, 4, init=nearest))
     seeds = tfidf[chosen]
-    for _ in range(em_init.ROUNDS):
+    for _ in range(em_init.KMEANS_ROUNDS):
         seeds = np.array([tfidf[nearest == k].sum(axis=0) for k in range(4)])
         nearest = (tfidf @ (seeds / np.linalg.norm(seeds, axis=1, keepdims=True)).T).argmax(axis=1)
     close(fitted(X, 4, init="kmeans"), fitted(X, 4, init=nearest))
@@ -123,14 +123,14 @@ def test_rows_that_are_as_like_one_seed_as_another_are_shared():
 
 def test_seeds_are_drawn_among_a_sample(monkeypatch):
     X, origins, _ = planted(n=600, words=200)
-    seen, seeding = [], em_init.plus_plus
+    seen, seeding = [], em_init.kmeans_plus_plus
 
     def spy(rows, *args, weights, **options):
         seen.append((rows.matrix().toarray(), weights))
         return seeding(rows, *args, weights=weights, **options)
 
-    monkeypatch.setattr(em_init, "plus_plus", spy)
-    monkeypatch.setattr(em_init, "SAMPLE", 60)
+    monkeypatch.setattr(em_init, "kmeans_plus_plus", spy)
+    monkeypatch.setattr(em_init, "SEED_SAMPLE_ROWS", 60)
     heavy = np.r_[np.zeros(200), np.arange(1.0, 401)]
     for weights in (None, heavy):
         model = fitted(X, 3, weights)

@@ -53,7 +53,7 @@ def test_segments_on_disk_are_those_in_memory_and_close_to_the_matrix(way, weigh
 def test_memory_holds_one_segment(monkeypatch, tmp_path):
     """No [n, K] of all rows, nor the non-zeros of all: four times as many rows take little more memory."""
     monkeypatch.setattr(corpora, "SEGMENT", 4000)
-    monkeypatch.setattr(em_init, "SAMPLE", 500)
+    monkeypatch.setattr(em_init, "SEED_SAMPLE_ROWS", 500)
     rng, peaks = np.random.default_rng(3), []
     for n in (4000, 16000):
         stored = Corpus(sp.random_array((n, 50), density=0.1, rng=rng, format="csr")).write(tmp_path / str(n))

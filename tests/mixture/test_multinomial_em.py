@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin import validation
-from fastlin.core.class_counts import Counts, Prior
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior
 from fastlin.data.scratch import ScratchSpace
 from fastlin.mixture.merged_columns import lay_out
-from fastlin.mixture.multinomial_em import Expectation
+from fastlin.mixture.multinomial_em import MultinomialEM
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.runtime import parallel
 from oracles.multinomial_em import EM
@@ -42,11 +42,11 @@ class Case:
         V, one = self.X.shape[1], np.diff(self.families) == 1
         labels = None if self.class_prior is None else np.log(self.class_prior)
         pseudo = np.full(1, self.alpha) if np.ndim(self.alpha) == 0 else self.alpha
-        prior, known = Prior(pseudo, np.full(1, 1 / V), labels), None
+        prior, known = SmoothingPrior(pseudo, np.full(1, 1 / V), labels), None
         inferred = np.ones(len(self.codes), bool)
         if count:
             inferred = ~((self.codes >= 0) & one[self.codes])
-            known = Counts.none(V, self.M, prior)
+            known = ClassCounts.zeros(V, self.M, prior)
             components = self.families[self.codes[~inferred]].astype(np.int32)
             if len(components):
                 known.add(validation.as_rows(self.X[~inferred]), components, self.weights[~inferred], 1, keep=False)
@@ -63,7 +63,7 @@ class Case:
                 )
 
         parts = lay_out(segments, V, ScratchSpace() if segmented else None, known, prior)
-        em = Expectation(parts, self.families, prior, known, V, workers)
+        em = MultinomialEM(parts, self.families, prior, known, V, workers)
 
         def fill(part, shares):
             shares[:] = self.shares[pieces[part.index]]
@@ -109,11 +109,11 @@ def test_what_is_seeded_can_be_taken_back(case):
     with parallel.WorkerPool(1) as workers:
         em = case.em(workers, count=False, segmented=True)
         bound = em.expect()
-        before = em.seed([0])
+        before = em.reseed_components([0])
         seeded = em.expect()
         em.restore(before)
         assert em.expect() == bound
-        em.seed([0])
+        em.reseed_components([0])
         assert em.expect() == seeded
 
 
@@ -125,7 +125,7 @@ def test_a_component_gets_the_row_that_gains_most(weight, words):
     em = started(X, np.full(5, -1), weights, [0, 2], [[1.0, 0]])
     before = em.expect()
     assert em.dead() == [1]
-    em.seed([1])
+    em.reseed_components([1])
     assert em.expect() > before
     em.maximise(keep=True)
     assert np.flatnonzero(em.counts().features[:, 1] > 0.5 * min(1, 18 * weight)).tolist() == words
@@ -135,7 +135,7 @@ def test_words_of_one_row_that_are_laid_out_as_one_column_are_several():
     X = np.array([[5.0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 15], [0, 0, 0, 0, 0, 15]])
     em = started(X, np.full(4, -1), np.empty(0), [0, 2], [[1.0, 0]])
     em.expect()
-    em.seed([1])
+    em.reseed_components([1])
     np.testing.assert_array_equal(em.counts().features[:, 1], X[0])
 
 
@@ -144,7 +144,7 @@ def test_a_component_gets_rows_of_its_label_only(label):
     em = started(9 * np.eye(3), [0, 0, 1], np.empty(0), [0, 2, 4], [[1.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
     em.expect()
     assert em.dead() == [1, 3]
-    em.seed([1 + 2 * label])
+    em.reseed_components([1 + 2 * label])
     assert em.counts().features[:, 1 + 2 * label].argmax() in ([0, 1], [2])[label]
     em.expect()
     em.maximise(keep=True)
@@ -154,10 +154,10 @@ def test_a_component_gets_rows_of_its_label_only(label):
 def started(X, codes, weights, families, shares):
     """EM in one thread, from responsibilities."""
     rows, V = validation.as_rows(X), X.shape[1]
-    prior = Prior(np.full(1, 0.01), np.full(1, 1 / V), None)
+    prior = SmoothingPrior(np.full(1, 0.01), np.full(1, 1 / V), None)
     labels = MultinomialLikelihood(np.asarray(codes, np.int32), weights, families[-1])
     parts = lay_out(lambda: [(rows, labels)], V, None, None, prior)
     with parallel.WorkerPool(1) as workers:
-        em = Expectation(parts, np.array(families), prior, None, V, workers)
+        em = MultinomialEM(parts, np.array(families), prior, None, V, workers)
     em.start(lambda _, room: np.copyto(room, shares), keep=True)
     return em

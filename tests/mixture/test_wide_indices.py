@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from fastlin import KMeans, validation
-from fastlin.cluster.kmeans_data import lay_out, unit
+from fastlin.cluster.kmeans_data import lay_out, normalize_rows
 from fastlin.cluster.seeding import squared_norms
 from fastlin.validation import rows as of_rows
 
@@ -36,8 +36,8 @@ def test_norms_take_less_than_an_index_for_each_non_zero(many):
 
 
 def test_unit_rows_take_their_values_and_less_than_an_index_for_each_non_zero(many):
-    assert peak(lambda: unit(many)) < 8 * many.nnz + 12 * many.nnz
-    np.testing.assert_allclose(squared_norms(unit(many)), 1, rtol=1e-12)
+    assert peak(lambda: normalize_rows(many)) < 8 * many.nnz + 12 * many.nnz
+    np.testing.assert_allclose(squared_norms(normalize_rows(many)), 1, rtol=1e-12)
 
 
 def test_laying_out_takes_less_than_an_index_for_each_non_zero_beside_what_is_kept(many):

@@ -12,7 +12,7 @@ from fastlin import Corpus, MultinomialNB, SemiSupervisedNB
 from fastlin.data import corpus as corpora
 from fastlin.data.scratch import ScratchSpace
 from fastlin.mixture import per_class_init
-from fastlin.mixture.per_class_init import Beginnings
+from fastlin.mixture.per_class_init import PerClassInitializer
 from fastlin.runtime import parallel
 from oracles.multinomial_em import EM
 from support.estimators import assert_same_bits, random_sparse, text_like
@@ -102,7 +102,9 @@ def test_em_is_the_naive_twins(data, lam, seed, weighing):
             shares[row, families[code] : families[code + 1]] = rng.dirichlet(np.ones(sizes[code]))
     inferred = (z < 0) | (sizes[z] > 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Beginnings, "within_labels", lambda _: lambda part, room: np.copyto(room, shares[inferred]))
+        patch.setattr(
+            PerClassInitializer, "within_labels", lambda _: lambda part, room: np.copyto(room, shares[inferred])
+        )
         model = iterated(4, unlabeled_weight=lam, components=sizes, **options)
         model.fit(X, z, sample_weight=weights if weighing else None)
     twin = twin_of(families, X, **options)
@@ -151,7 +153,7 @@ def test_the_order_of_the_rows_does_not_matter(components):
     X, y = text_like(n_rows=90)
     z, order = partly(y), np.random.default_rng(1).permutation(90)
     with pytest.MonkeyPatch.context() as patch:  # a start that does not depend on it either
-        patch.setattr(Beginnings, "within_labels", lambda _: halves)
+        patch.setattr(PerClassInitializer, "within_labels", lambda _: halves)
         one = iterated(8, components=components).fit(X, z)
         other = iterated(8, components=components).fit(X[order], z[order])
     assert_close(one, other)
@@ -242,15 +244,15 @@ def test_components_begin_with_the_topics_of_their_own_label(sample, monkeypatch
     order = np.random.default_rng(0).permutation(240)
     X, topics = X[order], topics[order]
     z = partly(topics // 2, share=0.3)
-    looked_at, find = [], Beginnings._seeds
+    looked_at, find = [], PerClassInitializer._seeds
     monkeypatch.setattr(
-        Beginnings,
+        PerClassInitializer,
         "_seeds",
         lambda starts, rows, *rest: looked_at.append(np.diff(rows.indptr)) or find(starts, rows, *rest),
     )
     if sample:
-        monkeypatch.setattr(per_class_init, "SAMPLE", 60)
-        monkeypatch.setattr(per_class_init, "FEWEST", 10)
+        monkeypatch.setattr(per_class_init, "SEED_SAMPLE_ROWS", 60)
+        monkeypatch.setattr(per_class_init, "MIN_ROWS_PER_COMPONENT", 10)
 
     def look(model, _):
         np.testing.assert_allclose(model.class_count_, np.bincount(z[z >= 0]), rtol=1e-12)

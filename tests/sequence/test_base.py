@@ -38,7 +38,7 @@ class Given(SequenceModel):
         model.weights_ = rng.normal(size=(model.n_features_in_, K))
         model.chain_ = Chain(rng.normal(size=K), rng.normal(size=(*histories, K)), rng.normal(size=histories))
         model.edges_ = rng.normal(size=(model.n_features_in_, K * K))
-        return self._become(model)
+        return self._take_fitted(model)
 
     def _chain(self):
         return self.chain_

@@ -11,18 +11,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from fastlin import validation
-from fastlin.cluster.kmeans_data import LARGEST, as_centres, first_centres, lay_out, scaled, unit, unit_centres
-from fastlin.cluster.kmeans_steps import Step, made, squares
-from fastlin.cluster.lloyd import Run, alternate
+from fastlin.cluster.kmeans_data import (
+    MAX_ABS_CENTRE,
+    as_centres,
+    first_centres,
+    lay_out,
+    normalize_centres,
+    normalize_rows,
+    scaled,
+)
+from fastlin.cluster.kmeans_steps import KMeansState, make_step, squares
+from fastlin.cluster.lloyd import LloydRun, run_lloyd
 from fastlin.cluster.seeding import squared_norms
-from fastlin.core.callbacks import Report, reporter
+from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.estimator import learns, reads
 from fastlin.core.sparse_estimator import (
-    Readable,
+    RowsOrCorpus,
     Scorer,
     SparseEstimator,
     dense_scorer,
-    refuse_beside_corpus,
+    reject_with_corpus,
     width_of,
 )
 from fastlin.data import Corpus
@@ -35,7 +43,7 @@ ALGORITHMS = ("lloyd", "elkan")
 RUNS = 10  # from random rows, where n_init is "auto"
 
 
-class Options(NamedTuple):
+class KMeansOptions(NamedTuple):
     """The parameters, checked."""
 
     n_clusters: int
@@ -182,20 +190,20 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         """
         model, options = self._working_copy(), self._options()
         generator = validation.as_generator(self.random_state)
-        rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        rows: RowsOrCorpus = X if isinstance(X, Corpus) else validation.as_rows(X, **self._row_constraints())
         model._check_width(X, rows, reset=True)
         number_of_parts("n_clusters", self.n_clusters, len(rows))
         weights, factor = scaled(self._weights(X, rows, sample_weight))
-        ready = list(model._parts(rows)) if isinstance(rows, CSRRows) or rows.n_segments == 1 else None
+        ready = list(model._iter_segments(rows)) if isinstance(rows, CSRRows) or rows.n_segments == 1 else None
         scratch = rows.scratch() if isinstance(rows, Corpus) and ready is None else None
 
         def pieces() -> Iterator[tuple[int, CSRRows]]:
-            return model._parts(rows) if ready is None else iter(ready)
+            return model._iter_segments(rows) if ready is None else iter(ready)
 
         points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
-        best: Run | None = None
+        best: LloydRun | None = None
         with parallel.WorkerPool(self.n_jobs) as workers:
-            step = made(points, options.n_clusters, options.spherical, options.temperature, workers)
+            step = make_step(points, options.n_clusters, options.spherical, options.temperature, workers)
             for _ in range(options.n_init):
                 if isinstance(options.init, str):
                     start = first_centres(
@@ -203,15 +211,15 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                     )
                 else:
                     start = _given(X, rows, options, generator)
-                start = unit_centres(start) if options.spherical else start
+                start = normalize_centres(start) if options.spherical else start
                 report = model._reporter(step, factor)
-                found = alternate(step, start, options.max_iter, options.tol * variance, report)
+                found = run_lloyd(step, start, options.max_iter, options.tol * variance, report)
                 best = found if best is None or found.objective < best.objective else best
         assert best is not None
         model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
         model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
         model.n_iter_ = len(best.history)
-        self._become(model)
+        self._take_fitted(model)
         distinct = len(np.unique(best.labels))
         if distinct < options.n_clusters and options.temperature is None:
             warnings.warn(
@@ -295,7 +303,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[0])
 
-    def _options(self) -> Options:
+    def _options(self) -> KMeansOptions:
         """Check every parameter."""
         n_clusters, init = whole_number("n_clusters", self.n_clusters, 1), self.init
         if n_clusters > MAX_COLUMNS:
@@ -319,7 +327,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         validation.as_callback(self.callback)
         validation.check_n_jobs(self.n_jobs)
         self._width()
-        return Options(
+        return KMeansOptions(
             n_clusters=n_clusters,
             init=init,
             n_init=n_init,
@@ -336,17 +344,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         """t' of the soft form."""
         if self.temperature is None:
             return None
-        temperature = real_number("temperature", self.temperature, above=0, at_most=LARGEST)
+        temperature = real_number("temperature", self.temperature, above=0, at_most=MAX_ABS_CENTRE)
         return temperature if self._spherical() else 2 * temperature
 
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, CSRRows]]:
-        for start, part in super()._parts(rows):
-            yield start, unit(part) if self._spherical() else part
+    def _iter_segments(self, rows: RowsOrCorpus) -> Iterator[tuple[int, CSRRows]]:
+        for start, part in super()._iter_segments(rows):
+            yield start, normalize_rows(part) if self._spherical() else part
 
-    def _weights(self, X: Any, rows: Readable, sample_weight: Any) -> NDArray[np.float64]:
+    def _weights(self, X: Any, rows: RowsOrCorpus, sample_weight: Any) -> NDArray[np.float64]:
         """w; of length 0 for all ones."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus(sample_weight=sample_weight)
+            reject_with_corpus(sample_weight=sample_weight)
             return X.weights()
         weights = validation.as_weights(sample_weight, len(rows))
         return np.empty(0) if weights is None else weights
@@ -364,10 +372,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         shift = np.zeros(len(centres)) if self._spherical() else 0.5 * squares(centres.T)
         return dense_scorer(np.ascontiguousarray(centres.T), -shift, self.n_jobs)
 
-    def _measure(self, rows: Readable, use: Callable[[NDArray[np.float64], int, int], None]) -> None:
+    def _measure(self, rows: RowsOrCorpus, use: Callable[[NDArray[np.float64], int, int], None]) -> None:
         """d of all centres goes to `use`, a block of rows at a time."""
         spherical = self._spherical()
-        norms = np.ones(0) if spherical else np.concatenate([squared_norms(part) for _, part in self._parts(rows)])
+        norms = (
+            np.ones(0) if spherical else np.concatenate([squared_norms(part) for _, part in self._iter_segments(rows)])
+        )
 
         def infer(scores: NDArray[np.float64], start: int, stop: int) -> None:
             distances = 1 - scores if spherical else norms[start:stop, np.newaxis] - 2 * scores
@@ -381,9 +391,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         self._measure(rows, lambda distances, start, stop: np.copyto(whole[start:stop], distances))
         return whole if self._spherical() else np.sqrt(whole, out=whole)
 
-    def _reporter(self, step: Step, factor: float) -> Report:
+    def _reporter(self, step: KMeansState, factor: float) -> Report:
         """What happens after each iteration, whose objective is to be multiplied."""
-        report = reporter(self, lambda: self._placed(step))
+        report = make_callback(self, lambda: self._placed(step))
 
         def of_record(record: dict[str, Any]) -> Any:
             record["objective"] *= factor
@@ -391,12 +401,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
 
         return of_record
 
-    def _placed(self, step: Step) -> Self:
+    def _placed(self, step: KMeansState) -> Self:
         self.cluster_centers_ = step.centres()
         return self
 
 
-def _given(X: Any, rows: Readable, options: Options, generator: np.random.Generator) -> NDArray[np.float64]:
+def _given(X: Any, rows: RowsOrCorpus, options: KMeansOptions, generator: np.random.Generator) -> NDArray[np.float64]:
     """The centres that the user gives, or whose function does."""
     init = options.init
     if callable(init):

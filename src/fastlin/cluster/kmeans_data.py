@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.cluster.kmeans_steps import LEAST, Points, reciprocal
-from fastlin.cluster.seeding import Pieces, owned, spread, squared_norms, take
+from fastlin.cluster.kmeans_steps import MIN_WEIGHT_SHARE, KMeansData, reciprocal
+from fastlin.cluster.seeding import Pieces, choose_seeds, owned, squared_norms, take
 from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
@@ -16,12 +16,12 @@ from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
-LARGEST = 1e100
+MAX_ABS_CENTRE = 1e100
 
 
 def lay_out(
     pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: ScratchSpace | None
-) -> tuple[Points, float]:
+) -> tuple[KMeansData, float]:
     """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
     of_columns, squares = np.zeros((n_columns, 1)), []
     for _, rows in pieces():
@@ -38,13 +38,13 @@ def lay_out(
     else:
         parts = Partitions.from_segments(lambda: ((rows, nothing) for _, rows in pieces()), n_columns, scratch)
     cost = float(np.sum(costs * weights if len(weights) else costs))
-    return Points(parts, weights, norms > 0, cost, n_columns), variance
+    return KMeansData(parts, weights, norms > 0, cost, n_columns), variance
 
 
 def first_centres(
     init: str,
     pieces: Pieces,
-    points: Points,
+    points: KMeansData,
     n_clusters: int,
     generator: np.random.Generator,
     spherical: bool,
@@ -53,13 +53,13 @@ def first_centres(
     """Some of the rows: far apart, or just random ones."""
     if init == "k-means++":
         weights = points.weights if len(points.weights) else None
-        chosen = spread(pieces, len(points), n_clusters, generator, weights, spherical, n_jobs)
+        chosen = choose_seeds(pieces, len(points), n_clusters, generator, weights, spherical, n_jobs)
     else:
         chosen = _scattered(points, n_clusters, generator)
     return take(pieces, chosen, points.n_columns)
 
 
-def _scattered(points: Points, n_clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def _scattered(points: KMeansData, n_clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:
     """Rows without repetition for as long as there are any of positive weight."""
     mass = points.weights if len(points.weights) else np.ones(len(points))
     share = mass / mass.sum()
@@ -77,12 +77,12 @@ def as_centres(init: Any, n_clusters: int, n_columns: int) -> NDArray[np.float64
     if centres.shape[1] != n_columns:
         message = f"The shape of the initial centers {centres.shape} does not match the number of features of the data"
         raise ValueError(f"init: {message} {n_columns}.")
-    if np.abs(centres).max() > LARGEST:
-        raise ValueError(f"init holds {np.abs(centres).max():g}; at most {LARGEST:g} is supported")
+    if np.abs(centres).max() > MAX_ABS_CENTRE:
+        raise ValueError(f"init holds {np.abs(centres).max():g}; at most {MAX_ABS_CENTRE:g} is supported")
     return centres
 
 
-def unit(rows: CSRRows) -> CSRRows:
+def normalize_rows(rows: CSRRows) -> CSRRows:
     """The rows scaled to norm 1; empty ones stay empty, and those of denormal numbers are as good as empty."""
     values = rows.values[: rows.nnz].astype(np.float64)
     for start, stop, own, owners in owned(rows):
@@ -94,7 +94,7 @@ def unit(rows: CSRRows) -> CSRRows:
     return replace(rows, values=values, largest=1.0)
 
 
-def unit_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalize_centres(centres: NDArray[np.float64]) -> NDArray[np.float64]:
     """The centres scaled to norm 1; a centre of zeros stays one."""
     peaks = np.abs(centres).max(axis=1)
     scaled = centres / np.where(peaks > 0, peaks, 1.0)[:, np.newaxis]
@@ -113,4 +113,4 @@ def scaled(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         raise ValueError("sample_weight: the weight of every row is zero, there is nothing to cluster")
     factor = 2.0 ** np.frexp(weights.max())[1]
     shares = weights / factor
-    return np.where(shares < LEAST, 0.0, shares), float(factor)
+    return np.where(shares < MIN_WEIGHT_SHARE, 0.0, shares), float(factor)

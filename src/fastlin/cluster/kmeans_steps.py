@@ -17,13 +17,13 @@ from fastlin.optim.partitions import Partition, Partitions
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
-TURNED = 1 << 14  # numbers of a matrix that are turned at a time
-FALLEN = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
+TRANSPOSED_NUMBERS = 1 << 14  # numbers of a matrix that are turned at a time
+CANCELLED_SHARE = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
 ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
-LEAST = 1e-200  # of all weight: with a smaller share there is no telling where a soft centre belongs
+MIN_WEIGHT_SHARE = 1e-200  # of all weight: with a smaller share there is no telling where a soft centre belongs
 
 
-class Points(NamedTuple):
+class KMeansData(NamedTuple):
     """The rows to cluster, and what k-means has to know of them."""
 
     parts: Partitions
@@ -45,10 +45,10 @@ class Points(NamedTuple):
         return found.astype(np.float64, copy=False)
 
 
-class Step(ABC):
+class KMeansState(ABC):
     """Centres, and the points that they are fitted to."""
 
-    def __init__(self, points: Points, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
+    def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
         self.layout = DenseWeights(self.parts.n_features, n_clusters)
@@ -96,7 +96,7 @@ class Step(ABC):
         """Blocks of X's columns that stay in cache while they are turned, and the place of each among the features."""
         places = np.full(self.points.n_columns, -1)
         places[self.parts.features] = np.arange(self.parts.n_features)
-        size = max(1, TURNED // self.K)
+        size = max(1, TRANSPOSED_NUMBERS // self.K)
         for low in range(0, len(places), size):
             yield slice(low, low + size), places[low : low + size]
 
@@ -149,7 +149,7 @@ class Step(ABC):
         return slice(first + start, first + stop)
 
 
-class Hard(Step):
+class LloydStep(KMeansState):
     """Every row belongs to its nearest centre: Lloyd's algorithm."""
 
     def begin(self, centres: NDArray[np.float64]) -> None:
@@ -248,17 +248,17 @@ class Hard(Step):
     def _exact(self, of_sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """‖S_k‖² kept up to date, or computed anew where what has left was large beside what is there."""
         self.peak = np.maximum(self.peak, of_sums)
-        if not (of_sums < FALLEN * self.peak).any():
+        if not (of_sums < CANCELLED_SHARE * self.peak).any():
             return of_sums
         self.peak = squares(self.sums)
         return self.peak.copy()
 
 
-class Soft(Step):
+class SoftStep(KMeansState):
     """Every row belongs to all centres, in shares softmax(score / temperature)."""
 
     def __init__(
-        self, points: Points, n_clusters: int, spherical: bool, workers: parallel.WorkerPool, temperature: float
+        self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool, temperature: float
     ) -> None:
         super().__init__(points, n_clusters, spherical, workers)
         self.temperature = temperature
@@ -277,7 +277,7 @@ class Soft(Step):
 
     def maximise(self) -> dict[str, Any]:
         amount = np.sqrt(squares(self.fresh)) if self.spherical else self.mass
-        there = amount > LEAST * self.total
+        there = amount > MIN_WEIGHT_SHARE * self.total
         dead, far = np.flatnonzero(~there), self._far(int(np.sum(~there)))
         old = self.sums.copy()
         self.sums[:, there] = self.fresh[:, there] * reciprocal(amount, there)[there]
@@ -322,13 +322,13 @@ class Soft(Step):
         self.workers.map(work, self.column_cuts[part.index])
 
 
-def made(
-    points: Points, n_clusters: int, spherical: bool, temperature: float | None, workers: parallel.WorkerPool
-) -> Step:
+def make_step(
+    points: KMeansData, n_clusters: int, spherical: bool, temperature: float | None, workers: parallel.WorkerPool
+) -> KMeansState:
     """The steps of k-means, hard without a temperature."""
     if temperature is None:
-        return Hard(points, n_clusters, spherical, workers)
-    return Soft(points, n_clusters, spherical, workers, temperature)
+        return LloydStep(points, n_clusters, spherical, workers)
+    return SoftStep(points, n_clusters, spherical, workers, temperature)
 
 
 def squares(columns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.cluster.kmeans_steps import Soft, Step
+from fastlin.cluster.kmeans_steps import KMeansState, SoftStep
 from fastlin.core.callbacks import Report
 
 
-class Run(NamedTuple):
+class LloydRun(NamedTuple):
     """Where one fit from one start ended."""
 
     centres: NDArray[np.float64]
@@ -21,7 +21,7 @@ class Run(NamedTuple):
     converged: bool
 
 
-def alternate(step: Step, start: NDArray[np.float64], max_iter: int, enough: float, report: Report) -> Run:
+def run_lloyd(step: KMeansState, start: NDArray[np.float64], max_iter: int, enough: float, report: Report) -> LloydRun:
     """Both steps in turns, until no row changes its cluster, the centres move by no more than `enough`, or `report`.
 
     The last labels are those that the centres give when they are used to predict.
@@ -37,5 +37,5 @@ def alternate(step: Step, start: NDArray[np.float64], max_iter: int, enough: flo
     centres = step.settle()
     step.assign()
     inertia = step.points.weighted(step.distances())
-    objective = step.expect()["objective"] if isinstance(step, Soft) else inertia
-    return Run(centres, step.labels.copy(), inertia, objective, history, converged)
+    objective = step.expect()["objective"] if isinstance(step, SoftStep) else inertia
+    return LloydRun(centres, step.labels.copy(), inertia, objective, history, converged)

@@ -14,7 +14,7 @@ from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
 Pieces = Callable[[], Iterable[tuple[int, CSRRows]]]  # rows in pieces, each with the number of its first
-SMALLEST = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
+MIN_SUM = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
 
 
 class Norms(NamedTuple):
@@ -24,7 +24,7 @@ class Norms(NamedTuple):
     factors: NDArray[np.float64]  # 1, or 1/‖x‖; an empty row stays empty
 
 
-def plus_plus(
+def kmeans_plus_plus(
     rows: CSRRows,
     n_seeds: int,
     generator: np.random.Generator,
@@ -38,10 +38,10 @@ def plus_plus(
     Where fewer rows differ than seeds are wanted, random ones of positive weight are the rest. The sum of the weights,
     if given, is positive.
     """
-    return spread(lambda: [(0, rows)], len(rows), n_seeds, generator, weights, normalise, n_jobs)
+    return choose_seeds(lambda: [(0, rows)], len(rows), n_seeds, generator, weights, normalise, n_jobs)
 
 
-def spread(
+def choose_seeds(
     pieces: Pieces,
     n_rows: int,
     n_seeds: int,
@@ -61,7 +61,7 @@ def spread(
     nearest = _distances(pieces, norms, np.array(seeds), n_jobs)[0]
     while len(seeds) < n_seeds:
         reach = np.cumsum(mass * nearest)
-        if reach[-1] < SMALLEST:
+        if reach[-1] < MIN_SUM:
             return np.array([*seeds, *generator.choice(n_rows, n_seeds - len(seeds), p=share)])
         drawn = np.searchsorted(reach, generator.random(trials) * reach[-1], side="right")
         distances = np.minimum(_distances(pieces, norms, drawn, n_jobs), nearest)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import State
 from fastlin.storage.parameters import (
@@ -43,7 +43,7 @@ def report_from_state(model: Any, state: State, *more: str) -> None:
             setattr(model, name, state.pop(name))
 
 
-def packed_counts(model: Any, counts: Counts, packing: Packing) -> State:
+def packed_counts(model: Any, counts: ClassCounts, packing: Packing) -> State:
     """Counts, which nothing but a whole file keeps right."""
     if packing.serving:
         name = type(model).__name__

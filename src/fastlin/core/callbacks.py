@@ -1,4 +1,4 @@
-"""What is told of a fit while it goes on: a line for each record of its history, and the user's callback."""
+"""Callbacks of a fit: a printed line for each record of its history, and the user's function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 Report = Callable[[dict[str, Any]], Any]  # takes a record; says whether to end
 
 
-def reporter(model: Any, install: Callable[[], Any]) -> Report | None:
-    """What `verbose` and `callback` ask for after each record, None for nothing.
+def make_callback(model: Any, install: Callable[[], Any]) -> Report | None:
+    """Make what is called after each record: `verbose` prints it, `callback` gets it; None for neither.
 
     `install` returns the model as far as it is, for the callback.
     """
@@ -15,13 +15,13 @@ def reporter(model: Any, install: Callable[[], Any]) -> Report | None:
         return None
 
     def report(record: dict[str, Any]) -> Any:
-        tell(model, record)
+        print_record(model, record)
         return model.callback is not None and model.callback(install(), record)
 
     return report
 
 
-def tell(model: Any, record: dict[str, Any]) -> None:
+def print_record(model: Any, record: dict[str, Any]) -> None:
     """Print a record, if `verbose` asks for it."""
     if model.verbose:
         fields = "  ".join(_field(name, value) for name, value in record.items() if not _empty(value))

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Prior:
+class SmoothingPrior:
     """What is believed before counting. Arrays over the features have length 1 where all features are alike."""
 
     pseudo: Floats  # what is added to the counts: αVρ_j, or aρ_j − 1
@@ -40,21 +40,21 @@ class Estimates:
     logs: Floats  # log φ, [V, K]
     impossible: bool  # whether some φ may be 0
     labels: Floats  # rows of each label
-    prior: Prior
+    prior: SmoothingPrior
 
     @made_once
     def log_prior(self) -> Floats:
         """log μ."""
         return log_prior(self.labels, self.prior)
 
-    def possible(self, scores: Floats) -> Floats:
+    def mask_impossible(self, scores: Floats) -> Floats:
         """The scores, with the class prior where no label can produce the row; in place."""
         if self.impossible or np.isneginf(self.log_prior).any():
-            possible(scores, self.log_prior)
+            mask_impossible(scores, self.log_prior)
         return scores
 
 
-class _Arrays:
+class _CountArrays:
     """The state that counts in the same arrays share: a lock, the latest of them, and whether a snapshot holds them."""
 
     def __init__(self, newest: Any, shared: bool = False) -> None:
@@ -62,27 +62,29 @@ class _Arrays:
 
 
 @dataclass(eq=False)
-class Counts:
+class ClassCounts:
     """c: how much of each feature [V, K] and how many rows [K] were seen under each label."""
 
     features: Floats
     labels: Floats  # never changed in place
-    prior: Prior
+    prior: SmoothingPrior
     room: Floats | None = field(default=None, repr=False)  # that `features` are the first rows of
     columns: dict[str, Any] = field(
         default_factory=dict, repr=False
     )  # an estimator's attributes that say what these are
-    _arrays: _Arrays | None = field(default=None, repr=False)
+    _arrays: _CountArrays | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self._arrays is None:
-            self._arrays = _Arrays(self._alone())
+            self._arrays = _CountArrays(self._alone())
 
     @classmethod
-    def none(cls, n_features: int, n_labels: int, prior: Prior) -> "Counts":
+    def zeros(cls, n_features: int, n_labels: int, prior: SmoothingPrior) -> "ClassCounts":
         return cls(aligned_zeros((n_features, n_labels)), np.zeros(n_labels), prior)
 
-    def under(self, prior: Prior, places: NDArray[np.int32], n_labels: int, n_features: int) -> "Counts":
+    def resized(
+        self, prior: SmoothingPrior, places: NDArray[np.int32], n_labels: int, n_features: int
+    ) -> "ClassCounts":
         """The same counts under another prior, with more labels and features; in the same arrays if they have room.
 
         Features that come with time get twice the room at least.
@@ -92,8 +94,8 @@ class Counts:
             room = aligned_zeros((n_features if n_features <= V else max(n_features, 2 * V), n_labels))
             labels = np.zeros(n_labels)
             room[:V, places], labels[places] = self.features, self.labels
-            return Counts(room[:n_features], labels, prior, room)
-        return Counts(room[:n_features], self.labels, prior, room, _arrays=self._arrays)
+            return ClassCounts(room[:n_features], labels, prior, room)
+        return ClassCounts(room[:n_features], self.labels, prior, room, _arrays=self._arrays)
 
     def add(self, rows: CSRRows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
         """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
@@ -120,7 +122,7 @@ class Counts:
             self.labels = self.labels + shares.sum(axis=0)
             self._publish()
 
-    def add_counts(self, others: "Counts") -> None:
+    def add_counts(self, others: "ClassCounts") -> None:
         """Add other counts of the same features and labels."""
         with self._owned().lock.writing():
             self._own_features()[:] += others.features
@@ -157,13 +159,13 @@ class Counts:
         other._part_from(newest)
         if "_pinned" in newest.__dict__:
             other.__dict__["_pinned"] = newest.__dict__["_pinned"]
-        other._arrays = _Arrays(other._alone(), shared=True)
+        other._arrays = _CountArrays(other._alone(), shared=True)
         return other
 
-    def aside(self) -> Self:
+    def copy_for_reading(self) -> Self:
         """A copy on write: its arrays are copied before something is added to them."""
         other = self._alone()
-        other._arrays = _Arrays(other._alone(), shared=True)
+        other._arrays = _CountArrays(other._alone(), shared=True)
         return other
 
     def _part_from(self, other: Self) -> None:
@@ -181,7 +183,7 @@ class Counts:
         logs, _, impossible = log_phi(self.features, self.prior.pseudo, self.prior.measure)
         return Estimates(logs, impossible, self.labels, self.prior)
 
-    def _owned(self) -> _Arrays:
+    def _owned(self) -> _CountArrays:
         assert self._arrays is not None
         return self._arrays
 
@@ -192,7 +194,7 @@ class Counts:
             self.room = aligned_zeros(old.shape)
             self.room[:V] = self.features
             self.features = self.room[:V]
-            self._arrays = _Arrays(self._alone())
+            self._arrays = _CountArrays(self._alone())
         return self.features
 
     def _publish(self) -> None:
@@ -215,10 +217,10 @@ class Counts:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__dict__.pop("_logs", None)  # of an earlier version
-        self._arrays = _Arrays(self._alone())
+        self._arrays = _CountArrays(self._alone())
 
 
-def log_prior(labels: Floats, prior: Prior) -> Floats:
+def log_prior(labels: Floats, prior: SmoothingPrior) -> Floats:
     """log μ from the rows of each label; uniform where there are none."""
     if prior.labels is not None:
         return prior.labels
@@ -228,7 +230,7 @@ def log_prior(labels: Floats, prior: Prior) -> Floats:
         return np.log(labels) - np.log(labels.sum())
 
 
-def possible(scores: Floats, prior: Floats) -> Floats:
+def mask_impossible(scores: Floats, prior: Floats) -> Floats:
     """The scores, with the prior where none is possible; in place."""
     scores[np.isneginf(scores.max(axis=1))] = prior
     return scores
@@ -262,11 +264,11 @@ def as_alpha(alpha: Any, n_features: int, base_measure: Any) -> Floats:
     return alphas
 
 
-def as_prior(alpha: Any, base_measure: Any, n_features: int, labels: Floats | None = None) -> Prior:
+def as_prior(alpha: Any, base_measure: Any, n_features: int, labels: Floats | None = None) -> SmoothingPrior:
     """Pseudo-counts αVρ_j from what a user gives, and log μ where it is given."""
     measure = as_measure(base_measure, n_features)
     pseudo = as_alpha(alpha, n_features, base_measure)
-    return Prior(pseudo if base_measure is None else pseudo * n_features * measure, measure, labels)
+    return SmoothingPrior(pseudo if base_measure is None else pseudo * n_features * measure, measure, labels)
 
 
 def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Floats, bool]:
@@ -284,8 +286,8 @@ def log_phi(counts: Floats, pseudo: Floats, measure: Floats) -> tuple[Floats, Fl
     return logs, totals, impossible or bool(empty.any())
 
 
-def right_when_left_out(
-    rows: CSRRows, codes: NDArray[np.int32], weights: Floats, counts: Counts, alpha: float, n_jobs: int | None
+def leave_one_out_correct(
+    rows: CSRRows, codes: NDArray[np.int32], weights: Floats, counts: ClassCounts, alpha: float, n_jobs: int | None
 ) -> Floats:
     """1 for each row that the counts of all other rows give its label under pseudo-counts αVρ, else 0."""
     measure = np.broadcast_to(counts.prior.measure, rows.n_columns).copy()

@@ -17,7 +17,7 @@ Weights = NDArray[np.float64] | None  # None: ones
 Score = Callable[[Any, Any, Any, Weights], float]  # of a model on rows with labels and weights
 
 
-def folds_of(cv: Any, codes: NDArray[np.int32], members: Members) -> Iterator[tuple[Members, Members]]:
+def make_folds(cv: Any, codes: NDArray[np.int32], members: Members) -> Iterator[tuple[Members, Members]]:
     """The numbers of the rows to learn from and to score on, of each fold.
 
     A number as `cv` asks for stratified folds of the rows that are `members`. The indices of a splitter, and of folds
@@ -73,7 +73,7 @@ def as_score(model: Any, scoring: Any, accuracy: Score) -> Score:
     return score
 
 
-def best_place(scores: NDArray[np.float64]) -> tuple[int, ...]:
+def best_setting(scores: NDArray[np.float64]) -> tuple[int, ...]:
     """Where the mean over the folds is best, the first among equals; of what was measured before a search ended."""
     measured = (~np.isnan(scores)).sum(axis=0)
     means = np.where(measured > 0, np.nansum(scores, axis=0) / np.maximum(measured, 1), -np.inf)

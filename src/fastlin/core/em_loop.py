@@ -1,4 +1,4 @@
-"""The climb of EM to a maximum of its bound: when it ends, what it notes, components that die on the way."""
+"""The EM loop: its stopping rule, its history, components that die on the way."""
 
 import time
 import warnings
@@ -12,12 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.callbacks import Report
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.core.sparse_estimator import SparseEstimator
 from fastlin.validation import real_number, whole_number
 
-OF_A_FIT = ("bound_", "objective_", "history_", "converged_", "n_iter_")
-ROUNDING = 1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
+FIT_ATTRIBUTES = ("bound_", "objective_", "history_", "converged_", "n_iter_")
+ROUNDING_PER_FACTOR = (
+    1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
+)
 
 
 class EMSteps(Protocol):
@@ -39,35 +41,35 @@ class EMSteps(Protocol):
     def dead(self) -> list[int]:
         """Components without a row."""
 
-    def seed(self, components: list[int]) -> Any:
+    def reseed_components(self, components: list[int]) -> Any:
         """Start components anew; returns what `restore` takes."""
 
     def restore(self, before: Any) -> None: ...
 
 
-class Judge:
-    """The accuracy that counts have on validation data, by `look`, and which iteration had the best.
+class EarlyStopping:
+    """Early stopping of EM by `accuracy_of`, the accuracy that counts have on validation data.
 
-    With a `limit`, so many iterations that are no better end the climb, and its result is the best one.
+    With `patience`, so many iterations that are no better end the run, and its result is the best one.
     """
 
-    def __init__(self, look: Callable[[Counts], float], limit: int | None) -> None:
-        self.look, self.limit = look, limit
-        self.best, self.waited = -1.0, 0
-        self.kept: int  # the iteration that had it, and its counts
-        self.counts: Counts
+    def __init__(self, look: Callable[[ClassCounts], float], limit: int | None) -> None:
+        self.accuracy_of, self.patience = look, limit
+        self.best_score, self.n_no_improvement = -1.0, 0
+        self.best_iteration: int  # the iteration that had it, and its counts
+        self.best_counts: ClassCounts
 
-    def tired(self, counts: Counts, record: dict[str, Any]) -> bool:
-        """Look at an iteration; says whether to end."""
-        score = record["val_score"] = self.look(counts)
-        self.waited = 0 if score > self.best else self.waited + 1
-        if score > self.best:
-            self.best, self.counts, self.kept = score, counts, record["iteration"]
-        return self.limit is not None and self.waited >= self.limit
+    def should_stop(self, counts: ClassCounts, record: dict[str, Any]) -> bool:
+        """Score an iteration; returns whether to stop."""
+        score = record["val_score"] = self.accuracy_of(counts)
+        self.n_no_improvement = 0 if score > self.best_score else self.n_no_improvement + 1
+        if score > self.best_score:
+            self.best_score, self.best_counts, self.best_iteration = score, counts, record["iteration"]
+        return self.patience is not None and self.n_no_improvement >= self.patience
 
 
-class Climb:
-    """What an EM comes to: it iterates until the bound rises by no more than tol · Σ w, and once more.
+class EMRun:
+    """A run of EM: it iterates until the bound rises by no more than tol · Σ w, and once more.
 
     The last iteration keeps the counts; every one does, as the start has to, for those who look at them: `report`,
     which ends the climb where it returns something true, and `judge`. Where rounding lets the bound fall, it is noted
@@ -75,78 +77,78 @@ class Climb:
     """
 
     def __init__(
-        self, em: EMSteps, tol: float, max_iter: int, report: Report | None = None, judge: Judge | None = None
+        self, em: EMSteps, tol: float, max_iter: int, report: Report | None = None, judge: EarlyStopping | None = None
     ) -> None:
         self.bounds: list[float] = []
         self.history: list[dict[str, Any]] = []
         self.converged = False
-        self.ended = self.stopped = False  # by `report`; by it or by `judge`
-        self.seeded: set[int] = set()  # components that died and were seeded again
-        self._em, self._report, self._judge = em, report, judge
-        self._enough, self._started = tol * em.total_weight, time.perf_counter()
-        self._hopeless: set[int] = set()
+        self.stopped_by_callback = self.stopped = False  # by `report`; by it or by `judge`
+        self.reseeded: set[int] = set()  # components that died and were seeded again
+        self._em, self._report, self._early_stopping = em, report, judge
+        self._threshold, self._started = tol * em.total_weight, time.perf_counter()
+        self._not_revivable: set[int] = set()
         looked_at = report is not None or judge is not None
-        self._note(*self._expect())
+        self._log_iteration(*self._expect())
         for iteration in range(1, int(max_iter) + 1):
             if self.stopped:
                 break
             last = self.converged or iteration == max_iter
             em.maximise(keep=last or looked_at)
-            self._note(*((em.expect(), []) if last else self._expect()))
+            self._log_iteration(*((em.expect(), []) if last else self._expect()))
             if last:
                 break
         self.dead = em.dead()  # components without a row at the end
-        if judge is None or judge.limit is None:
-            self.counts, kept, self.merit = em.counts(), -1, self.bounds[-1]
+        if judge is None or judge.patience is None:
+            self.counts, kept, self.score = em.counts(), -1, self.bounds[-1]
         else:
-            self.counts, kept, self.merit = judge.counts, judge.kept, judge.best
+            self.counts, kept, self.score = judge.best_counts, judge.best_iteration, judge.best_score
         self.objective = -self.bounds[kept]  # of these counts
 
-    def _note(self, bound: float, seeded: list[int]) -> None:
-        """Note an iteration, and what those say who look at it."""
+    def _log_iteration(self, bound: float, seeded: list[int]) -> None:
+        """Log an iteration, for `report` and early stopping to judge."""
         if self.bounds:
             rise = bound - self.bounds[-1]
-            self.converged |= rise <= self._enough
-            if -ROUNDING * (abs(bound) + self._em.factors) <= rise < 0:
+            self.converged |= rise <= self._threshold
+            if -ROUNDING_PER_FACTOR * (abs(bound) + self._em.factors) <= rise < 0:
                 bound = self.bounds[-1]
         self.bounds.append(bound)
         seconds = time.perf_counter() - self._started
         record = {"iteration": len(self.bounds) - 1, "seconds": seconds, "objective": -bound, "seeded": seeded}
         self.history.append(record)
-        tired = bool(self._judge and self._judge.tired(self._em.counts(), record))
-        self.ended = bool(self._report and self._report(record))
-        self.stopped = self.ended or tired
+        tired = bool(self._early_stopping and self._early_stopping.should_stop(self._em.counts(), record))
+        self.stopped_by_callback = bool(self._report and self._report(record))
+        self.stopped = self.stopped_by_callback or tired
 
     def _expect(self) -> tuple[float, list[int]]:
         """The E-step. Components that died are seeded again before it, which is taken back unless the bound rises."""
         em, bound = self._em, self._em.expect()
-        dead = sorted(set(em.dead()) - self._hopeless)
+        dead = sorted(set(em.dead()) - self._not_revivable)
         if not dead:
             return bound, []
-        before = em.seed(dead)
+        before = em.reseed_components(dead)
         raised = em.expect()
         if raised > bound:
-            self.seeded |= set(dead)
+            self.reseeded |= set(dead)
             return raised, dead
         em.restore(before)
-        self._hopeless |= set(dead)
+        self._not_revivable |= set(dead)
         return em.expect(), []
 
 
-def best_of(climbs: Iterable[Climb]) -> Climb:
+def best_run(climbs: Iterable[EMRun]) -> EMRun:
     """The one of most merit, the first among equals; no more are asked for after one that `report` ended."""
-    best: Climb | None = None
+    best: EMRun | None = None
     for climb in climbs:
-        if best is None or climb.merit > best.merit:
+        if best is None or climb.score > best.score:
             best = climb
-        if climb.ended:
+        if climb.stopped_by_callback:
             break
     assert best is not None
     return best
 
 
-class Climbing(ABC):
-    """What an estimator that EM fits asks of a climb, and what it tells of it."""
+class EMEstimatorMixin(ABC):
+    """The parameters and fitted attributes of an estimator that EM fits."""
 
     tol: float
     max_iter: int
@@ -161,8 +163,8 @@ class Climbing(ABC):
     converged_: bool
     n_iter_: int
 
-    def _check_climb(self) -> None:
-        """Check the parameters of a climb."""
+    def _check_em_parameters(self) -> None:
+        """Check the parameters of EM."""
         real_number("tol", self.tol, at_least=0)
         whole_number("max_iter", self.max_iter, 1)
         whole_number("n_init", self.n_init, 1)
@@ -170,26 +172,26 @@ class Climbing(ABC):
         validation.check_n_jobs(self.n_jobs)
         validation.as_callback(self.callback)
 
-    def _record(self, climb: Climb) -> Self:
-        """What is told of a climb."""
+    def _record_fit(self, climb: EMRun) -> Self:
+        """Record a run in the attributes of a fit."""
         self.bound_, self.history_, self.converged_ = np.array(climb.bounds), climb.history, climb.converged
         self.objective_, self.n_iter_ = climb.objective, len(climb.bounds) - 1
         return self
 
-    def _forget(self) -> None:
-        """What was told of a fit does not hold once there are more counts."""
-        for name in OF_A_FIT:
+    def _forget_fit(self) -> None:
+        """Forget the attributes of a fit, which do not hold once there are more counts."""
+        for name in FIT_ATTRIBUTES:
             self.__dict__.pop(name, None)
 
-    def _warn(self, climb: Climb) -> None:
-        """Say what went otherwise than the user may think."""
+    def _warn_of_run(self, climb: EMRun) -> None:
+        """Warn of components that died, and of a run that did not converge."""
         found = []
-        if climb.seeded:
-            which = self._described(climb.seeded)
+        if climb.reseeded:
+            which = self._describe_components(climb.reseeded)
             found.append(f"{which} had lost all documents, and were seeded again (see history_)")
         if climb.dead:
             advice = "to seed them again would not raise the bound: ask for fewer, or for a smaller alpha"
-            found.append(f"{self._described(set(climb.dead))} have no documents; {advice}")
+            found.append(f"{self._describe_components(set(climb.dead))} have no documents; {advice}")
         if not (climb.converged or climb.stopped):
             advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
             found.append(f"EM did not converge: {advice}")
@@ -197,9 +199,9 @@ class Climbing(ABC):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     @abstractmethod
-    def _described(self, components: set[int]) -> str:
+    def _describe_components(self, components: set[int]) -> str:
         """These components in a warning."""
 
 
-class ClimbingEstimator(Climbing, SparseEstimator, ABC):
+class SparseEMEstimator(EMEstimatorMixin, SparseEstimator, ABC):
     """An estimator of sparse rows that EM fits."""

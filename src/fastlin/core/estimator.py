@@ -1,7 +1,7 @@
 """The shape of every estimator: what it knows is one dictionary, put in place by one assignment.
 
-* A learning method (`learns`) works on a copy, `_working_copy`, and takes the result over, `_become`, when all is done:
-  a failure leaves everything as it was. Learners of one estimator wait for each other.
+* A learning method (`learns`) works on a copy, `_working_copy`, and takes the result over, `_take_fitted`, when all is
+  done: a failure leaves everything as it was. Learners of one estimator wait for each other.
 * A reading method (`reads`) runs on a view, `_snapshot`, of what is known at its beginning: parameters, weights, labels
   and names of one moment, whatever a learner puts in place meanwhile. A view is a copy of the dictionary and costs
   less than a microsecond. What a reader makes to keep belongs into an object of what was learnt, never into `self`.
@@ -49,7 +49,7 @@ class Estimator(BaseEstimator):
         copy.__dict__.pop(_VIEW, None)
         return copy
 
-    def _become(self, model: Self) -> Self:
+    def _take_fitted(self, model: Self) -> Self:
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
         self.__dict__ = {**model.__dict__, _LOCK: _learner_lock(self)}
         return self

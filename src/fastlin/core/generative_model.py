@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.class_counts import Counts, Estimates
+from fastlin.core.class_counts import ClassCounts, Estimates
 from fastlin.core.estimator import reads
-from fastlin.core.sparse_estimator import Readable, SparseClassifier, SparseEstimator
+from fastlin.core.sparse_estimator import RowsOrCorpus, SparseClassifier, SparseEstimator
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.validation import CSRRows
 
@@ -19,7 +19,7 @@ class GenerativeModel(SparseEstimator, ABC):
     """A model by counts: p(k | x) ∝ μ_k p(x | k). What no k can produce gets the prior μ."""
 
     n_jobs: int | None
-    _counts: Counts
+    _counts: ClassCounts
 
     @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -31,7 +31,7 @@ class GenerativeModel(SparseEstimator, ABC):
         """p(k | x), a column for each label or, where there are none, component."""
         return self._probabilities(X, logarithmic=False)
 
-    def _best(self, rows: Readable) -> NDArray[np.int64]:
+    def _most_likely(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
         """The most likely k of each row, the first among equals."""
         best, scorer = np.zeros(len(rows), np.int64), self._scorer()
 
@@ -49,7 +49,7 @@ class GenerativeModel(SparseEstimator, ABC):
 
     def _possible(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores, with the prior where no k can produce the row; in place."""
-        return self._estimates().possible(scores)
+        return self._estimates().mask_impossible(scores)
 
     def _estimates(self) -> Estimates:
         """The estimates of the counts; the same for as long as a reader reads."""
@@ -97,11 +97,11 @@ class MultinomialModel(GenerativeModel, ABC):
             tags.classifier_tags.poor_score = True  # on scikit-learn's clouds of points, which are no counts
         return tags
 
-    def _wanted(self) -> dict[str, Any]:
+    def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": np.dtype(np.float64), "nonnegative": True}
 
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, CSRRows]]:
-        for start, part in super()._parts(rows):
+    def _iter_segments(self, rows: RowsOrCorpus) -> Iterator[tuple[int, CSRRows]]:
+        for start, part in super()._iter_segments(rows):
             yield start, part.without_zeros() if self._estimates().impossible else part
 
 
@@ -141,8 +141,8 @@ class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
         """The number of labels under which rows were counted."""
         return len(self._counts.labels)
 
-    def _codes(self, rows: Readable) -> NDArray[np.int64]:
-        return self._best(rows)
+    def _codes(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
+        return self._most_likely(rows)
 
     def _label_prior(self, n_labels: int) -> NDArray[np.float64] | None:
         """log μ, or None for that of the counts."""

@@ -1,4 +1,4 @@
-"""Labels: sets that grow, and rows shared out with every label in proportion."""
+"""Sets of labels that grow, and their columns of weights."""
 
 import numbers
 from typing import Any
@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def columns(n_labels: int) -> int:
+def n_weight_columns(n_labels: int) -> int:
     """Two labels share a column of weights, w = θ₁ − θ₀."""
     return 1 if n_labels <= 2 else n_labels
 
 
-def union(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
+def union_of_labels(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
     """All labels, sorted. Kinds do not mix: False is not 0, b"a" is not "a"."""
     check_kind(known, seen)
     if known.dtype == seen.dtype and known.dtype != object:
@@ -23,7 +23,7 @@ def union(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
     return np.array(sorted(every), dtype=object if object in (known.dtype, seen.dtype) else None)
 
 
-def places(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int32]:
+def label_positions(known: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int32]:
     """Where each of the labels seen stands among those known; −1: nowhere."""
     place = {_exact(label): index for index, label in enumerate(known.tolist())}
     return np.array([place.get(_exact(label), -1) for label in seen.tolist()], np.int32)
@@ -48,7 +48,7 @@ def _exact(label: Any) -> Any:
     return int(label) if isinstance(label, float) else label
 
 
-def check_weights(model: Any, widths: set[int]) -> None:
+def check_set_weights(model: Any, widths: set[int]) -> None:
     """Refuse what users have set by hand unless it belongs together: columns of weights and intercepts, features."""
     shape = tuple(getattr(model.coef_, "shape", None) or np.shape(model.coef_))
     if len(shape) != 2 or shape[1] != model.n_features_in_:
@@ -62,27 +62,12 @@ def check_weights(model: Any, widths: set[int]) -> None:
         )
 
 
-def sources(old: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def column_mapping(old: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """For each column under the new labels: which old column it continues (−1: none), and times what."""
-    source, factor = np.full(columns(len(new)), -1), np.zeros(columns(len(new)))
-    where = places(new, old)
+    source, factor = np.full(n_weight_columns(len(new)), -1), np.zeros(n_weight_columns(len(new)))
+    where = label_positions(new, old)
     if len(old) > 2:
         source[where], factor[where] = np.arange(len(old)), 1.0
     elif len(old) == 2:
         source[where], factor[where] = 0, (-0.5, 0.5)
     return source, factor
-
-
-def shares(
-    codes: NDArray[np.int32], fraction: float, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to learn from, and a fraction of the rows to validate on that has every label in its proportion."""
-    n = len(codes)
-    size = int(np.ceil(n * fraction))
-    if size >= n or len(np.unique(codes)) > n - size:
-        raise ValueError(f"validation_fraction={fraction} leaves too few of {n} rows to learn from")
-    by_label = generator.permutation(n)
-    by_label = by_label[np.argsort(codes[by_label], kind="stable")]
-    held = np.zeros(n, bool)
-    held[by_label[np.arange(size) * n // size]] = True
-    return np.flatnonzero(~held), np.flatnonzero(held)

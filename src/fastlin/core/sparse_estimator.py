@@ -14,16 +14,16 @@ from sklearn.utils.validation import validate_data
 
 from fastlin import storage, validation
 from fastlin.core.estimator import Estimator, reads
-from fastlin.core.label_sets import check_kind, places
+from fastlin.core.label_sets import check_kind, label_positions
 from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import ScratchSpace
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
-NAMELESS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
+UNNAMED_KINDS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
 Labelled = tuple[CSRRows, NDArray[np.int32]]
-Readable = CSRRows | Corpus
+RowsOrCorpus = CSRRows | Corpus
 Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
 
 
@@ -35,7 +35,7 @@ class Scorer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Whole:
+class InMemoryDataset:
     """Labelled rows in memory, as a corpus of one segment."""
 
     rows: CSRRows
@@ -96,13 +96,13 @@ class SparseEstimator(Estimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
-    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
+    def _check_width(self, X: Any, rows: RowsOrCorpus, reset: bool) -> None:
         """Set, or compare, the number of features and their names.
 
         Arrays have no names, which scikit-learn takes a third of the time of predicting a row to find out.
         """
         width, named = width_of(rows), "feature_names_in_" in self.__dict__
-        if named or not isinstance(X, NAMELESS):
+        if named or not isinstance(X, UNNAMED_KINDS):
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
             self.n_features_in_ = width
@@ -112,35 +112,35 @@ class SparseEstimator(Estimator, ABC):
 
     # Reading
 
-    def _wanted(self) -> dict[str, Any]:
+    def _row_constraints(self) -> dict[str, Any]:
         """What `validation.as_rows` has to see to before rows meet the weights."""
         return {"dtype": np.dtype(np.float64)}
 
-    def _checked_rows(self, X: Any) -> Readable:
+    def _checked_rows(self, X: Any) -> RowsOrCorpus:
         """Rows to predict for; those of a corpus are looked at when they are read."""
         self._check_fitted()
-        rows = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        rows = X if isinstance(X, Corpus) else validation.as_rows(X, **self._row_constraints())
         self._check_width(X, rows, reset=False)
         return rows
 
-    def _parts(self, rows: Readable) -> Iterator[tuple[int, CSRRows]]:
+    def _iter_segments(self, rows: RowsOrCorpus) -> Iterator[tuple[int, CSRRows]]:
         """The rows in one piece, or in segments, each with the number of its first row."""
         if isinstance(rows, CSRRows):
             yield 0, rows
             return
         for segment in rows.segments():
-            yield segment.start, validation.check_values(segment.rows, start=segment.start, **self._wanted())
+            yield segment.start, validation.check_values(segment.rows, start=segment.start, **self._row_constraints())
 
     @abstractmethod
     def _scorer(self) -> Scorer:
         """What scores rows with the weights as they are now."""
 
-    def _forward(self, rows: Readable, scorer: Scorer, infer: Infer) -> None:
+    def _forward(self, rows: RowsOrCorpus, scorer: Scorer, infer: Infer) -> None:
         """Score rows in blocks, each of which goes to `infer`."""
-        for start, part in self._parts(rows):
+        for start, part in self._iter_segments(rows):
             scorer.forward(part, _from(start, infer))
 
-    def _scores(self, rows: Readable) -> NDArray[np.float64]:
+    def _scores(self, rows: RowsOrCorpus) -> NDArray[np.float64]:
         """The scores of all rows, [n, columns]."""
         scorer = self._scorer()
         whole = np.empty((len(rows), scorer.width))
@@ -179,7 +179,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         """
         if not isinstance(X, Corpus):
             return float(super().score(X, y, sample_weight))
-        refuse_beside_corpus(y=y, sample_weight=sample_weight)
+        reject_with_corpus(y=y, sample_weight=sample_weight)
         classes = labels_of(X)
         check_kind(self.classes_, classes)
         right = self.predict(X) == classes[X.codes()]
@@ -193,12 +193,12 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         return hasattr(self, "classes_")
 
     def _checked_validation(
-        self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
-    ) -> tuple[Readable, NDArray[np.int32]]:
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: RowsOrCorpus
+    ) -> tuple[RowsOrCorpus, NDArray[np.int32]]:
         """Rows and codes of validation data; a label that is not learnt has the code −1."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus("X_val", y_val=y)
-            rows: Readable = X
+            reject_with_corpus("X_val", y_val=y)
+            rows: RowsOrCorpus = X
             seen, codes = labels_of(X, "X_val"), X.codes()
         else:
             if X is None or y is None:
@@ -210,14 +210,14 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
             raise ValueError(f"X_val has {width_of(rows)} features, X has {width_of(learnt)}")
         validate_data(self, X, reset=False, skip_check_array=True)
         check_kind(classes, seen)
-        return rows, places(classes, seen)[codes]
+        return rows, label_positions(classes, seen)[codes]
 
     # Reading
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | Whole:
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | InMemoryDataset:
         """What to learn from: a corpus, or X, y and weights as one; `wanted` is for `validation.as_rows`."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            reject_with_corpus(y=y, sample_weight=sample_weight)
             self._check_width(X, X, reset)
             labels_of(X)
             return X
@@ -225,15 +225,15 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         self._check_width(X, rows, reset)
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         weights = validation.as_weights(sample_weight, len(rows))
-        return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
+        return InMemoryDataset(rows, classes, codes, np.empty(0) if weights is None else weights)
 
-    def _codes(self, rows: Readable) -> NDArray[np.int64]:
+    def _codes(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
         """Which label each row gets."""
         codes = np.empty(len(rows), np.int64)
         self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
         return codes
 
-    def _accuracy(self, rows: Readable, codes: NDArray[np.int32]) -> float:
+    def _accuracy(self, rows: RowsOrCorpus, codes: NDArray[np.int32]) -> float:
         return float(np.mean(self._codes(rows) == codes))
 
     def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
@@ -257,7 +257,7 @@ def checkpoint_of(
     )
 
 
-def refuse_beside_corpus(name: str = "X", **given: Any) -> None:
+def reject_with_corpus(name: str = "X", **given: Any) -> None:
     """What a corpus brings itself must not be given, too."""
     for argument, value in given.items():
         if value is not None:
@@ -271,7 +271,7 @@ def labels_of(corpus: Corpus, name: str = "X") -> NDArray[Any]:
     return corpus.classes
 
 
-def width_of(rows: Readable) -> int:
+def width_of(rows: RowsOrCorpus) -> int:
     """How many features the rows have."""
     return rows.n_columns if isinstance(rows, CSRRows) else rows.shape[1]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fastlin.data.npy_files import CorpusError
-from fastlin.runtime.atomic_write import replacing
+from fastlin.runtime.atomic_write import atomic_write
 from fastlin.storage.crc32 import crc32
 from fastlin.validation import MAX_COLUMNS
 
@@ -61,7 +61,7 @@ class Manifest:
         """Put it into its place at once; what it describes must be there already."""
         content = {"format": "fastlin corpus", "version": FORMAT_VERSION, **asdict(self)}
         text = json.dumps(content | {"crc32": _digest(content)}, indent=1, sort_keys=True)
-        with replacing(folder / MANIFEST_NAME) as file:
+        with atomic_write(folder / MANIFEST_NAME) as file:
             file.write(f"{text}\n".encode())
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.data.readers.sources import COMPRESSIONS
 from fastlin.data.zstd import zstd
-from fastlin.runtime.atomic_write import replacing
+from fastlin.runtime.atomic_write import atomic_write
 from fastlin.validation import CSRRows
 
 ROWS_PER_BLOCK = 1024  # written at a time
@@ -102,7 +102,7 @@ def created(path: Any) -> Iterator[BinaryIO]:
     """A file that takes its place when it is whole, compressed as its name says; devices and pipes stay as they are."""
     kind = COMPRESSIONS.get(os.path.splitext(os.fspath(path).lower())[1])
     device = os.path.exists(path) and not os.path.isfile(path)
-    with open(path, "wb") if device else replacing(path) as file:
+    with open(path, "wb") if device else atomic_write(path) as file:
         if kind is None:
             yield file
         else:

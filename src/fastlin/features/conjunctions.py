@@ -115,7 +115,7 @@ class Conjunctions(SparseTransformer):
         else:
             width = model._learn(rows, groups)
         model.n_output_features_ = width + (rows.n_columns if model.include_original else 0)
-        return self._become(model)
+        return self._take_fitted(model)
 
     def transform(self, X: Any) -> Any:
         """The products that the rows of X have.

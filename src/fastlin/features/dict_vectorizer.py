@@ -83,7 +83,7 @@ class DictVectorizer(Transformer):
         if model.sort:
             names = [names[column] for column in _order(names)]
         model.feature_names_, model.vocabulary_ = names, {name: column for column, name in enumerate(names)}
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
@@ -113,7 +113,7 @@ class DictVectorizer(Transformer):
         model.feature_names_ = names
         model.vocabulary_ = dict(zip(vocabulary, columns.tolist(), strict=True))
         matrix = model._matrix(values, indices, indptr, ordered, len(names), X)
-        self._become(model)
+        self._take_fitted(model)
         return matrix
 
     def transform(self, X: Any) -> Any:
@@ -201,7 +201,7 @@ class DictVectorizer(Transformer):
         for column in kept.tolist():
             model.vocabulary_[self.feature_names_[column]] = len(model.vocabulary_)
         model.feature_names_ = list(model.vocabulary_)
-        return self._become(model)
+        return self._take_fitted(model)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

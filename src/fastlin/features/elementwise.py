@@ -66,7 +66,7 @@ class Elementwise(SparseTransformer):
         model = self._working_copy()
         model._names()
         model._n_columns = model._rows_to_learn(X).n_columns
-        return self._become(model)
+        return self._take_fitted(model)
 
     def transform(self, X: Any) -> Any:
         """The functions of X, side by side.

@@ -97,7 +97,7 @@ class LogCountRatio(SparseTransformer):
                 rows, start, stop, codes, np.empty(0) if weights is None else weights, counts, self.n_jobs
             )
         model.classes_, model.log_ratio_ = classes, _log_ratio(counts, alpha)
-        return self._become(model)
+        return self._take_fitted(model)
 
     def transform(self, X: Any) -> Any:
         """The columns of X times their ratios.

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from fastlin import validation
 from fastlin.core._codec import RUN, SEARCHED, report_from_state, report_to_state
-from fastlin.core.label_sets import columns
+from fastlin.core.label_sets import n_weight_columns
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.online_weights import SparseWeights
 from fastlin.optim.online_state import OnlineState
@@ -79,7 +79,7 @@ def _online_from_state(model: Any, state: State, context: LoadContext) -> None:
     """Weights to predict with; what learning needs is looked at when learning goes on."""
     report_from_state(model, state)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, context, {columns(len(classes))})
+    coef = _weights(state, context, {n_weight_columns(len(classes))})
     intercept = _intercept(state, coef.shape[0])
     rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
     if state.get("learning") is not None:
@@ -120,7 +120,7 @@ def _maxent_to_state(model: Any, packing: Packing) -> State:
 def _maxent_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state, *SEARCH)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, context, {columns(len(classes)), len(classes)})
+    coef = _weights(state, context, {n_weight_columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
     reject_unknown(state)
     model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]

@@ -14,7 +14,7 @@ from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.validation import CSRRows
 
 
-def of_rows(rows: CSRRows, groups: ConditionalLogitLikelihood) -> GroupedRows:
+def groups_of_rows(rows: CSRRows, groups: ConditionalLogitLikelihood) -> GroupedRows:
     """Rows in memory."""
     kept = _of_weight(rows, groups)
     if not len(kept[1].gold):
@@ -22,7 +22,7 @@ def of_rows(rows: CSRRows, groups: ConditionalLogitLikelihood) -> GroupedRows:
     return GroupedRows(lambda _: kept, [len(kept[0])], rows.n_columns, rows.values.dtype, ScratchSpace())
 
 
-def of_corpus(corpus: Corpus, dtype: Any, nonnegative: bool) -> GroupedRows:
+def groups_of_corpus(corpus: Corpus, dtype: Any, nonnegative: bool) -> GroupedRows:
     """The segments of a corpus, which do not cut groups."""
     starts, codes, right = group_starts(corpus), corpus.codes(), len(labels_of(corpus)) - 1
     gold = positions(corpus)

@@ -10,8 +10,8 @@ from sklearn.utils.metaestimators import available_if
 
 from fastlin import validation
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import check_weights
-from fastlin.core.sparse_estimator import Scorer, Whole, dense_scorer, refuse_beside_corpus
+from fastlin.core.label_sets import check_set_weights
+from fastlin.core.sparse_estimator import InMemoryDataset, Scorer, dense_scorer, reject_with_corpus
 from fastlin.data import Corpus
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear import candidate_groups
@@ -221,7 +221,7 @@ class CandidateClassifier(MaxentClassifier):
             model._maximise_margin(grouped, file)
         else:
             model._learn_online(grouped, file)
-        self._become(model)
+        self._take_fitted(model)
         if self.loss == "log_loss":
             self._warn()
         elif not (self.converged_ or self._stopped):
@@ -283,7 +283,7 @@ class CandidateClassifier(MaxentClassifier):
         """The share of the instances whose right candidate is predicted; a corpus says itself which that is."""
         chosen = self.predict(X, group_sizes)
         if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            reject_with_corpus(y=y, sample_weight=sample_weight)
             gold = candidate_groups.positions(X)
             weights = X.weights()[candidate_groups.group_starts(X)[:-1] + gold] if X.weighted else None
         else:
@@ -298,9 +298,9 @@ class CandidateClassifier(MaxentClassifier):
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        check_weights(self, {1})
+        check_set_weights(self, {1})
 
-    def _wanted(self) -> dict[str, Any]:
+    def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}
 
     def _scorer(self) -> Scorer:
@@ -328,17 +328,17 @@ class CandidateClassifier(MaxentClassifier):
         """The rows and groups to learn from; groups of weight 0 are gone."""
         known, dtype = getattr(self, "n_features_in_", None), validation.as_dtype(self.dtype)
         if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, group_sizes=group_sizes, sample_weight=sample_weight)
+            reject_with_corpus(y=y, group_sizes=group_sizes, sample_weight=sample_weight)
         rows = X if isinstance(X, Corpus) else validation.as_rows(X, dtype=dtype, nonnegative=nonnegative)
         self._check_width(X, rows, reset=True)
         if self.warm_start and hasattr(self, "coef_") and known != self.n_features_in_:
             raise ValueError(f"warm_start goes on with the same features: {known}, but X has {self.n_features_in_}")
         if isinstance(rows, Corpus):
-            return candidate_groups.of_corpus(rows, dtype, nonnegative)
+            return candidate_groups.groups_of_corpus(rows, dtype, nonnegative)
         starts = validation.as_groups(group_sizes, len(rows))
         gold = validation.as_positions(y, starts)
         weights = validation.as_weights(sample_weight, len(gold), unit="group")
-        return candidate_groups.of_rows(
+        return candidate_groups.groups_of_rows(
             rows, ConditionalLogitLikelihood(starts, gold, np.empty(0) if weights is None else weights)
         )
 
@@ -415,15 +415,15 @@ class CandidateClassifier(MaxentClassifier):
     def _scored(self, X: Any, group_sizes: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The scores of the rows, and where the groups start."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus(group_sizes=group_sizes)
+            reject_with_corpus(group_sizes=group_sizes)
             return self.decision_function(X), candidate_groups.group_starts(X)
         scores = self.decision_function(X)
         return scores, validation.as_groups(group_sizes, len(scores))
 
 
-def _source(X: Any, data: GroupedRows) -> Corpus | Whole:
+def _source(X: Any, data: GroupedRows) -> Corpus | InMemoryDataset:
     """What is learnt from, as checkpoints know it."""
     if isinstance(X, Corpus):
         return X
     rows, groups = data.piece(0)
-    return Whole(rows, np.empty(0), groups.gold.astype(np.int32), groups.weights)
+    return InMemoryDataset(rows, np.empty(0), groups.gold.astype(np.int32), groups.weights)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _get_feature_names
 
-from fastlin.core.sparse_estimator import Infer, Readable, Scorer, SparseClassifier
+from fastlin.core.sparse_estimator import Infer, RowsOrCorpus, Scorer, SparseClassifier
 from fastlin.optim.online_state import OnlineState
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
@@ -19,7 +19,7 @@ class GrowingClassifier(SparseClassifier, ABC):
 
     grow_features: bool
 
-    def _check_width(self, X: Any, rows: Readable, reset: bool) -> None:
+    def _check_width(self, X: Any, rows: RowsOrCorpus, reset: bool) -> None:
         """With `grow_features` a matrix may have more features than are known, or fewer: the first are the same."""
         if reset or not self.grow_features:
             super()._check_width(X, rows, reset)
@@ -40,14 +40,14 @@ class GrowingClassifier(SparseClassifier, ABC):
             self.feature_names_in_ = names
 
 
-def known_columns(rows: CSRRows, n_features: int) -> CSRRows:
+def n_known_columns(rows: CSRRows, n_features: int) -> CSRRows:
     """Of wider rows, the features that are known."""
     return rows.first(n_features) if rows.n_columns > n_features else rows
 
 
-def known_only(scorer: Scorer, n_features: int) -> Scorer:
+def drop_unknown_columns(scorer: Scorer, n_features: int) -> Scorer:
     """Score wider rows by the features that are known."""
-    return Scorer(scorer.width, lambda rows, infer: scorer.forward(known_columns(rows, n_features), infer))
+    return Scorer(scorer.width, lambda rows, infer: scorer.forward(n_known_columns(rows, n_features), infer))
 
 
 def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
@@ -58,7 +58,7 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
     """
 
     def forward(rows: CSRRows, infer: Infer) -> None:
-        rows, few = known_columns(rows, len(state.weights)), rows.nnz <= len(state.weights)
+        rows, few = n_known_columns(rows, len(state.weights)), rows.nnz <= len(state.weights)
         with state.lock.reading():
             weights, bias = state.settled_or_none(), state.column_intercepts()
             if weights is not None and few:
@@ -79,7 +79,7 @@ def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
         weights, bias = state.column_weights(), state.column_intercepts()
 
     def forward(rows: CSRRows, infer: Infer) -> None:
-        parallel.forward(known_columns(rows, len(weights)), weights, bias, _in_order(state, infer), n_jobs)
+        parallel.forward(n_known_columns(rows, len(weights)), weights, bias, _in_order(state, infer), n_jobs)
 
     return Scorer(len(state.order), forward)
 

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from fastlin import validation
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import columns, places
-from fastlin.core.sparse_estimator import Readable, Scorer, SparseClassifier, dense_scorer, width_of
+from fastlin.core.label_sets import label_positions, n_weight_columns
+from fastlin.core.sparse_estimator import RowsOrCorpus, Scorer, SparseClassifier, dense_scorer, width_of
 from fastlin.data import Corpus
 from fastlin.text.negation import NEGATION_PREFIX
 from fastlin.validation import real_number
@@ -111,7 +111,7 @@ class LexiconClassifier(SparseClassifier):
         place = model._columns(X, words)
         model.unknown_words_ = [word for word in words if word not in place]
         model._weights = np.zeros((model.n_features_in_, len(model.classes_)))
-        codes = places(model.classes_, np.array([label for label, _, _ in entries], dtype=object))
+        codes = label_positions(model.classes_, np.array([label for label, _, _ in entries], dtype=object))
         for code, (_, word, weight) in zip(codes, entries, strict=True):
             if word in place:
                 model._weights[place[word], code] += weight
@@ -124,13 +124,13 @@ class LexiconClassifier(SparseClassifier):
                 f"and will never count: {shown}{more}",
                 stacklevel=3,
             )
-        return self._become(model)
+        return self._take_fitted(model)
 
     @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The scores [n, n_labels]; of two labels, those of the second less those of the first."""
         scores = self._scores(self._checked_rows(X))
-        if columns(len(self.classes_)) > 1:
+        if n_weight_columns(len(self.classes_)) > 1:
             return scores
         return np.where(_ties(scores).all(axis=1), 0.0, scores[:, 1] - scores[:, 0])
 
@@ -139,7 +139,7 @@ class LexiconClassifier(SparseClassifier):
     def coef_(self) -> NDArray[np.float64]:
         """The weights, in scikit-learn's shape."""
         self._check_fitted()
-        if columns(len(self.classes_)) == 1:
+        if n_weight_columns(len(self.classes_)) == 1:
             return self._weights[:, 1:].T - self._weights[:, :1].T
         return self._weights.T
 
@@ -165,12 +165,12 @@ class LexiconClassifier(SparseClassifier):
 
     # Parts
 
-    def _checked_rows(self, X: Any) -> Readable:
+    def _checked_rows(self, X: Any) -> RowsOrCorpus:
         self._check_fitted()
         validation.check_n_jobs(self.n_jobs)
         if self.vectorizer is not None and not isinstance(X, Corpus):
             X = self.vectorizer_.transform(X)
-        rows: Readable = X if isinstance(X, Corpus) else validation.as_rows(X, **self._wanted())
+        rows: RowsOrCorpus = X if isinstance(X, Corpus) else validation.as_rows(X, **self._row_constraints())
         if width_of(rows) != self.n_features_in_:
             raise ValueError(
                 f"X has {width_of(rows)} features, but {type(self).__name__} is expecting "
@@ -183,7 +183,7 @@ class LexiconClassifier(SparseClassifier):
     def _scorer(self) -> Scorer:
         return dense_scorer(self._weights, np.zeros(len(self.classes_)), self.n_jobs)
 
-    def _codes(self, rows: Readable) -> NDArray[np.int64]:
+    def _codes(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
         preferred = np.where(_ties(self._scores(rows)), self.class_prior_, -1.0)
         return np.argmax(preferred, axis=1)
 
@@ -216,7 +216,7 @@ class LexiconClassifier(SparseClassifier):
         given = y if X is None else X
         n = given.shape[0] if hasattr(given, "shape") else len(given)
         seen, codes = validation.as_labels(y, n, estimator=type(self).__name__)
-        known = places(self.classes_, seen)
+        known = label_positions(self.classes_, seen)
         if (known < 0).any():
             label = seen.tolist()[int(np.argmin(known))]
             raise ValueError(f"y holds the label {label!r}, which the lexicon lacks; give it words, or none: []")

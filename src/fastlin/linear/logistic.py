@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import check_weights, columns
+from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
-from fastlin.linear.training_sample import Sample
+from fastlin.linear.training_sample import TrainingSample
 from fastlin.optim.partitions import Partitions
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
@@ -206,20 +206,20 @@ class LogisticRegression(MaxentClassifier):
         solver = self._check_parameters()
         counts = solver in COUNTS
         source = model._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
-        sample = Sample(source, self.class_weight, counts)
+        sample = TrainingSample(source, self.class_weight, counts)
         evaluate = None
         if X_val is not None or y_val is not None:
             held = model._checked_validation(X_val, y_val, sample.classes, sample.readable)
             evaluate = functools.partial(model._accuracy, *held)
         file = self._checkpoint_of(source, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
         model._fit_sample(sample, model._parts_of(sample), evaluate, file)
-        self._become(model)
+        self._take_fitted(model)
         self._warn()
         return self
 
     def _fit_sample(
         self,
-        sample: Sample,
+        sample: TrainingSample,
         parts: Partitions,
         evaluate: Callable[[], float] | None = None,
         checkpoint: Checkpoint | None = None,
@@ -253,7 +253,7 @@ class LogisticRegression(MaxentClassifier):
         self._check_fitted()
         model = self._working_copy()
         model.coef_ = sp.csr_array(self.coef_)
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def densify(self) -> Self:
@@ -262,7 +262,7 @@ class LogisticRegression(MaxentClassifier):
         model = self._working_copy()
         if sp.issparse(self.coef_):
             model.coef_ = np.asfortranarray(self.coef_.toarray())
-        return self._become(model)
+        return self._take_fitted(model)
 
     # What was learnt
 
@@ -288,11 +288,11 @@ class LogisticRegression(MaxentClassifier):
 
     # Parts
 
-    def _parts_of(self, sample: Sample) -> Partitions:
+    def _parts_of(self, sample: TrainingSample) -> Partitions:
         """The rows laid out, with labels of as many columns as there will be weights for."""
         one_of("weights", self.weights, WEIGHTS)
         n_labels = len(sample.classes)
-        return sample.lay_out(n_labels if self.weights == "observed" else columns(n_labels))
+        return sample.lay_out(n_labels if self.weights == "observed" else n_weight_columns(n_labels))
 
     def _layout(self, parts: Partitions, n_features: int, n_labels: int) -> WeightLayout:
         cutoff = validation.as_cutoff(self.cutoff, n_features)
@@ -300,7 +300,7 @@ class LogisticRegression(MaxentClassifier):
             return ObservedWeights.observed(parts, n_labels, cutoff[parts.features])
         if (cutoff > 1).any():
             raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
-        return DenseWeights(parts.n_features, columns(n_labels))
+        return DenseWeights(parts.n_features, n_weight_columns(n_labels))
 
     def _beginning(self, problem: LogLinearProblem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
         """Zeros, the prior's means, or with warm_start the present weights."""
@@ -321,17 +321,19 @@ class LogisticRegression(MaxentClassifier):
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        check_weights(self, {columns(len(self.classes_)), len(self.classes_)} if len(self.classes_) > 1 else set())
+        check_set_weights(
+            self, {n_weight_columns(len(self.classes_)), len(self.classes_)} if len(self.classes_) > 1 else set()
+        )
         if sp.issparse(self.coef_):
             validation.as_rows(self.coef_, name="coef_")  # users may set it, and scipy believes what it holds
 
-    def _wanted(self) -> dict[str, Any]:
+    def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}
 
     def _scorer(self) -> Scorer:
         if sp.issparse(self.coef_):
             return sparse_scorer(self.coef_, self.intercept_)
-        width = max(len(self.intercept_), columns(len(self.classes_)))
+        width = max(len(self.intercept_), n_weight_columns(len(self.classes_)))
         weights = self._dense_weights(self.n_features_in_, width, validation.as_real(self.coef_))
         return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)
 

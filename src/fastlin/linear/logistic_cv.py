@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.callbacks import tell
-from fastlin.core.cross_validation import Score, Weights, as_score, best_place, folds_of, weights_to_score
+from fastlin.core.callbacks import print_record
+from fastlin.core.cross_validation import Score, Weights, as_score, best_setting, make_folds, weights_to_score
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import Readable
+from fastlin.core.sparse_estimator import RowsOrCorpus
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
-from fastlin.linear.training_sample import Sample
+from fastlin.linear.training_sample import TrainingSample
 from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
 from fastlin.validation import CHEAP, CSRRows, one_of, real_number, whole_number
@@ -177,7 +177,7 @@ class LogisticRegressionCV(LogisticRegression):
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
         counts = template._check_parameters() in COUNTS
         source = found._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
-        sample = Sample(source, self.class_weight, counts)
+        sample = TrainingSample(source, self.class_weight, counts)
         score = as_score(template, self.scoring, _accuracy)
         parts = found._splits(sample, X_val, y_val)
         found._search(template, sample, parts, score)
@@ -189,11 +189,11 @@ class LogisticRegressionCV(LogisticRegression):
         for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
             setattr(found, name, getattr(final, name))
         found.converged_, found._stopped = final.converged_, final._stopped
-        self._become(found)
+        self._take_fitted(found)
         final._warn()
         return self
 
-    def _splits(self, sample: Sample, X_val: Any, y_val: Any) -> list[tuple[Any, Split]]:
+    def _splits(self, sample: TrainingSample, X_val: Any, y_val: Any) -> list[tuple[Any, Split]]:
         """The rows to learn from, of those that have a weight, and what to score on, of each fold."""
         codes, plain = sample.codes(), np.array(sample.classes.tolist())
         if X_val is not None or y_val is not None:
@@ -204,7 +204,7 @@ class LogisticRegressionCV(LogisticRegression):
         parts, members = [], sample.members()
         place = np.full(len(sample.source), -1)  # of all rows among those that have a weight
         place[members] = np.arange(len(members))
-        for train, test in folds_of(self.cv, sample.source.codes(), members):
+        for train, test in make_folds(self.cv, sample.source.codes(), members):
             learnt, held = (place[rows][place[rows] >= 0] for rows in (train, test))
             if not len(learnt) or not len(held):
                 raise ValueError("a fold of cv has no rows of a weight above 0 to learn from, or to score on")
@@ -237,7 +237,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _search(
         self,
         template: LogisticRegression,
-        sample: Sample,
+        sample: TrainingSample,
         parts: list[tuple[Any, Split]],
         score: Score,
     ) -> None:
@@ -264,7 +264,7 @@ class LogisticRegressionCV(LogisticRegression):
                     record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(self.scores_[fold, i, j])}
                     record |= {"objective": model.objective_, "n_iter": model.n_iter_, "converged": model.converged_}
                     paths[fold].append(record)
-                    tell(self, record)
+                    print_record(self, record)
                     with lock:
                         if self.callback is not None and self.callback(model, record):
                             stop.append(True)
@@ -283,12 +283,12 @@ class LogisticRegressionCV(LogisticRegression):
         with parallel.WorkerPool(None if len(parts) == 1 else self.n_jobs) as workers:
             workers.map(guarded, [(fold,) for fold in range(len(parts))])
         self.path_ = [record for path in paths for record in path]
-        ratio, C = best_place(self.scores_)
+        ratio, C = best_setting(self.scores_)
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
 
 
 def _fold(
-    model: LogisticRegression, sample: Sample, parts: Partitions | None = None
+    model: LogisticRegression, sample: TrainingSample, parts: Partitions | None = None
 ) -> tuple[LogisticRegression, Partitions]:
     """The model fitted on the rows of a fold, which are laid out once for a path."""
     parts = model._parts_of(sample) if parts is None else parts
@@ -301,7 +301,7 @@ def _accuracy(model: LogisticRegression, X: Any, y: NDArray[Any], weights: Weigh
     return float(np.average(model.predict(X) == y, weights=weights))
 
 
-def _readable(rows: Readable) -> Any:
+def _readable(rows: RowsOrCorpus) -> Any:
     """As models take it."""
     return rows.matrix() if isinstance(rows, CSRRows) else rows
 

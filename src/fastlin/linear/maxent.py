@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import Report, tell
+from fastlin.core.callbacks import Report, print_record
 from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.certificate import Certificate, has_dual
@@ -183,7 +183,7 @@ class MaxentClassifier(SparseClassifier):
             install()
             if evaluate is not None:
                 record["validation_score"] = evaluate()
-            tell(self, record)
+            print_record(self, record)
             return self.callback is not None and self.callback(self, record)
 
         return report

@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns
-from fastlin.core.label_sets import columns, places, shares, sources, union
-from fastlin.core.sparse_estimator import Readable, Whole, checkpoint_of, labels_of, refuse_beside_corpus, width_of
+from fastlin.core.label_sets import column_mapping, label_positions, n_weight_columns, union_of_labels
+from fastlin.core.sparse_estimator import (
+    InMemoryDataset,
+    RowsOrCorpus,
+    checkpoint_of,
+    labels_of,
+    reject_with_corpus,
+    width_of,
+)
+from fastlin.core.stratified_split import stratified_split
 from fastlin.data import Corpus
-from fastlin.linear.online_config import Options, check_rate, checked_options, initial_coef, initial_intercept
+from fastlin.linear.online_config import OnlineOptions, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.linear.online_weights import OnlineWeights
 from fastlin.optim.epochs import Stopping, count_single_label, train_epochs
 from fastlin.optim.online_state import OnlineState
@@ -104,11 +112,11 @@ class OnlineClassifier(OnlineWeights, ABC):
         options, generator = self._options(dtype), validation.as_generator(self.random_state)
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
         given["segments"] = isinstance(rows, Corpus)
-        source = rows if isinstance(rows, Corpus) else Whole(rows, classes, codes, np.empty(0))
+        source = rows if isinstance(rows, Corpus) else InMemoryDataset(rows, classes, codes, np.empty(0))
         manager = CheckpointManager(
             checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, given), generator
         )
-        shape = width_of(rows), columns(len(classes))
+        shape = width_of(rows), n_weight_columns(len(classes))
         manager.check_fits(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
         state = manager.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
         members, held = model._validation_rows(X_val, y_val, classes, rows, codes, generator)
@@ -126,13 +134,13 @@ class OnlineClassifier(OnlineWeights, ABC):
                 options.stopping,
                 evaluate=None if held is None else lambda: model._accuracy(*held),
                 score_decides=self.early_stopping,
-                report=reporter(model, lambda: model),
+                report=make_callback(model, lambda: model),
                 n_jobs=self.n_jobs,
                 manager=manager,
                 turn=turn,
             )
             state.settle()
-        self._become(model._record(history, converged))
+        self._take_fitted(model._record(history, converged))
         if not converged:
             warnings.warn(
                 f"Maximum number of iteration reached before convergence: max_iter={self.max_iter} epochs were not "
@@ -162,7 +170,7 @@ class OnlineClassifier(OnlineWeights, ABC):
             Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
             refused before the first.
         """
-        self._wake()
+        self._load_state()
         model, first = self._working_copy(), not hasattr(self, "classes_")
         if not first:
             self._check_learnt()
@@ -177,17 +185,17 @@ class OnlineClassifier(OnlineWeights, ABC):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
             raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
         weights = self._weights(rows, sample_weight, seen, codes, strict=False)
-        known = seen if first else union(self.classes_, seen)
+        known = seen if first else union_of_labels(self.classes_, seen)
         if classes is not None:
-            known = union(known, validation.as_classes(classes))
+            known = union_of_labels(known, validation.as_classes(classes))
         dtype = self._dtype(rows) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        data = options.source(rows, codes, weights, None, places(known, seen), generator, TrainingState())
+        data = options.source(rows, codes, weights, None, label_positions(known, seen), generator, TrainingState())
         check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), data.n_weighted())
 
         if first:
-            state = OnlineState(options.rule, width_of(rows), columns(len(known)), dtype)
+            state = OnlineState(options.rule, width_of(rows), n_weight_columns(len(known)), dtype)
             model._install(state, known, generator)
         with model._state.lock.writing() as turn:
             if not first:
@@ -195,7 +203,7 @@ class OnlineClassifier(OnlineWeights, ABC):
                 state.set_rule(options.rule)
             try:
                 if len(known) > 1:
-                    report, once = reporter(model, lambda: model), Stopping(1, None, 1)
+                    report, once = make_callback(model, lambda: model), Stopping(1, None, 1)
                     history, _ = train_epochs(
                         state, data, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True
                     )
@@ -203,19 +211,19 @@ class OnlineClassifier(OnlineWeights, ABC):
                     history = [count_single_label(state, data)]
             except BaseException as error:
                 if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
-                    self._become(model._record([], converged=False))
+                    self._take_fitted(model._record([], converged=False))
                 raise
-            return self._become(model._record(history, converged=True))
+            return self._take_fitted(model._record(history, converged=True))
 
     def _grow(self, model: Self, n_features: int, classes: NDArray[Any]) -> OnlineState:
         """Make room for features and labels, which others see from now on; who still reads the old state keeps it."""
         state = self._state.with_features(n_features)
         if len(classes) != len(self.classes_):
-            state = state.remap_labels(*sources(self.classes_, classes))
+            state = state.remap_labels(*column_mapping(self.classes_, classes))
         if state is not self._state:
             model._install(state, classes, self._generator)
             old = weakref.ref(self._state)
-            self._become(model)
+            self._take_fitted(model)
             held = old()
             if held is not None:
                 state.detach(held)
@@ -225,10 +233,10 @@ class OnlineClassifier(OnlineWeights, ABC):
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, dtype: np.dtype[Any] | None, reset: bool
-    ) -> tuple[tuple[Readable, NDArray[np.int32]], NDArray[Any]]:
+    ) -> tuple[tuple[RowsOrCorpus, NDArray[np.int32]], NDArray[Any]]:
         """((rows, codes), classes), rows in memory in the type of the weights; sets or compares the features' names."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            reject_with_corpus(y=y, sample_weight=sample_weight)
             classes = labels_of(X)
             self._check_width(X, X, reset)
             return (X, X.codes()), classes
@@ -237,12 +245,12 @@ class OnlineClassifier(OnlineWeights, ABC):
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         return (rows if dtype is None else rows.astype(dtype), codes), classes
 
-    def _dtype(self, rows: Readable) -> np.dtype[Any]:
+    def _dtype(self, rows: RowsOrCorpus) -> np.dtype[Any]:
         """The type of new weights."""
         return validation.as_dtype(self.dtype) or (rows.values.dtype if isinstance(rows, CSRRows) else rows.dtype)
 
     def _weights(
-        self, rows: Readable, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
+        self, rows: RowsOrCorpus, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
     ) -> NDArray[np.float64]:
         """One weight a row or, for a corpus, which has those itself, a label; an empty array for all ones."""
         if isinstance(rows, CSRRows):
@@ -252,7 +260,7 @@ class OnlineClassifier(OnlineWeights, ABC):
             weights = validation.class_factors(self.class_weight, classes, codes, strict, rows.weights())
         return np.empty(0) if weights is None else weights
 
-    def _options(self, dtype: np.dtype[Any]) -> Options:
+    def _options(self, dtype: np.dtype[Any]) -> OnlineOptions:
         return checked_options(self, self._rule(), self._sampling(), dtype)
 
     def _validation_rows(
@@ -260,23 +268,29 @@ class OnlineClassifier(OnlineWeights, ABC):
         X_val: Any,
         y_val: Any,
         classes: NDArray[Any],
-        rows: Readable,
+        rows: RowsOrCorpus,
         codes: NDArray[np.int32],
         generator: np.random.Generator,
-    ) -> tuple[NDArray[np.int64] | None, tuple[Readable, NDArray[np.int32]] | None]:
+    ) -> tuple[NDArray[np.int64] | None, tuple[RowsOrCorpus, NDArray[np.int32]] | None]:
         """(the rows to learn from, None: all; the rows to validate on and their codes, None: there are none)."""
         if X_val is not None or y_val is not None:
             return None, self._checked_validation(X_val, y_val, classes, rows)
         if not self.early_stopping:
             return None, None
-        members, chosen = shares(codes, self.validation_fraction, generator)
+        members, chosen = stratified_split(codes, self.validation_fraction, generator)
         return members, (rows.take(chosen) if isinstance(rows, CSRRows) else rows.subset(chosen), codes[chosen])
 
     def _beginning(
-        self, options: Options, n_features: int, classes: NDArray[Any], dtype: np.dtype[Any], coef: Any, intercept: Any
+        self,
+        options: OnlineOptions,
+        n_features: int,
+        classes: NDArray[Any],
+        dtype: np.dtype[Any],
+        coef: Any,
+        intercept: Any,
     ) -> OnlineState:
         """The state before the first epoch of a fit."""
-        state = OnlineState(options.rule, n_features, columns(len(classes)), dtype)
+        state = OnlineState(options.rule, n_features, n_weight_columns(len(classes)), dtype)
         if self.warm_start and hasattr(self, "classes_") and coef is None:
             if not np.array_equal(self.classes_, classes) or self.n_features_in_ != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.sparse_estimator import Readable
+from fastlin.core.sparse_estimator import RowsOrCorpus
 from fastlin.data import Corpus
 from fastlin.engine.online import online
 from fastlin.optim.corpus_stream import CorpusStream
@@ -19,7 +19,7 @@ from fastlin.validation import MAX_ABS_VALUE, real_number, whole_number
 
 
 @dataclass(frozen=True)
-class Options:
+class OnlineOptions:
     """What is settled before a run: how to step, when to stop, in which order."""
 
     rule: NDArray[Any]
@@ -29,7 +29,7 @@ class Options:
 
     def source(
         self,
-        rows: Readable,
+        rows: RowsOrCorpus,
         codes: NDArray[np.int32],
         weights: NDArray[np.float64],
         members: NDArray[np.int64] | None,
@@ -48,7 +48,7 @@ class Options:
         return TrainingRows(rows, places[codes], weights, members, self.sampling, generator)
 
 
-def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> Options:
+def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> OnlineOptions:
     """Check every parameter of an online learner; `fields` are those of the Rule that its kind of step decides."""
     max_iter = whole_number("max_iter", model.max_iter, 1)
     patience = whole_number("n_iter_no_change", model.n_iter_no_change, 1)
@@ -65,7 +65,7 @@ def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np
             "learning_rate='ftrl'"
         )
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
-    return Options(rule, Stopping(max_iter, tol, patience, adaptive), sampling, dtype)
+    return OnlineOptions(rule, Stopping(max_iter, tol, patience, adaptive), sampling, dtype)
 
 
 def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fastlin import storage, validation
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import columns
-from fastlin.core.sparse_estimator import Infer, Readable, Scorer, dense_scorer, sparse_scorer
+from fastlin.core.label_sets import n_weight_columns
+from fastlin.core.sparse_estimator import Infer, RowsOrCorpus, Scorer, dense_scorer, sparse_scorer
 from fastlin.data import Corpus
-from fastlin.linear.growing_features import GrowingClassifier, grown_scorer, known_only, lasting_scorer
+from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns, grown_scorer, lasting_scorer
 from fastlin.linear.online_config import initial_coef, initial_intercept
 from fastlin.optim.online_state import OnlineState
 from fastlin.validation import as_sparse
@@ -115,7 +115,7 @@ class OnlineWeights(GrowingClassifier):
     def sparsify(self) -> Self:
         """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on."""
         self._check_learnt()
-        self._wake()
+        self._load_state()
         if self._sparse is not None:
             return self
         model, state = self._working_copy(), self._state
@@ -123,7 +123,7 @@ class OnlineWeights(GrowingClassifier):
             sp.csr_array(state.label_weights().T), state.intercept(), state.clock.copy(), state.rule.copy()
         )
         del model._state
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def densify(self) -> Self:
@@ -142,9 +142,9 @@ class OnlineWeights(GrowingClassifier):
             model._state.clock["t"], model._state.clock["steps"] = clock["t"], clock["steps"]
             model._state.restart(as_sparse(coef, "coef_").toarray() if sp.issparse(coef) else coef, intercept)
         model._sparse = None
-        return self._become(model)
+        return self._take_fitted(model)
 
-    def _wake(self) -> None:
+    def _load_state(self) -> None:
         """Weights that lie in a file become weights that learn."""
         served = getattr(self, "_sparse", None)
         if served is not None and not sp.issparse(served.coef):
@@ -154,7 +154,7 @@ class OnlineWeights(GrowingClassifier):
         """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
         self._check_fitted()
         model = self._lasting()
-        model._wake()
+        model._load_state()
         if model._sparse is not None:
             raise ValueError("call densify() before get_state: the weights are in sparse form")
         labels = storage.export_labels(model.classes_)
@@ -165,10 +165,10 @@ class OnlineWeights(GrowingClassifier):
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
         state = OnlineState.restore(arrays)
         classes = storage.restore_labels(arrays)
-        if len(state.order) != columns(len(classes)):
+        if len(state.order) != n_weight_columns(len(classes)):
             raise ValueError(f"state has {len(state.order)} columns, which does not fit {len(classes)} labels")
         model = self._working_copy()._install(state, classes, storage.restore_generator(arrays))
-        return self._become(model._record([], converged=True))
+        return self._take_fitted(model._record([], converged=True))
 
     def _lasting(self) -> Self:
         while True:
@@ -206,21 +206,21 @@ class OnlineWeights(GrowingClassifier):
         served = self._sparse
         width, n_features = (len(self._state.order), len(self._state.weights)) if served is None else served.coef.shape
         classes = self.classes_
-        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or columns(len(classes)) != width:
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or n_weight_columns(len(classes)) != width:
             raise ValueError(f"classes_ must be an array of the labels that {width} column(s) of weights belong to")
         if self.n_features_in_ != n_features:
             raise ValueError(
                 f"n_features_in_ is {self.n_features_in_!r}, but there are weights of {n_features} features"
             )
 
-    def _checked_rows(self, X: Any) -> Readable:
+    def _checked_rows(self, X: Any) -> RowsOrCorpus:
         self._check_learnt()
         return super()._checked_rows(X)
 
-    def _wanted(self) -> dict[str, Any]:
+    def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": (self._state.weights if self._sparse is None else self._sparse.coef).dtype}
 
-    def _forward(self, rows: Readable, scorer: Scorer, infer: Infer) -> None:
+    def _forward(self, rows: RowsOrCorpus, scorer: Scorer, infer: Infer) -> None:
         if self._sparse is None and isinstance(rows, Corpus):  # all of its segments meet the same weights
             scorer = lasting_scorer(self._state, self.n_jobs)
         super()._forward(rows, scorer, infer)
@@ -230,4 +230,4 @@ class OnlineWeights(GrowingClassifier):
             return grown_scorer(self._state, self.n_jobs)
         coef, intercept = self._sparse.coef, self._sparse.intercept
         scorer = sparse_scorer(coef, intercept) if sp.issparse(coef) else dense_scorer(coef.T, intercept, self.n_jobs)
-        return known_only(scorer, coef.shape[1])
+        return drop_unknown_columns(scorer, coef.shape[1])

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import check_weights, columns
+from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.data.scratch import ScratchArray
 from fastlin.optim.solvers.svm_dual import (
@@ -29,7 +29,7 @@ LOSSES = ("squared_hinge", "hinge")
 MULTI_CLASS = ("ovr", "crammer_singer")
 
 
-class Options(NamedTuple):
+class SvmOptions(NamedTuple):
     """The parameters, checked."""
 
     C: float
@@ -198,7 +198,7 @@ class LinearSVC(SparseClassifier):
         classes = corpus.classes
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        n_columns, joint = columns(len(classes)), options.joint
+        n_columns, joint = n_weight_columns(len(classes)), options.joint
         costs = SvmObjective(
             options.C,
             validation.class_factors(self.class_weight, classes, corpus.codes(), True, corpus.weights()),
@@ -219,11 +219,11 @@ class LinearSVC(SparseClassifier):
                 for part in parts:
                     part.start_from(kept, validation.as_vector(self.intercept_, "intercept_"))
                 ascent.measure_gaps(parts)
-            report = reporter(model, lambda: model._install(parts))
+            report = make_callback(model, lambda: model._install(parts))
             history, converged = train_dual(ascent, options.max_iter, report, file)
         model.history_, model.n_iter_, model.converged_ = history, len(history), converged
         model._finish(parts)
-        self._become(model)
+        self._take_fitted(model)
         if not converged:
             gap = self.certificate_["duality_gap"] / self.objective_
             warnings.warn(
@@ -242,7 +242,7 @@ class LinearSVC(SparseClassifier):
 
     # Parts
 
-    def _options(self) -> Options:
+    def _options(self) -> SvmOptions:
         """Check every parameter."""
         if isinstance(self.penalty, str) and self.penalty == "l1":
             raise ValueError("penalty='l1' has no dual ascent: use SGDClassifier(loss='squared_hinge', penalty='l1')")
@@ -255,7 +255,7 @@ class LinearSVC(SparseClassifier):
         validation.as_callback(self.callback)
         validation.check_n_jobs(self.n_jobs)
         scaling = real_number("intercept_scaling", self.intercept_scaling, above=0, at_most=1e100)
-        return Options(
+        return SvmOptions(
             C=real_number("C", self.C, above=0, at_most=1e100),
             squared=self.loss == "squared_hinge",
             joint=self.multi_class == "crammer_singer",
@@ -290,12 +290,12 @@ class LinearSVC(SparseClassifier):
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        check_weights(self, {columns(len(self.classes_))} if len(self.classes_) > 1 else set())
+        check_set_weights(self, {n_weight_columns(len(self.classes_))} if len(self.classes_) > 1 else set())
 
-    def _wanted(self) -> dict[str, Any]:
+    def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}  # float32 from a file of quantised weights
 
     def _scorer(self) -> Scorer:
         dtype = validation.as_real(self.coef_)
-        weights = self._dense_weights(self.n_features_in_, columns(len(self.classes_)), dtype)
+        weights = self._dense_weights(self.n_features_in_, n_weight_columns(len(self.classes_)), dtype)
         return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.sparse_estimator import Readable, Whole
+from fastlin.core.sparse_estimator import InMemoryDataset, RowsOrCorpus
 from fastlin.data import Corpus, Segment
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
@@ -16,10 +16,10 @@ from fastlin.optim.partitions import Partitions
 from fastlin.validation import CSRRows
 
 
-class Sample:
+class TrainingSample:
     """Rows, labels and weights × class weights of a source, of which those of weight 0 are left out."""
 
-    def __init__(self, source: Corpus | Whole, class_weight: Any = None, nonnegative: bool = False) -> None:
+    def __init__(self, source: Corpus | InMemoryDataset, class_weight: Any = None, nonnegative: bool = False) -> None:
         self.source, self._nonnegative = source, nonnegative
         self._columns: NDArray[np.int64] | None = None  # the features; None: all
         self._factors = validation.class_factors(class_weight, source.classes, source.codes(), True, source.weights())
@@ -45,12 +45,12 @@ class Sample:
         """The weights that the source gives some of the rows, without those of their labels; None: ones."""
         return self.source.weights()[self.members()[members]] if self.source.weighted else None
 
-    def take(self, members: NDArray[np.int64]) -> Readable:
+    def take(self, members: NDArray[np.int64]) -> RowsOrCorpus:
         """Some of the rows."""
         rows = members if self._kept is None else self._kept[members]
-        return self.source.rows.take(rows) if isinstance(self.source, Whole) else self.source.subset(rows)
+        return self.source.rows.take(rows) if isinstance(self.source, InMemoryDataset) else self.source.subset(rows)
 
-    def fold(self, members: NDArray[np.int64]) -> "Sample":
+    def fold(self, members: NDArray[np.int64]) -> "TrainingSample":
         """Some of the rows, which have all labels, to learn from."""
         rows = members if self._kept is None else self._kept[members]
         present = np.unique(self.source.codes()[rows])
@@ -58,15 +58,15 @@ class Sample:
             raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
         some = copy.copy(self)
         some._kept, whole = None, self.source
-        if isinstance(whole, Whole):
+        if isinstance(whole, InMemoryDataset):
             weights = whole.weights()[rows] if whole.weighted else whole.weights()
-            some.source = Whole(whole.rows.take(rows), whole.classes, whole.labels[rows], weights)
+            some.source = InMemoryDataset(whole.rows.take(rows), whole.classes, whole.labels[rows], weights)
         else:
             some.source, some._places = whole.subset(rows), self._places[present]  # it knows only labels that it has
             some._factors = None if self._factors is None else self._factors[present]
         return some
 
-    def restricted(self, columns: NDArray[np.int64]) -> "Sample":
+    def restricted(self, columns: NDArray[np.int64]) -> "TrainingSample":
         """The same rows with some of the features only."""
         some = copy.copy(self)
         some._columns = columns
@@ -77,9 +77,9 @@ class Sample:
         return self.source.shape[1] if self._columns is None else len(self._columns)
 
     @property
-    def readable(self) -> Readable:
+    def readable(self) -> RowsOrCorpus:
         """The rows, all of them."""
-        return self.source.rows if isinstance(self.source, Whole) else self.source
+        return self.source.rows if isinstance(self.source, InMemoryDataset) else self.source
 
     def lay_out(self, width: int) -> Partitions:
         """The rows in parts, for weights of so many columns."""
@@ -87,7 +87,7 @@ class Sample:
         def labelled() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:
             return ((rows, MultinomialLikelihood(codes, weights, width)) for rows, codes, weights in self.pieces())
 
-        if isinstance(self.source, Whole) or self.source.n_segments == 1:
+        if isinstance(self.source, InMemoryDataset) or self.source.n_segments == 1:
             ((rows, labels),) = labelled()
             return Partitions.single(Design.of(rows), labels)
         return Partitions.from_segments(labelled, self.n_features, self.source.scratch())

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.callbacks import reporter
-from fastlin.core.em_loop import Climb, Climbing, best_of
+from fastlin.core.callbacks import make_callback
+from fastlin.core.em_loop import EMEstimatorMixin, EMRun, best_run
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine.lm import aggregate as kernels
 from fastlin.lm.backoff import StateNodes
@@ -76,7 +76,7 @@ class ClassBigramState:
     n_classes: int
 
 
-class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageModel):
+class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], LanguageModel):
     """Pereira's aggregate Markov model: p(w | v) = Σ_c p(c | v) p(w | c), by EM (Saul & Pereira 1997).
 
     A hidden class stands between a word and the next, so that bigrams that were never seen are told apart by what their
@@ -182,7 +182,7 @@ class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageMo
         del y
         n_classes = whole_number("n_classes", self.n_classes, 1)
         alpha = real_number("alpha", self.alpha, at_least=0, at_most=LARGEST_ALPHA)
-        self._check_climb()
+        self._check_em_parameters()
         model = self._working_copy()
         state = counted_as(self, X, order=2)
         vocabulary, counts = state.known
@@ -194,19 +194,19 @@ class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageMo
             model._state_of_fit = ClassBigramState(AggregateModel(vocabulary, *parameters), state.reader, n_classes)
             return model
 
-        report = reporter(model, lambda: install(em.counts()))
+        report = make_callback(model, lambda: install(em.counts()))
 
-        def climbs() -> Iterator[Climb]:
+        def climbs() -> Iterator[EMRun]:
             for _ in range(int(self.n_init)):
                 em.start(generator)
-                yield Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
+                yield EMRun(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
 
-        best = best_of(climbs())
-        self._become(install(best.counts)._record(best))
-        self._warn(best)
+        best = best_run(climbs())
+        self._take_fitted(install(best.counts)._record_fit(best))
+        self._warn_of_run(best)
         return self
 
-    def _described(self, components: set[int]) -> str:
+    def _describe_components(self, components: set[int]) -> str:
         return f"{len(components)} of {self.n_classes} classes"
 
     # --- what was learnt ---------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class ClassBigramModel(Climbing, StatefulEstimator[ClassBigramState], LanguageMo
 
 
 class AggregateEM:
-    """The parameters as they are, and the steps that better them: what `Climb` climbs by."""
+    """The parameters as they are, and the steps that better them, for an `EMRun`."""
 
     def __init__(self, counts: NgramCounts, n_classes: int, alpha: float, closed: bool) -> None:
         self._starts, self._words = counts.starts[1].astype(np.int64), counts.words[1]

@@ -81,7 +81,7 @@ class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator
             model.fit([texts[place] for place in np.flatnonzero(codes == code).tolist()])
         fitted = self._working_copy()
         fitted._state_of_fit = BayesState(classes, models, self._log_prior(codes, len(classes)))
-        return self._become(fitted)
+        return self._take_fitted(fitted)
 
     def _log_prior(self, codes: NDArray[np.int32], n_labels: int) -> NDArray[np.float64]:
         if self.class_prior is None:

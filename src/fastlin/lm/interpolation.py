@@ -252,7 +252,7 @@ class Interpolation(LanguageModel):
         model = self._working_copy()
         model.models_ = [part if isinstance(part, Cache) else clone(part).fit(X) for part in self.models]
         model._mixture(None)
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def fit_weights(self, X: Any, *, tol: float = 1e-7, max_iter: int = 1000) -> Self:
@@ -293,7 +293,7 @@ class Interpolation(LanguageModel):
                 stacklevel=3,
             )
         model.weights_, model.history_ = weights, history
-        return self._become(model)
+        return self._take_fitted(model)
 
     def _snapshot(self) -> Self:
         """A view of what is known now: of the models, too, which may learn."""

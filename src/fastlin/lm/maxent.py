@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import storage
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.backoff_base import BackoffLanguageModel
@@ -213,11 +213,11 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             model.tuning_ = [] if X_val is None else fit.tune(fit.read(X_val))
             identity = storage.identity(self, fit.fingerprint(), variances=fit.variances)
             file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, identity)
-            report = reporter(model, lambda: model._install(fit))
+            report = make_callback(model, lambda: model._install(fit))
             monitor = ConvergenceMonitor(tol, int(self.max_iter), 1.0, report, file)
             fit.minimise(monitor, solver, generator)
             model._install(fit)._record(fit, monitor)
-        self._become(model)
+        self._take_fitted(model)
         if not (monitor.converged or monitor.stopped):
             gap = self.certificate_["duality_gap"]
             warnings.warn(

@@ -199,7 +199,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         model = self._working_copy()
         model._state_of_fit = model._counted(X, None, memory)
         model._state_of_fit.estimate  # noqa: B018 - what it warns of is this fit's business
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def partial_fit(self, X: Any, y: Any = None, *, memory: int | str | None = None) -> Self:
@@ -213,7 +213,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         if isinstance(known, ImportedState):
             raise ValueError(f"partial_fit needs counts, and this model has none: {known.why}")
         model._state_of_fit = model._counted(X, known, memory)
-        return self._become(model)
+        return self._take_fitted(model)
 
     def _counted(self, X: Any, known: NgramState | None, memory: int | str | None = None) -> NgramState:
         order, smoothing, reader = self._checked()
@@ -333,7 +333,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             keep = self._counted_often(model, cutoffs)
         copy = self._working_copy()
         copy._state_of_fit = ImportedState(pruned(model, keep), learnt.reader, "it was pruned")
-        return self._become(copy)
+        return self._take_fitted(copy)
 
     def _counted_often(self, model: BackoffModel, cutoffs: tuple[int, ...]) -> list[NDArray[np.bool_] | None]:
         """Which n-grams of the model were seen as often as is asked for."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine.lm import exchange as kernels
 from fastlin.lm.counts import NgramCounts
@@ -159,7 +159,7 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
             model._state_of_fit = ClassState(vocabulary, counts.counts[0], classes.copy(), reader)
             return model
 
-        report, began = reporter(model, install), time.perf_counter()
+        report, began = make_callback(model, install), time.perf_counter()
         model.history_, model.converged_ = [], False
         for iteration in range(1, max_iter + 1):
             moved = 0
@@ -178,7 +178,7 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
                 break
         model.n_iter_, model.objective_ = len(model.history_), model.history_[-1]["objective"]
         ended = model.converged_ or model.n_iter_ < max_iter
-        self._become(install())
+        self._take_fitted(install())
         if not ended:
             warnings.warn(
                 f"{moved} of {len(order)} words moved in the last of max_iter={max_iter} rounds: raise max_iter or tol",

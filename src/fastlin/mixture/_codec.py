@@ -9,7 +9,7 @@ from fastlin.core._codec import (
     report_from_state,
     report_to_state,
 )
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import ABSENT, NUMBERS, WORD, ParameterTable, real, whole
@@ -25,7 +25,7 @@ def _mixture_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state, "bound_")
     features, components = proved_counts(state, None, context)
     reject_unknown(state)
-    model._counts, model.n_features_in_ = Counts(features, components, model._prior(len(features))), len(features)
+    model._counts, model.n_features_in_ = ClassCounts(features, components, model._prior(len(features))), len(features)
 
 
 EM: ParameterTable = RUN | {"tol": real(0), "max_iter": whole(1), "n_init": whole(1), "base_measure": NUMBERS | ABSENT}

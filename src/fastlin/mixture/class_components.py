@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Counts, Estimates, log_prior
+from fastlin.core.class_counts import ClassCounts, Estimates, log_prior
 from fastlin.mixture.partial_labels import Mask
 from fastlin.validation import MAX_COLUMNS, number_of_parts
 
@@ -43,7 +43,7 @@ def single(families: Families) -> Mask:
     return np.append(np.diff(families) == 1, False)
 
 
-def log_priors(counts: Counts | Estimates, families: Families) -> tuple[Floats, Floats]:
+def log_priors(counts: ClassCounts | Estimates, families: Families) -> tuple[Floats, Floats]:
     """log μ of the labels and log π = log μ + log ψ of their components; ψ are equal in a label without documents."""
     sizes = np.diff(families)
     masses = np.add.reduceat(counts.labels, families[:-1])

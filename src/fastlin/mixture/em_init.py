@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.cluster.kmeans_data import lay_out as points_of
-from fastlin.cluster.kmeans_data import unit
-from fastlin.cluster.kmeans_steps import Hard
-from fastlin.cluster.seeding import plus_plus
-from fastlin.core.class_counts import Prior, log_phi
+from fastlin.cluster.kmeans_data import normalize_rows
+from fastlin.cluster.kmeans_steps import LloydStep
+from fastlin.cluster.seeding import kmeans_plus_plus
+from fastlin.core.class_counts import SmoothingPrior, log_phi
 from fastlin.engine.core import passes
 from fastlin.engine.core import row_scores as row_kernels
-from fastlin.mixture.merged_columns import Merged
+from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.mixture.multinomial_em import Fill
 from fastlin.optim.partitions import Partition
 from fastlin.runtime import parallel
@@ -38,26 +38,26 @@ from fastlin.validation import CSRRows, one_of
 Floats = NDArray[np.float64]
 Change = Callable[[Floats, NDArray[np.int32]], Floats]  # takes values and their columns
 
-WAYS = ("kmeans", "k-means++", "random")
-SAMPLE = 1 << 13  # rows among which seeds are drawn, or 16 for each seed if that is more
-ROUNDS = 10  # of k-means among them
+INIT_METHODS = ("kmeans", "k-means++", "random")
+SEED_SAMPLE_ROWS = 1 << 13  # rows among which seeds are drawn, or 16 for each seed if that is more
+KMEANS_ROUNDS = 10  # of k-means among them
 
 
-class Starts:
+class EMInitializer:
     """Makes starts for rows that are laid out in parts."""
 
     def __init__(
-        self, parts: Merged, n_components: int, generator: np.random.Generator, workers: parallel.WorkerPool
+        self, parts: MergedPartitions, n_components: int, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
         self.parts, self.n_components, self.generator, self.workers = parts, n_components, generator, workers
         self._first = np.concatenate([[0], np.cumsum(parts.sizes)])  # the number of the first row of each part
 
-    def make(self, way: str, init: NDArray[Any], prior: Prior, kept: NDArray[np.bool_]) -> Fill:
+    def initialize(self, way: str, init: NDArray[Any], prior: SmoothingPrior, kept: NDArray[np.bool_]) -> Fill:
         """One of the `WAYS`, or of what `checked` calls a given start; of that one's rows only some may be `kept`."""
         if way == "random":
             return self._at_random()
-        if way in WAYS:
-            return self._by_seeds(ROUNDS if way == "kmeans" else 0)
+        if way in INIT_METHODS:
+            return self._by_seeds(KMEANS_ROUNDS if way == "kmeans" else 0)
         if way == "words":
             return self._by_words(init, prior)
         return self._given(init if kept.all() else init[kept])
@@ -88,10 +88,10 @@ class Starts:
 
         return fill
 
-    def _by_words(self, given: Floats, prior: Prior) -> Fill:
+    def _by_words(self, given: Floats, prior: SmoothingPrior) -> Fill:
         """p(component | row) under p(word | component), with equally likely components."""
         if _is_one(given.sum(axis=1)).all():
-            prior = Prior(np.zeros(1), prior.measure, None)  # probabilities as they stand, not counts
+            prior = SmoothingPrior(np.zeros(1), prior.measure, None)  # probabilities as they stand, not counts
         logs, _, impossible = log_phi(np.ascontiguousarray(given.T), prior.pseudo, prior.measure)
         columns = self.parts.averages(logs)
 
@@ -118,13 +118,13 @@ class Starts:
 
     def _seeds(self, rows: CSRRows, weights: Floats, rounds: int, n_seeds: int) -> Floats:
         """Seeds of norm 1, [V, seeds]; after some rounds of spherical k-means."""
-        chosen = plus_plus(rows, n_seeds, self.generator, weights=weights, normalise=True)
-        units = unit(rows)
+        chosen = kmeans_plus_plus(rows, n_seeds, self.generator, weights=weights, normalise=True)
+        units = normalize_rows(rows)
         seeds = units.matrix()[chosen].toarray()
         if not rounds:
             return seeds.T
         points, _ = points_of(lambda: [(0, units)], rows.n_columns, weights, True, None)
-        step = Hard(points, n_seeds, True, self.workers)
+        step = LloydStep(points, n_seeds, True, self.workers)
         step.begin(seeds)
         for _ in range(rounds):
             step.expect()
@@ -133,7 +133,7 @@ class Starts:
 
     def _sample(self, idf: Floats) -> tuple[CSRRows, Floats]:
         """Some of the rows, log(1 + x)·idf, and their weights."""
-        n, some = self.parts.n_rows, max(SAMPLE, 16 * self.n_components)
+        n, some = self.parts.n_rows, max(SEED_SAMPLE_ROWS, 16 * self.n_components)
         numbers = np.arange(n) if n <= some else np.sort(self.generator.choice(n, some, replace=False))
         return self._taken(numbers, idf)
 
@@ -183,11 +183,11 @@ def nearest(scores: Floats) -> None:
 def checked(init: Any, n_rows: int, n_components: int, n_features: int) -> tuple[str, NDArray[Any]]:
     """One of the `WAYS`; or "components", "responsibilities" or "words", and the array that gives them, proved."""
     if init is None or isinstance(init, str):
-        return one_of("init", init, WAYS), np.empty(0)
+        return one_of("init", init, INIT_METHODS), np.empty(0)
     try:
         array = validation.as_finite(init, "init", 2) if sp.issparse(init) else np.asarray(init)
     except ValueError as error:
-        raise ValueError(f"init must be one of {', '.join(map(repr, WAYS))} or an array: {error}") from error
+        raise ValueError(f"init must be one of {', '.join(map(repr, INIT_METHODS))} or an array: {error}") from error
     if array.shape == (n_rows,) and array.dtype.kind in "iu":
         wrong = (array < 0) | (array >= n_components)
         if wrong.any():
@@ -196,9 +196,9 @@ def checked(init: Any, n_rows: int, n_components: int, n_features: int) -> tuple
         return "components", array.astype(np.int64)
     if array.shape not in ((n_rows, n_components), (n_components, n_features)):
         raise ValueError(
-            f"init must be one of {', '.join(map(repr, WAYS))}, responsibilities of shape (n_samples, n_components) = "
-            f"({n_rows}, {n_components}), whole numbers of shape ({n_rows},), or probabilities or counts of words of "
-            f"shape (n_components, n_features) = ({n_components}, {n_features}); "
+            f"init must be one of {', '.join(map(repr, INIT_METHODS))}, responsibilities of shape "
+            f"(n_samples, n_components) = ({n_rows}, {n_components}), whole numbers of shape ({n_rows},), or "
+            f"probabilities or counts of words of shape (n_components, n_features) = ({n_components}, {n_features}); "
             f"got {array.dtype} of shape {array.shape}"
         )
     numbers = validation.as_finite(array, "init", ndim=2)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Counts, Prior
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior
 from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design, count_rows, order_by_frequency
 from fastlin.optim.likelihoods import Likelihood
@@ -20,7 +20,7 @@ from fastlin.optim.partitions import Partitions, Segments
 from fastlin.validation import CSRRows
 
 
-class Merged(Partitions):
+class MergedPartitions(Partitions):
     """Parts whose columns may stand for several features of X each: column `places[i]` for `members[i]`."""
 
     members: NDArray[np.int64]
@@ -34,8 +34,8 @@ class Merged(Partitions):
 
 
 def lay_out(
-    segments: Segments, n_columns: int, scratch: ScratchSpace | None, known: Counts | None, prior: Prior
-) -> Merged:
+    segments: Segments, n_columns: int, scratch: ScratchSpace | None, known: ClassCounts | None, prior: SmoothingPrior
+) -> MergedPartitions:
     """Rows to infer, beside counts that are known and under a prior. Without a scratch there is one segment."""
     seen = np.zeros(n_columns, np.int64)
     if known is not None:
@@ -55,9 +55,9 @@ def lay_out(
 
     if scratch is None:
         ((design, inference),) = designs()
-        parts = Merged.single(design, inference)
+        parts = MergedPartitions.single(design, inference)
     else:
-        parts = Merged.from_designs(designs(), features, scratch)
+        parts = MergedPartitions.from_designs(designs(), features, scratch)
     rank = np.empty(n_columns, np.int64)
     rank[features] = np.arange(len(features))
     parts.members = np.flatnonzero(seen)

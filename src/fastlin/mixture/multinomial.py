@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
-from fastlin.core.class_counts import Counts, Prior, as_prior
-from fastlin.core.em_loop import Climb, ClimbingEstimator, best_of
+from fastlin.core.callbacks import make_callback
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
+from fastlin.core.em_loop import EMRun, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import Whole, refuse_beside_corpus
+from fastlin.core.sparse_estimator import InMemoryDataset, reject_with_corpus
 from fastlin.data import Corpus
-from fastlin.mixture.em_init import Starts, checked
-from fastlin.mixture.multinomial_em import Expectation, Fill
+from fastlin.mixture.em_init import EMInitializer, checked
+from fastlin.mixture.multinomial_em import Fill, MultinomialEM
 from fastlin.mixture.online_em import add_expected
-from fastlin.mixture.partial_labels import PartlyLabelled, Source
+from fastlin.mixture.partial_labels import LabelledSource, PartlyLabelledDocuments
 from fastlin.mixture.scoring import MixtureDensity
 from fastlin.runtime import parallel
 from fastlin.validation import number_of_parts, whole_number
@@ -24,7 +24,7 @@ from fastlin.validation import number_of_parts, whole_number
 ALL = np.ones(1, bool)  # of labels there are none, and the rows without any
 
 
-class MultinomialMixture(MixtureDensity, ClimbingEstimator):
+class MultinomialMixture(MixtureDensity, SparseEMEstimator):
     """A mixture of multinomials: soft clusters of counts, by EM.
 
     A document x has the component c with probability π_c, and then p(x | c) ∝ Π_j φ_cj^{x_j}, without the multinomial
@@ -156,15 +156,15 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
         prior = model._prior(documents.n_columns)
         with parallel.WorkerPool(self.n_jobs) as workers:
             em, start = model._em(documents, prior, workers)
-            report = reporter(model, lambda: model._counted(em.counts()))
+            report = make_callback(model, lambda: model._counted(em.counts()))
 
-            def climb() -> Climb:
+            def climb() -> EMRun:
                 em.start(start(), keep=True)
-                return Climb(em, self.tol, self.max_iter, report)
+                return EMRun(em, self.tol, self.max_iter, report)
 
-            best = best_of(climb() for _ in range(self.n_init if isinstance(self.init, str) else 1))
-        self._become(model._counted(best.counts)._record(best))
-        self._warn(best)
+            best = best_run(climb() for _ in range(self.n_init if isinstance(self.init, str) else 1))
+        self._take_fitted(model._counted(best.counts)._record_fit(best))
+        self._warn_of_run(best)
         return self
 
     @learns
@@ -193,20 +193,20 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
                 em, start = model._em(documents, prior, workers)
                 em.start(start(), keep=True)
                 model._counts = em.counts()
-            counts = Counts.none(documents.n_columns, len(model._counts.labels), prior)
+            counts = ClassCounts.zeros(documents.n_columns, len(model._counts.labels), prior)
         else:
             known = self._counts
             if len(known.labels) != self.n_components:
                 raise ValueError(
                     f"n_components={self.n_components}, but the model has {len(known.labels)}: fit it anew"
                 )
-            counts = Counts(known.features.copy(), known.labels, prior)
+            counts = ClassCounts(known.features.copy(), known.labels, prior)
         pieces, now = documents.to_infer(ALL, 1.0), model._counts
         log_prior, families = now.log_prior(), np.array([0, len(now.labels)])
         add_expected(pieces, now.log_phi(), log_prior, families, counts, self.n_jobs)
         model._counts = counts
-        model._forget()
-        return self._become(model)
+        model._forget_fit()
+        return self._take_fitted(model)
 
     @learns
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
@@ -218,28 +218,28 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         whole_number("n_components", self.n_components, 1)
-        self._check_climb()
+        self._check_em_parameters()
 
-    def _prior(self, n_features: int) -> Prior:
+    def _prior(self, n_features: int) -> SmoothingPrior:
         return as_prior(self.alpha, self.base_measure, n_features)
 
-    def _documents(self, X: Any, sample_weight: Any, reset: bool) -> PartlyLabelled:
+    def _documents(self, X: Any, sample_weight: Any, reset: bool) -> PartlyLabelledDocuments:
         """What to learn from: rows without labels."""
-        source: Corpus | Whole
+        source: Corpus | InMemoryDataset
         if isinstance(X, Corpus):
-            refuse_beside_corpus(sample_weight=sample_weight)
+            reject_with_corpus(sample_weight=sample_weight)
             self._check_width(X, X, reset)
             source = X
         else:
-            rows = validation.as_rows(X, **self._wanted())
+            rows = validation.as_rows(X, **self._row_constraints())
             self._check_width(X, rows, reset)
             weights, none = validation.as_weights(sample_weight, len(rows)), np.empty(0)
-            source = Whole(rows, none, none.astype(np.int32), none if weights is None else weights)
-        return PartlyLabelled(np.empty(0), [Source("X", source, np.full(len(source), -1, np.int32))])
+            source = InMemoryDataset(rows, none, none.astype(np.int32), none if weights is None else weights)
+        return PartlyLabelledDocuments(np.empty(0), [LabelledSource("X", source, np.full(len(source), -1, np.int32))])
 
     def _em(
-        self, documents: PartlyLabelled, prior: Prior, workers: parallel.WorkerPool
-    ) -> tuple[Expectation, Callable[[], Fill]]:
+        self, documents: PartlyLabelledDocuments, prior: SmoothingPrior, workers: parallel.WorkerPool
+    ) -> tuple[MultinomialEM, Callable[[], Fill]]:
         """EM for these documents, and what makes a start for it."""
         kept = documents.sources[0].of_weight()
         n = number_of_parts("n_components", self.n_components, len(kept))
@@ -247,13 +247,13 @@ class MultinomialMixture(MixtureDensity, ClimbingEstimator):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         way, init = checked(self.init, len(kept), n, documents.n_columns)
         parts = documents.lay_out(ALL, 1.0, n, None, prior)
-        em = Expectation(parts, np.array([0, n]), prior, None, documents.n_columns, workers)
-        make = Starts(parts, n, validation.as_generator(self.random_state), workers).make
+        em = MultinomialEM(parts, np.array([0, n]), prior, None, documents.n_columns, workers)
+        make = EMInitializer(parts, n, validation.as_generator(self.random_state), workers).initialize
         return em, lambda: make(way, init, prior, kept)
 
-    def _counted(self, counts: Counts) -> Self:
+    def _counted(self, counts: ClassCounts) -> Self:
         self._counts = counts
         return self
 
-    def _described(self, components: set[int]) -> str:
+    def _describe_components(self, components: set[int]) -> str:
         return f"{len(components)} of {self.n_components} components"

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Counts, Prior
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior
 from fastlin.engine.core import passes
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import multinomial_em as kernels
-from fastlin.mixture.merged_columns import Merged
+from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.optim.partitions import Partition
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
@@ -29,11 +29,11 @@ from fastlin.runtime import parallel
 Floats = NDArray[np.float64]
 Fill = Callable[[Partition, Floats], None]  # writes the responsibilities of a part's rows, [n, M]
 LOGARITHM = 8  # non-zeros
-STRETCH = 1 << 10  # numbers: the part of a table whose logarithms are taken together
-DEAD = 1e-9  # of all mass: a component with less has no share of any row
+LOG_CHUNK = 1 << 10  # numbers: the part of a table whose logarithms are taken together
+DEAD_SHARE = 1e-9  # of all mass: a component with less has no share of any row
 
 
-class _Seeded(NamedTuple):
+class _ReseedState(NamedTuple):
     """What components were before they were seeded again."""
 
     places: list[int]
@@ -44,24 +44,24 @@ class _Seeded(NamedTuple):
     counts: Floats
 
 
-class Expectation:
+class MultinomialEM:
     """The parameters as they are, and the steps that better them."""
 
     def __init__(
         self,
-        parts: Merged,
+        parts: MergedPartitions,
         families: NDArray[np.int64],
-        prior: Prior,
-        known: Counts | None,
+        prior: SmoothingPrior,
+        known: ClassCounts | None,
         n_columns: int,
         workers: parallel.WorkerPool,
     ) -> None:
         self.parts, self.families, self.prior, self.workers = parts, families, prior, workers
         self.width, self.n_columns = int(families[-1]), n_columns
-        self._known = Counts(np.zeros((0, self.width)), np.zeros(self.width), prior) if known is None else known
+        self._known = ClassCounts(np.zeros((0, self.width)), np.zeros(self.width), prior) if known is None else known
         pseudo = np.broadcast_to(prior.pseudo, n_columns)
         self._pseudo = pseudo[parts.features]
-        self._alpha, self._extra = self._beside(known)
+        self._alpha, self._extra = self._pseudo_count_table(known)
         self._fixed_totals = self._known.features.sum(axis=0) + pseudo.sum()
         unseen = np.delete(pseudo, parts.members)  # of features that no row has: their φ is the prior's
         unseen = unseen[unseen > 0]
@@ -121,7 +121,7 @@ class Expectation:
         log_totals = np.log(np.where(empty, 1.0, totals))
         self._counts = aligned_zeros(self._logs.shape) if keep else self._counts[:0]
         self._kept = self._masses + self._known.labels
-        tile = np.tile(log_totals, (max(1, STRETCH // self.width), 1))
+        tile = np.tile(log_totals, (max(1, LOG_CHUNK // self.width), 1))
         with self.parts.open(len(self.parts) - 1) as part:
             shares, more = self._shares[: max(1, part.design.n_rows)], len(self.parts) > 1
 
@@ -146,28 +146,28 @@ class Expectation:
         if self._alpha > 0:
             self._penalties += self._alpha * (self._others @ self._logs[self._rare :])
 
-    def counts(self) -> Counts:
+    def counts(self) -> ClassCounts:
         """The expected counts that the parameters are made of, if they were kept."""
         features = aligned_zeros((self.n_columns, self.width))
         features[self.parts.members] = self._counts[self.parts.places]
         if len(self._known.features):
             features += self._known.features
-        return Counts(features, self._kept.copy(), self.prior)
+        return ClassCounts(features, self._kept.copy(), self.prior)
 
     # Components that died
 
     def dead(self) -> list[int]:
         """The components that no row has a share of, as the last M-step saw it."""
-        return np.flatnonzero((self._kept <= DEAD * self.total_weight) & (self._known.labels == 0)).tolist()
+        return np.flatnonzero((self._kept <= DEAD_SHARE * self.total_weight) & (self._known.labels == 0)).tolist()
 
-    def seed(self, places: list[int]) -> _Seeded:
+    def reseed_components(self, places: list[int]) -> _ReseedState:
         """Give dead components the rows that are explained worst, one each.
 
         Returns what they were, for `restore`; rows may be fewer than components. The counts, if they are kept, become
         those of the rows.
         """
         logs, counts = self._logs[:, places], self._counts[:, places]
-        before = _Seeded(places, logs, self._log_masses, self._penalties.copy(), self._kept, counts)
+        before = _ReseedState(places, logs, self._log_masses, self._penalties.copy(), self._kept, counts)
         self._kept = self._kept.copy()
         for place, (index, row) in self._worst(places).items():
             with self.parts.open(index) as part:
@@ -188,7 +188,7 @@ class Expectation:
         self._log_masses = self._mass_logarithms(self._kept)
         return before
 
-    def restore(self, before: _Seeded) -> None:
+    def restore(self, before: _ReseedState) -> None:
         """Take `seed` back."""
         self._logs[:, before.places] = before.logs
         self._counts[:, before.places] = before.counts
@@ -269,7 +269,7 @@ class Expectation:
         self.workers.map(work, self._row_cuts[part.index])
         return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())
 
-    def _beside(self, known: Counts | None) -> tuple[float, Floats]:
+    def _pseudo_count_table(self, known: ClassCounts | None) -> tuple[float, Floats]:
         """What is added to expected counts: a number, and a table unless all features and components are alike."""
         if len(self.prior.pseudo) > 1:
             pseudo = np.repeat(self._pseudo[:, np.newaxis], self.width, axis=1)

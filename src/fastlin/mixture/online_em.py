@@ -7,27 +7,27 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.engine.solvers import multinomial_em as kernels
 from fastlin.mixture.class_components import Families, log_priors, several, single
-from fastlin.mixture.multinomial_em import Expectation
-from fastlin.mixture.partial_labels import Mask, PartlyLabelled, Piece
-from fastlin.mixture.per_class_init import Beginnings
+from fastlin.mixture.multinomial_em import MultinomialEM
+from fastlin.mixture.partial_labels import DocumentBlock, Mask, PartlyLabelledDocuments
+from fastlin.mixture.per_class_init import PerClassInitializer
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Stream:
+class OnlineEM:
     """Counts that grow, in steps that Ctrl-C does not cut in two."""
 
     families: Families
-    counts: Counts
+    counts: ClassCounts
     unlabeled_weight: float
     n_jobs: int | None
 
-    def add(self, documents: PartlyLabelled, generator: np.random.Generator) -> None:
+    def add(self, documents: PartlyLabelledDocuments, generator: np.random.Generator) -> None:
         """Documents whose component is known, then those of labels whose components are new, then all others."""
         documents.count(single(self.families), self.families, self.counts, self.n_jobs, keep=True)
         masses = np.add.reduceat(self.counts.labels, self.families[:-1])
@@ -41,13 +41,13 @@ class Stream:
         pieces, prior = documents.to_infer(rest, self.unlabeled_weight), log_priors(now, self.families)[1]
         add_expected(pieces, now.logs, prior, self.families, self.counts, self.n_jobs)
 
-    def _begin(self, documents: PartlyLabelled, new: Mask, generator: np.random.Generator) -> None:
+    def _begin(self, documents: PartlyLabelledDocuments, new: Mask, generator: np.random.Generator) -> None:
         """Components for labels that had none so far: k-means among their own documents, and an iteration of EM."""
         width, prior = len(self.counts.labels), self.counts.prior
         with parallel.WorkerPool(self.n_jobs) as workers:
             parts = documents.lay_out(new, 0.0, width, None, prior)
-            em = Expectation(parts, self.families, prior, None, documents.n_columns, workers)
-            em.start(Beginnings(parts, self.families, generator, workers).within_labels())
+            em = MultinomialEM(parts, self.families, prior, None, documents.n_columns, workers)
+            em.start(PerClassInitializer(parts, self.families, generator, workers).within_labels())
             em.expect()
             em.maximise(keep=True)
             begun = em.counts()
@@ -56,7 +56,12 @@ class Stream:
 
 
 def add_expected(
-    pieces: Iterable[Piece], logs: Floats, prior: Floats, families: Families, counts: Counts, n_jobs: int | None
+    pieces: Iterable[DocumentBlock],
+    logs: Floats,
+    prior: Floats,
+    families: Families,
+    counts: ClassCounts,
+    n_jobs: int | None,
 ) -> None:
     """Add the counts that documents are expected to have under log φ and log π; Ctrl-C cuts no piece in two."""
     for piece in pieces:
@@ -66,7 +71,7 @@ def add_expected(
         parallel.run_uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
 
 
-def _shares(piece: Piece, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:
+def _shares(piece: DocumentBlock, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:
     """w p(c | x), among the components of a row's label."""
     shares = np.empty((len(piece.rows), len(prior)))
 

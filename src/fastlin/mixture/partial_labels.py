@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.class_counts import Counts, Prior
-from fastlin.core.sparse_estimator import Readable, Whole
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior
+from fastlin.core.sparse_estimator import InMemoryDataset, RowsOrCorpus
 from fastlin.data import Corpus
 from fastlin.data.scratch import ScratchSpace
-from fastlin.mixture.merged_columns import Merged, lay_out
+from fastlin.mixture.merged_columns import MergedPartitions, lay_out
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.validation import CSRRows
 
@@ -21,27 +21,27 @@ Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]  # of labels: one for each and, last, one for none, so that the code −1 finds its own
 
 
-class Piece(NamedTuple):
+class DocumentBlock(NamedTuple):
     """Some rows, the codes of their labels (−1: none) and their weights (of length 0: ones)."""
 
     rows: CSRRows
     codes: Codes
     weights: Floats
 
-    def take(self, chosen: Mask) -> "Piece":
+    def take(self, chosen: Mask) -> "DocumentBlock":
         """Some of the rows: a copy, unless they are all."""
         if chosen.all():
             return self
         weights = self.weights[chosen] if len(self.weights) else self.weights
-        return Piece(self.rows.take(np.flatnonzero(chosen)), self.codes[chosen], weights)
+        return DocumentBlock(self.rows.take(np.flatnonzero(chosen)), self.codes[chosen], weights)
 
 
 @dataclass(frozen=True)
-class Source:
+class LabelledSource:
     """Rows that come in segments, and the codes of their labels."""
 
     name: str
-    rows: Corpus | Whole
+    rows: Corpus | InMemoryDataset
     codes: Codes
     kept: Mask | None = None  # which of the rows count; None: all
 
@@ -54,21 +54,21 @@ class Source:
         """Which of the rows have a weight above zero."""
         return self.rows.weights() > 0 if self.rows.weighted else np.ones(len(self.codes), bool)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[DocumentBlock]:
         wanted: dict[str, Any] = {"dtype": np.dtype(np.float64), "name": self.name, "nonnegative": True}
         for segment in self.rows.segments():
             here = slice(segment.start, segment.start + len(segment.rows))
             rows = validation.check_values(segment.rows, start=segment.start, **wanted)
-            piece = Piece(rows, self.codes[here], segment.weights)
+            piece = DocumentBlock(rows, self.codes[here], segment.weights)
             yield piece if self.kept is None else piece.take(self.kept[here])
 
 
 @dataclass(frozen=True)
-class PartlyLabelled:
+class PartlyLabelledDocuments:
     """The rows of X, of which some have labels, and those of X_unlabeled, of which none has."""
 
     classes: NDArray[Any]
-    sources: list[Source]
+    sources: list[LabelledSource]
 
     @property
     def n_columns(self) -> int:
@@ -84,10 +84,10 @@ class PartlyLabelled:
         return self.sources[0].codes
 
     @property
-    def readable(self) -> Readable:
+    def readable(self) -> RowsOrCorpus:
         """The rows of X."""
         rows = self.sources[0].rows
-        return rows.rows if isinstance(rows, Whole) else rows
+        return rows.rows if isinstance(rows, InMemoryDataset) else rows
 
     def label_weights(self) -> Floats:
         """The weight of all rows of each label."""
@@ -95,23 +95,23 @@ class PartlyLabelled:
         own = source.rows.weights()[source.labelled] if source.rows.weighted else None
         return np.bincount(source.codes[source.labelled], own, minlength=len(self.classes)).astype(np.float64)
 
-    def take(self, members: NDArray[np.int64]) -> Readable:
+    def take(self, members: NDArray[np.int64]) -> RowsOrCorpus:
         """Some of the rows of X."""
         rows = self.readable
         return rows.take(members) if isinstance(rows, CSRRows) else rows.subset(members)
 
-    def without(self, members: NDArray[np.int64]) -> "PartlyLabelled":
+    def without(self, members: NDArray[np.int64]) -> "PartlyLabelledDocuments":
         """All but some of the rows of X."""
         kept = np.ones(len(self.codes), bool)
         kept[members] = False
         return replace(self, sources=[replace(self.sources[0], kept=kept), *self.sources[1:]])
 
-    def among(self, classes: NDArray[Any], place: NDArray[np.int32]) -> "PartlyLabelled":
+    def among(self, classes: NDArray[Any], place: NDArray[np.int32]) -> "PartlyLabelledDocuments":
         """The same among more labels, where each of these labels has its place."""
         place = np.append(place, np.int32(-1))  # of no label
-        return PartlyLabelled(classes, [replace(source, codes=place[source.codes]) for source in self.sources])
+        return PartlyLabelledDocuments(classes, [replace(source, codes=place[source.codes]) for source in self.sources])
 
-    def pieces(self, of_labels: Mask) -> Iterator[Piece]:
+    def pieces(self, of_labels: Mask) -> Iterator[DocumentBlock]:
         """The rows of some labels, or of none, segment by segment."""
         for source in self.sources_of(of_labels):
             for piece in source.pieces():
@@ -119,18 +119,18 @@ class PartlyLabelled:
                 if len(piece.codes):
                     yield piece
 
-    def sources_of(self, of_labels: Mask) -> list[Source]:
+    def sources_of(self, of_labels: Mask) -> list[LabelledSource]:
         """Those that have rows of some labels, or of none."""
         return [source for source in self.sources if of_labels[source.codes].any()]
 
     def count(
-        self, of_labels: Mask, families: NDArray[np.int64], counts: Counts, n_jobs: int | None, keep: bool
+        self, of_labels: Mask, families: NDArray[np.int64], counts: ClassCounts, n_jobs: int | None, keep: bool
     ) -> None:
         """Count the rows of labels that have one component, as MultinomialNB does; `keep` as in `Counts.add`."""
         for piece in self.pieces(of_labels):
             counts.add(piece.rows, families[piece.codes].astype(np.int32), piece.weights, n_jobs, keep)
 
-    def to_infer(self, of_labels: Mask, unlabeled_weight: float) -> Iterator[Piece]:
+    def to_infer(self, of_labels: Mask, unlabeled_weight: float) -> Iterator[DocumentBlock]:
         """Rows of a weight above zero, which where they have no label is multiplied by λ."""
         for piece in self.pieces(of_labels):
             weights, unlabelled = piece.weights, piece.codes < 0
@@ -142,8 +142,8 @@ class PartlyLabelled:
                 yield piece
 
     def lay_out(
-        self, of_labels: Mask, unlabeled_weight: float, width: int, known: Counts | None, prior: Prior
-    ) -> Merged:
+        self, of_labels: Mask, unlabeled_weight: float, width: int, known: ClassCounts | None, prior: SmoothingPrior
+    ) -> MergedPartitions:
         """The rows to infer in parts, with the features that they or what is known have."""
 
         def segments() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:

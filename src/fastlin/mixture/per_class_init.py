@@ -4,16 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.mixture.class_components import Families
-from fastlin.mixture.em_init import ROUNDS, SAMPLE, Floats, Starts, nearest
-from fastlin.mixture.merged_columns import Merged
+from fastlin.mixture.em_init import KMEANS_ROUNDS, SEED_SAMPLE_ROWS, EMInitializer, Floats, nearest
+from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.mixture.multinomial_em import Fill
 from fastlin.optim.partitions import Partition
 from fastlin.runtime import parallel
 
-FEWEST = 1 << 8  # rows of a label, for each of its components, that k-means may look at
+MIN_ROWS_PER_COMPONENT = 1 << 8  # rows of a label, for each of its components, that k-means may look at
 
 
-class Beginnings(Starts):
+class PerClassInitializer(EMInitializer):
     """Makes starts of rows that are laid out, of which those with a label are of labels with several components.
 
     k-means finds seeds among some of the rows of each label. Rows without a label help to say which words are rare,
@@ -21,7 +21,7 @@ class Beginnings(Starts):
     """
 
     def __init__(
-        self, parts: Merged, families: Families, generator: np.random.Generator, workers: parallel.WorkerPool
+        self, parts: MergedPartitions, families: Families, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
         super().__init__(parts, int(families[-1]), generator, workers)
         self._families = families
@@ -63,11 +63,11 @@ class Beginnings(Starts):
         rows, weights = self._taken(numbers, idf)
         for label, own in some.items():
             here, (first, last) = np.searchsorted(numbers, own), self._families[label : label + 2]
-            columns[:, first:last] = self._seeds(rows.take(here), weights[here], ROUNDS, int(last - first))
+            columns[:, first:last] = self._seeds(rows.take(here), weights[here], KMEANS_ROUNDS, int(last - first))
         return np.ascontiguousarray(idf[:, np.newaxis] * columns)
 
     def _some(self, label: int) -> NDArray[np.int64]:
         """Rows of a label: all, or a sample."""
         own, size = self._rows[label], self._families[label + 1] - self._families[label]
-        some = max(SAMPLE // len(self._rows), FEWEST * size)
+        some = max(SEED_SAMPLE_ROWS // len(self._rows), MIN_ROWS_PER_COMPONENT * size)
         return own if len(own) <= some else np.sort(self.generator.choice(own, some, replace=False))

@@ -11,7 +11,7 @@ from sklearn.base import DensityMixin
 from fastlin import validation
 from fastlin.core.estimator import reads
 from fastlin.core.generative_model import MultinomialModel
-from fastlin.core.sparse_estimator import Scorer, dense_scorer, refuse_beside_corpus
+from fastlin.core.sparse_estimator import Scorer, dense_scorer, reject_with_corpus
 from fastlin.data import Corpus
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.validation import whole_number
@@ -36,7 +36,7 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     @reads
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most likely component of each row of X, a matrix or a `Corpus`; the first among equals."""
-        return self._best(self._checked_rows(X))
+        return self._most_likely(self._checked_rows(X))
 
     @reads
     def score_samples(self, X: Any) -> Floats:
@@ -134,7 +134,7 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     def _weights_of(self, X: Any, sample_weight: Any) -> Floats:
         """w of the rows of X, which have been looked at."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus(sample_weight=sample_weight)
+            reject_with_corpus(sample_weight=sample_weight)
             return X.weights() if X.weighted else np.ones(len(X))
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         weights = validation.as_weights(sample_weight, n_rows)
@@ -145,7 +145,7 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
         weights = self._weights_of(X, sample_weight)
         of_parts = (
             np.repeat(weights[start : start + len(part)], np.diff(part.indptr)) @ part.values[: part.nnz]
-            for start, part in self._parts(self._checked_rows(X))
+            for start, part in self._iter_segments(self._checked_rows(X))
         )
         return float(sum(of_parts))
 

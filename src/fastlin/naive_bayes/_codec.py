@@ -13,9 +13,9 @@ from fastlin.core._codec import (
     report_from_state,
     report_to_state,
 )
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.mixture._codec import EM, mixture_to_state
-from fastlin.naive_bayes.category_encoder import Alphabet, CategoryCounts
+from fastlin.naive_bayes.category_encoder import CategoryCounts, CategoryEncoder
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (
@@ -45,7 +45,7 @@ def _counts_from_state(model: Any, state: State, context: LoadContext) -> None:
     classes = proved_labels(state.pop("classes"))
     features, labels = proved_counts(state, len(classes), context)
     reject_unknown(state)
-    model._install(classes, Counts(features, labels, model._prior(len(features), len(classes))))
+    model._install(classes, ClassCounts(features, labels, model._prior(len(features), len(classes))))
 
 
 def _categories_to_state(model: Any, packing: Packing) -> State:
@@ -73,7 +73,7 @@ def _categories_from_state(model: Any, state: State, context: LoadContext) -> No
     model._install(classes, counts)
 
 
-def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:
+def _alphabet(kind: str, size: int, names: list[Any]) -> CategoryEncoder:
     """The categories of a position."""
     if kind not in ("", "numbers", "strings", "bytes") or (kind == "") != (size == 0):
         raise ValueError(f"categories of the kind {kind!r:.60}")
@@ -81,7 +81,7 @@ def _alphabet(kind: str, size: int, names: list[Any]) -> Alphabet:
     table = dict(zip(names, range(len(names)), strict=True))
     if len(table) != (0 if wanted is None else size) or any(type(name) is not wanted for name in names):
         raise ValueError(f"names must be {size} different categories of the kind {kind!r}")
-    return Alphabet(kind, size, table)
+    return CategoryEncoder(kind, size, table)
 
 
 def _semi_supervised_to_state(model: Any, packing: Packing) -> State:
@@ -102,7 +102,7 @@ def _semi_supervised_from_state(model: Any, state: State, context: LoadContext) 
     if hasattr(model, "_template"):
         chosen = model._template(model.alpha_, model.components_, model.unlabeled_weight_)
     prior = chosen._prior(len(features), len(classes))
-    model._install(classes, families, Counts(features, components, prior))
+    model._install(classes, families, ClassCounts(features, components, prior))
 
 
 def _proved_families(families: Any) -> NDArray[np.int64]:

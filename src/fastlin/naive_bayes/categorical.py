@@ -9,13 +9,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from fastlin import validation
-from fastlin.core.class_counts import Prior
+from fastlin.core.class_counts import SmoothingPrior
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier
-from fastlin.core.label_sets import places, union
+from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.data import Corpus
-from fastlin.naive_bayes.category_encoder import Alphabet, CategoryCounts, CategoryEstimates, by_position, ones
+from fastlin.naive_bayes.category_encoder import (
+    CategoryCounts,
+    CategoryEncoder,
+    CategoryEstimates,
+    ones,
+    split_by_position,
+)
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CategoricalColumn, CSRRows, one_of, real_number
 
@@ -150,14 +156,14 @@ class CategoricalNB(GenerativeClassifier):
         """c, of each position, shape (n_labels, n_categories)."""
         self._check_fitted()
         counts = self._counts.snapshot()
-        return by_position(counts.features, counts.starts, counts.sizes)
+        return split_by_position(counts.features, counts.starts, counts.sizes)
 
     @property
     @reads
     def feature_log_prob_(self) -> list[NDArray[np.float64]]:
         """log φ, of each position, shape (n_labels, n_categories)."""
         found = self._estimates()
-        return by_position(found.logs, found.starts, found.sizes)
+        return split_by_position(found.logs, found.starts, found.sizes)
 
     @property
     @reads
@@ -182,22 +188,22 @@ class CategoricalNB(GenerativeClassifier):
         n_rows, n_positions = len(positions[0].codes), len(positions)
         seen, codes = validation.as_labels(y, n_rows, estimator=type(self).__name__)
         weights = validation.as_weights(sample_weight, n_rows)
-        known = seen if first else union(self.classes_, seen)
+        known = seen if first else union_of_labels(self.classes_, seen)
         if classes is not None:
-            known = union(known, validation.as_classes(classes))
-        alphabets = [Alphabet() for _ in positions] if first else self._counts.alphabets
-        placed = [alphabet.place(positions[place], place) for place, alphabet in enumerate(alphabets)]
+            known = union_of_labels(known, validation.as_classes(classes))
+        alphabets = [CategoryEncoder() for _ in positions] if first else self._counts.alphabets
+        placed = [alphabet.encode(positions[place], place) for place, alphabet in enumerate(alphabets)]
         needed = [alphabet.needed(column) for alphabet, (column, _) in zip(alphabets, placed, strict=True)]
         sizes = np.maximum(needed, self._least(n_positions))
         prior = self._prior(len(known))
         if first:
             counts = CategoryCounts.of(sizes, sizes, len(known), prior, alphabets)
         else:
-            counts = self._counts.grown(sizes, places(known, self.classes_), len(known), prior)
+            counts = self._counts.grown(sizes, label_positions(known, self.classes_), len(known), prior)
         rows = ones([column for column, _ in placed], counts.starts, len(counts.features))
-        codes = places(known, seen)[codes]
+        codes = label_positions(known, seen)[codes]
 
-        def learnt() -> list[Alphabet]:
+        def learnt() -> list[CategoryEncoder]:
             return [
                 alphabet.learn(position.kind, column, new)
                 for alphabet, position, (column, new) in zip(alphabets, positions, placed, strict=True)
@@ -205,7 +211,7 @@ class CategoricalNB(GenerativeClassifier):
 
         def count() -> None:
             counts.count(rows, codes, np.empty(0) if weights is None else weights, self.n_jobs, learnt)
-            self._become(model._install(known, counts))
+            self._take_fitted(model._install(known, counts))
 
         return count
 
@@ -228,7 +234,7 @@ class CategoricalNB(GenerativeClassifier):
         found, columns = self._estimates(), []
         for place, position in enumerate(self._positions(X, reset=False)):
             alphabet, n = found.alphabets[place], int(found.sizes[place])
-            codes, _ = alphabet.place(position, place)
+            codes, _ = alphabet.encode(position, place)
             if alphabet.kind != "numbers":  # what has no name yet is one of those left over, if there are any
                 codes = np.minimum(codes, alphabet.size)
             unknown = codes >= n
@@ -258,13 +264,13 @@ class CategoricalNB(GenerativeClassifier):
         self.classes_, self._counts, self.n_features_in_ = classes, counts, len(counts.sizes)
         return self
 
-    def _prior(self, n_labels: int) -> Prior:
+    def _prior(self, n_labels: int) -> SmoothingPrior:
         """What the parameters say, checked."""
         alpha = real_number("alpha", self.alpha, at_least=0, at_most=1e100)
         if not self.force_alpha and alpha < 1e-10:
             warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
             alpha = 1e-10
-        return Prior(np.full(1, alpha), np.ones(1), self._label_prior(n_labels))
+        return SmoothingPrior(np.full(1, alpha), np.ones(1), self._label_prior(n_labels))
 
     def _least(self, n_positions: int) -> NDArray[np.int64]:
         """How many categories each position has at least."""

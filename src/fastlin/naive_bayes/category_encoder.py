@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Counts, Estimates, Floats, Prior, log_phi
+from fastlin.core.class_counts import ClassCounts, Estimates, Floats, SmoothingPrior, log_phi
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CategoricalColumn, CSRRows
@@ -17,7 +17,7 @@ Codes = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
-class Alphabet:
+class CategoryEncoder:
     """The categories of a position: strings in the order in which they came, or the numbers from 0 to the largest.
 
     An alphabet that has learnt shares the table with the one before, which knows the first `size` strings of it.
@@ -27,7 +27,7 @@ class Alphabet:
     size: int = 0
     table: dict[Any, int] = field(default_factory=dict)  # the code of each string
 
-    def place(self, position: CategoricalColumn, column: int) -> tuple[Codes, list[Any]]:
+    def encode(self, position: CategoricalColumn, column: int) -> tuple[Codes, list[Any]]:
         """The codes of a position's rows, and the strings that are new, which have the codes from `size` on."""
         if self.kind and position.kind not in ("", self.kind):
             raise ValueError(
@@ -44,18 +44,18 @@ class Alphabet:
         """How many categories there are with those of codes that `place` found; more than there may be are as many."""
         return max(self.size, min(1 + int(codes.max()), MAX_COLUMNS + 1))
 
-    def learn(self, kind: str, codes: Codes, new: list[Any]) -> "Alphabet":
+    def learn(self, kind: str, codes: Codes, new: list[Any]) -> "CategoryEncoder":
         """The alphabet that has what `place` found, too."""
         self.table.update(zip(new, range(self.size, self.size + len(new)), strict=True))
-        return Alphabet(kind or self.kind, self.needed(codes), self.table)
+        return CategoryEncoder(kind or self.kind, self.needed(codes), self.table)
 
     def names(self) -> list[Any]:
         """The strings, in the order in which they came."""
         return list(self.table)[: self.size]
 
-    def alone(self) -> "Alphabet":
+    def alone(self) -> "CategoryEncoder":
         """A copy with a table of its own."""
-        return Alphabet(self.kind, self.size, {name: code for code, name in enumerate(self.names())})
+        return CategoryEncoder(self.kind, self.size, {name: code for code, name in enumerate(self.names())})
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +64,16 @@ class CategoryEstimates(Estimates):
 
     sizes: NDArray[np.int64]
     starts: NDArray[np.int64]  # where the categories of each position begin
-    alphabets: list[Alphabet]
+    alphabets: list[CategoryEncoder]
 
 
 @dataclass(eq=False)
-class CategoryCounts(Counts):
+class CategoryCounts(ClassCounts):
     """c, with the categories of all positions one after the other, each position with some room for more."""
 
     sizes: NDArray[np.int64] = field(kw_only=True)  # categories of each position
     rooms: NDArray[np.int64] = field(kw_only=True)
-    alphabets: list[Alphabet] = field(kw_only=True)
+    alphabets: list[CategoryEncoder] = field(kw_only=True)
 
     @classmethod
     def of(
@@ -81,8 +81,8 @@ class CategoryCounts(Counts):
         sizes: NDArray[np.int64],
         rooms: NDArray[np.int64],
         n_labels: int,
-        prior: Prior,
-        alphabets: list[Alphabet],
+        prior: SmoothingPrior,
+        alphabets: list[CategoryEncoder],
     ) -> "CategoryCounts":
         """No counts yet."""
         total = sum(rooms.tolist())
@@ -95,7 +95,7 @@ class CategoryCounts(Counts):
         return cls(features, labels, prior, sizes=sizes, rooms=rooms, alphabets=alphabets)
 
     def grown(
-        self, sizes: NDArray[np.int64], places: NDArray[np.int32], n_labels: int, prior: Prior
+        self, sizes: NDArray[np.int64], places: NDArray[np.int32], n_labels: int, prior: SmoothingPrior
     ) -> "CategoryCounts":
         """The same counts with more categories and labels, under another prior; in the same arrays if they have room.
 
@@ -125,7 +125,7 @@ class CategoryCounts(Counts):
         codes: NDArray[np.int32],
         weights: Floats,
         n_jobs: int | None,
-        alphabets: Callable[[], list[Alphabet]],
+        alphabets: Callable[[], list[CategoryEncoder]],
     ) -> None:
         """Count rows, and take over the alphabets in which they are written: all at once."""
         with self._owned().lock.writing():
@@ -164,7 +164,7 @@ class CategoryCounts(Counts):
         return CategoryEstimates(logs, impossible, self.labels, self.prior, self.sizes, self.starts, self.alphabets)
 
 
-def by_position(array: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[Floats]:
+def split_by_position(array: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[Floats]:
     """An array over categories, as one for each position, in scikit-learn's shape (n_labels, n_categories)."""
     return [array[start:stop].T for start, stop in zip(starts.tolist(), (starts + sizes).tolist(), strict=True)]
 

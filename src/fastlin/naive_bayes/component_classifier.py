@@ -8,14 +8,22 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from fastlin import validation
-from fastlin.core.class_counts import Counts, possible
+from fastlin.core.class_counts import ClassCounts, mask_impossible
 from fastlin.core.estimator import reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
-from fastlin.core.sparse_estimator import Infer, Readable, Scorer, Whole, dense_scorer, refuse_beside_corpus, width_of
+from fastlin.core.sparse_estimator import (
+    Infer,
+    InMemoryDataset,
+    RowsOrCorpus,
+    Scorer,
+    dense_scorer,
+    reject_with_corpus,
+    width_of,
+)
 from fastlin.data import Corpus
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.mixture.class_components import Families, log_priors, summed
-from fastlin.mixture.partial_labels import Codes, PartlyLabelled, Source
+from fastlin.mixture.partial_labels import Codes, LabelledSource, PartlyLabelledDocuments
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
@@ -62,7 +70,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         rows, scorer = self._checked_rows(X), self._components()
         scores = np.empty((len(rows), scorer.width))
         self._forward(rows, scorer, lambda some, start, stop: np.copyto(scores[start:stop], some))
-        row_kernels.softmax(possible(scores, log_priors(self._estimates(), self._families)[1]), False)
+        row_kernels.softmax(mask_impossible(scores, log_priors(self._estimates(), self._families)[1]), False)
         return scores
 
     @reads
@@ -73,46 +81,48 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
 
     # Reading
 
-    def _documents(self, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any, reset: bool) -> PartlyLabelled:
+    def _documents(self, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any, reset: bool) -> PartlyLabelledDocuments:
         """What to learn from, checked; the values of a corpus are when they are read."""
         name = type(self).__name__
         if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            reject_with_corpus(y=y, sample_weight=sample_weight)
             self._check_width(X, X, reset)
             place = validation.places_of_labels(X.classes)
             classes = X.classes[place >= 0]
             codes = place[X.codes()] if len(place) else np.full(len(X), -1, np.int32)
-            source = Source("X", X, codes)
+            source = LabelledSource("X", X, codes)
         else:
-            rows = validation.as_rows(X, **self._wanted())
+            rows = validation.as_rows(X, **self._row_constraints())
             self._check_width(X, rows, reset)
             classes, codes = validation.as_partly_labels(y, len(rows), estimator=name)
-            source = Source(
+            source = LabelledSource(
                 "X", self._whole(rows, classes, codes, validation.as_weights(sample_weight, len(rows))), codes
             )
         sources = [source] if X_unlabeled is None else [source, self._unlabelled(X_unlabeled)]
-        return PartlyLabelled(classes, sources)
+        return PartlyLabelledDocuments(classes, sources)
 
-    def _unlabelled(self, X: Any) -> Source:
+    def _unlabelled(self, X: Any) -> LabelledSource:
         """The rows of X_unlabeled."""
         name = "X_unlabeled"
         if isinstance(X, Corpus):
             if (validation.places_of_labels(X.classes) >= 0).any():
                 raise ValueError(f"{name} is a Corpus with labels; those that have some belong into X")
-            rows: Readable = X
+            rows: RowsOrCorpus = X
         else:
-            rows = validation.as_rows(X, name=name, **self._wanted())
+            rows = validation.as_rows(X, name=name, **self._row_constraints())
         if width_of(rows) != self.n_features_in_:
             raise ValueError(f"{name} has {width_of(rows)} features, X has {self.n_features_in_}")
         validate_data(self, X, reset=False, skip_check_array=True)
         codes = np.full(len(rows), -1, np.int32)
-        return Source(name, rows if isinstance(rows, Corpus) else self._whole(rows, np.empty(0), codes, None), codes)
+        return LabelledSource(
+            name, rows if isinstance(rows, Corpus) else self._whole(rows, np.empty(0), codes, None), codes
+        )
 
     @staticmethod
-    def _whole(rows: CSRRows, classes: NDArray[Any], codes: Codes, weights: Floats | None) -> Whole:
-        return Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
+    def _whole(rows: CSRRows, classes: NDArray[Any], codes: Codes, weights: Floats | None) -> InMemoryDataset:
+        return InMemoryDataset(rows, classes, codes, np.empty(0) if weights is None else weights)
 
-    def _check_labels(self, documents: PartlyLabelled, known: NDArray[Any]) -> None:
+    def _check_labels(self, documents: PartlyLabelledDocuments, known: NDArray[Any]) -> None:
         """There are labels, and the one that says that there is none was not meant to be one."""
         if not len(known):
             raise ValueError("no row has a label: use MultinomialMixture, which finds clusters without any")
@@ -125,7 +135,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
             self._check_beginning(documents)
 
     @staticmethod
-    def _check_beginning(documents: PartlyLabelled) -> PartlyLabelled:
+    def _check_beginning(documents: PartlyLabelledDocuments) -> PartlyLabelledDocuments:
         """Some row that has a label counts."""
         source = documents.sources[0]
         if not source.labelled.any():
@@ -138,12 +148,12 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         return documents
 
     def _checked_validation(
-        self, X: Any, y: Any, classes: NDArray[Any], learnt: Readable
-    ) -> tuple[Readable, NDArray[np.int32]]:
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: RowsOrCorpus
+    ) -> tuple[RowsOrCorpus, NDArray[np.int32]]:
         rows, codes = super()._checked_validation(X, y, classes, learnt)
         validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X_val")
         if isinstance(rows, CSRRows):
-            rows = validation.check_values(rows, name="X_val", **self._wanted())
+            rows = validation.check_values(rows, name="X_val", **self._row_constraints())
         return rows, codes
 
     def _components(self) -> Scorer:
@@ -163,12 +173,12 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         return Scorer(len(self.classes_), forward)
 
     def _possible(self, scores: Floats) -> Floats:
-        return possible(scores, log_priors(self._estimates(), self._families)[0])
+        return mask_impossible(scores, log_priors(self._estimates(), self._families)[0])
 
     def _n_labels(self) -> int:
         return len(self._families) - 1
 
-    def _install(self, classes: NDArray[Any], families: Families, counts: Counts) -> Self:
+    def _install(self, classes: NDArray[Any], families: Families, counts: ClassCounts) -> Self:
         self.classes_, self._families, self._counts = classes, families, counts
         self.n_features_in_ = len(counts.features)
         return self

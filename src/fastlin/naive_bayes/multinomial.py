@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import storage, validation
-from fastlin.core.class_counts import Counts, Prior, as_alpha, as_measure, right_when_left_out
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_alpha, as_measure, leave_one_out_correct
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
-from fastlin.core.label_sets import places, union
-from fastlin.core.sparse_estimator import Scorer, Whole, dense_scorer
+from fastlin.core.label_sets import label_positions, union_of_labels
+from fastlin.core.sparse_estimator import InMemoryDataset, Scorer, dense_scorer
 from fastlin.data import Corpus, Segment
-from fastlin.linear.growing_features import GrowingClassifier, known_only
+from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
 from fastlin.validation import real_number
 
 
@@ -111,28 +111,28 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         model = self._working_copy()
         corpus = model._checked(X, y, sample_weight, reset=True)
         classes = corpus.classes
-        counts = Counts.none(corpus.shape[1], len(classes), self._prior(corpus.shape[1], len(classes)))
+        counts = ClassCounts.zeros(corpus.shape[1], len(classes), self._prior(corpus.shape[1], len(classes)))
         for segment in self._segments(corpus):
             counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
         if corpus.weighted and not counts.labels.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
-        return self._become(model._install(classes, counts))
+        return self._take_fitted(model._install(classes, counts))
 
     @learns
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
         model, first = self._working_copy(), not hasattr(self, "classes_")
         corpus = model._checked(X, y, sample_weight, reset=first)
-        known = corpus.classes if first else union(self.classes_, corpus.classes)
+        known = corpus.classes if first else union_of_labels(self.classes_, corpus.classes)
         if classes is not None:
-            known = union(known, validation.as_classes(classes))
-        place, n_features = places(known, corpus.classes), corpus.shape[1]
+            known = union_of_labels(known, validation.as_classes(classes))
+        place, n_features = label_positions(known, corpus.classes), corpus.shape[1]
         if first:
-            counts = Counts.none(n_features, len(known), self._prior(n_features, len(known)))
+            counts = ClassCounts.zeros(n_features, len(known), self._prior(n_features, len(known)))
         else:
             n_features = max(n_features, self.n_features_in_)
             prior = self._prior(n_features, len(known))
-            counts = self._counts.under(prior, places(known, self.classes_), len(known), n_features)
+            counts = self._counts.resized(prior, label_positions(known, self.classes_), len(known), n_features)
             model._learn_names(X)
             counts.columns = _columns(model, n_features)
         if isinstance(corpus, Corpus):
@@ -142,7 +142,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             for segment in self._segments(corpus):
                 counts.add(segment.rows, place[segment.codes], segment.weights, self.n_jobs, keep=True)
         finally:  # after Ctrl-C, what the whole blocks said
-            self._become(model._install(known, counts.settle()))
+            self._take_fitted(model._install(known, counts.settle()))
         return self
 
     @reads
@@ -169,7 +169,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")
         ]
         n_features, n_labels = corpus.shape[1], len(corpus.classes)
-        counts = Counts.none(n_features, n_labels, self._prior(n_features, n_labels))
+        counts = ClassCounts.zeros(n_features, n_labels, self._prior(n_features, n_labels))
         for segment in self._segments(corpus):
             counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
         right, total = np.zeros(len(tried)), 0.0
@@ -178,7 +178,9 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             weights = segment.weights if corpus.weighted else np.ones(len(rows))
             total += float(weights.sum())
             for place, alpha in enumerate(tried):
-                right[place] += weights @ right_when_left_out(rows, segment.codes, weights, counts, alpha, self.n_jobs)
+                right[place] += weights @ leave_one_out_correct(
+                    rows, segment.codes, weights, counts, alpha, self.n_jobs
+                )
         return right / total
 
     # The state
@@ -204,38 +206,38 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             raise ValueError(
                 f"state['feature_count'] and state['class_count'] must hold counts of {len(classes)} labels"
             )
-        counts = Counts.none(features.shape[1], len(classes), self._prior(features.shape[1], len(classes)))
+        counts = ClassCounts.zeros(features.shape[1], len(classes), self._prior(features.shape[1], len(classes)))
         counts.features[:], counts.labels[:] = features.T, labels
-        return self._become(self._working_copy()._install(classes, counts))
+        return self._take_fitted(self._working_copy()._install(classes, counts))
 
     # Parts
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Corpus | Whole:
+    def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Corpus | InMemoryDataset:
         """What is to be counted."""
         validation.check_n_jobs(self.n_jobs)
-        return self._labelled(X, y, sample_weight, reset, **self._wanted())
+        return self._labelled(X, y, sample_weight, reset, **self._row_constraints())
 
-    def _segments(self, corpus: Corpus | Whole) -> Iterator[Segment]:
+    def _segments(self, corpus: Corpus | InMemoryDataset) -> Iterator[Segment]:
         """The segments of a corpus, once their values are seen to be counts."""
         for segment in corpus.segments():
-            validation.check_values(segment.rows, start=segment.start, **self._wanted())
+            validation.check_values(segment.rows, start=segment.start, **self._row_constraints())
             yield segment
 
     def _scorer(self) -> Scorer:
         found = self._estimates()
-        return known_only(dense_scorer(found.logs, found.log_prior, self.n_jobs), len(found.logs))
+        return drop_unknown_columns(dense_scorer(found.logs, found.log_prior, self.n_jobs), len(found.logs))
 
-    def _install(self, classes: NDArray[Any], counts: Counts) -> Self:
+    def _install(self, classes: NDArray[Any], counts: ClassCounts) -> Self:
         self.classes_, self._counts = classes, counts
         self.n_features_in_ = len(counts.features)
         return self
 
-    def _prior(self, n_features: int, n_labels: int) -> Prior:
+    def _prior(self, n_features: int, n_labels: int) -> SmoothingPrior:
         """What the parameters say, checked; it costs nothing a feature unless a parameter is an array of them."""
         if self.grow_features and (np.ndim(self.alpha) or self.base_measure is not None):
             raise ValueError("alpha and base_measure as arrays know all features, which grow_features does not")
         measure = as_measure(self.base_measure, n_features)
-        return Prior(self._pseudo(measure, n_features), measure, self._label_prior(n_labels))
+        return SmoothingPrior(self._pseudo(measure, n_features), measure, self._label_prior(n_labels))
 
     def _pseudo(self, measure: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         """What is added to the counts: αVρ_j, or aρ_j − 1."""

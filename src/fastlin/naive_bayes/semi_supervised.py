@@ -8,37 +8,38 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
-from fastlin.core.class_counts import Counts, Prior, as_prior
-from fastlin.core.em_loop import Climb, ClimbingEstimator, Judge, best_of
+from fastlin.core.callbacks import make_callback
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
+from fastlin.core.em_loop import EarlyStopping, EMRun, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
-from fastlin.core.label_sets import places, shares, union
-from fastlin.core.sparse_estimator import Readable
+from fastlin.core.label_sets import label_positions, union_of_labels
+from fastlin.core.sparse_estimator import RowsOrCorpus
+from fastlin.core.stratified_split import stratified_split
 from fastlin.mixture.class_components import Families, families_of, several, single
-from fastlin.mixture.merged_columns import Merged
-from fastlin.mixture.multinomial_em import Expectation
-from fastlin.mixture.online_em import Stream
-from fastlin.mixture.partial_labels import Codes, PartlyLabelled
-from fastlin.mixture.per_class_init import Beginnings
+from fastlin.mixture.merged_columns import MergedPartitions
+from fastlin.mixture.multinomial_em import MultinomialEM
+from fastlin.mixture.online_em import OnlineEM
+from fastlin.mixture.partial_labels import Codes, PartlyLabelledDocuments
+from fastlin.mixture.per_class_init import PerClassInitializer
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.runtime import parallel
 from fastlin.validation import one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
-CROWDED = 0.9  # of the documents without a label under one label: more is no reading of the others
-Held = tuple[Readable, Codes]  # labelled rows to validate on
+MAX_LABEL_SHARE = 0.9  # of the documents without a label under one label: more is no reading of the others
+Held = tuple[RowsOrCorpus, Codes]  # labelled rows to validate on
 
 
-class Layout(NamedTuple):
+class ComponentLayout(NamedTuple):
     """Documents as EM takes them: what is counted once, and the rows that are inferred again and again."""
 
-    documents: PartlyLabelled
+    documents: PartlyLabelledDocuments
     families: Families
-    known: Counts
-    parts: Merged
+    known: ClassCounts
+    parts: MergedPartitions
 
 
-class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
+class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
     """Multinomial naive Bayes that learns from documents with and without labels, by EM.
 
     Maximises Σ log p(x, y) over documents with a label + λ Σ log p(x) over those without, of the model of MultinomialNB
@@ -201,12 +202,12 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
             held = model._checked_validation(X_val, y_val, documents.classes, documents.readable)
         elif self.early_stopping:
             there = np.flatnonzero(documents.codes >= 0)
-            chosen = there[shares(documents.codes[there], self.validation_fraction, generator)[1]]
+            chosen = there[stratified_split(documents.codes[there], self.validation_fraction, generator)[1]]
             held, documents = (documents.take(chosen), documents.codes[chosen]), documents.without(chosen)
             model._check_beginning(documents)
         climb = model._fit_layout(model._lay_out(documents), held, generator)
-        self._become(model)
-        self._warn(climb)
+        self._take_fitted(model)
+        self._warn_of_run(climb)
         self._warn_of_crowding(documents)
         return self
 
@@ -241,31 +242,31 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         model._check_parameters()
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=first)
         seen = documents.classes
-        known = seen if first else union(self.classes_, seen) if len(seen) else self.classes_
+        known = seen if first else union_of_labels(self.classes_, seen) if len(seen) else self.classes_
         if classes is not None:
             announced = validation.as_classes(classes)
             announced = announced[validation.places_of_labels(announced) >= 0]
-            known = union(known, announced) if len(known) else announced
+            known = union_of_labels(known, announced) if len(known) else announced
         model._check_labels(documents, known)
         n_rows = documents.n_rows if first else max(documents.n_rows, len(self._counts.labels))
         families = families_of(self.components, known, n_rows, strict=False)
         prior = self._prior(documents.n_columns, len(known))
         if first:
-            counts = Counts.none(documents.n_columns, int(families[-1]), prior)
+            counts = ClassCounts.zeros(documents.n_columns, int(families[-1]), prior)
         else:
             place = self._places(known, families)
-            counts = self._counts.under(prior, place, int(families[-1]), documents.n_columns)
-        documents = documents.among(known, places(known, seen))
+            counts = self._counts.resized(prior, place, int(families[-1]), documents.n_columns)
+        documents = documents.among(known, label_positions(known, seen))
         if documents.sources_of(several(families, unlabelled=self.unlabeled_weight > 0)):
-            counts = counts.aside()  # until what is inferred is counted, too
+            counts = counts.copy_for_reading()  # until what is inferred is counted, too
         for _ in documents.pieces(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
             pass
         generator = validation.as_generator(self.random_state)
-        model._forget()
+        model._forget_fit()
         try:
-            Stream(families, counts, self.unlabeled_weight, self.n_jobs).add(documents, generator)
+            OnlineEM(families, counts, self.unlabeled_weight, self.n_jobs).add(documents, generator)
         finally:  # after Ctrl-C, what the whole blocks said
-            self._become(model._install(known, families, counts.settle()))
+            self._take_fitted(model._install(known, families, counts.settle()))
         return self
 
     # Parts
@@ -273,12 +274,12 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         real_number("unlabeled_weight", self.unlabeled_weight, at_least=0, at_most=1e100)
-        self._check_climb()
+        self._check_em_parameters()
         one_of("early_stopping", self.early_stopping, (True, False))
         real_number("validation_fraction", self.validation_fraction, above=0, below=1)
         whole_number("n_iter_no_change", self.n_iter_no_change, 1)
 
-    def _check_for(self, documents: PartlyLabelled) -> None:
+    def _check_for(self, documents: PartlyLabelledDocuments) -> None:
         """Check what depends on the documents, too."""
         self._check_parameters()
         families_of(self.components, documents.classes, documents.n_rows, strict=True)
@@ -288,46 +289,48 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
             label = documents.classes.tolist()[int(np.argmax(never))]
             raise ValueError(f"class_prior is 0 for the label {label!r}, which has documents: they could never be")
 
-    def _lay_out(self, documents: PartlyLabelled) -> Layout:
+    def _lay_out(self, documents: PartlyLabelledDocuments) -> ComponentLayout:
         """Count what is known, and lay out the rest: the same for any number as alpha."""
         families = families_of(self.components, documents.classes, documents.n_rows, strict=True)
         n_columns = documents.n_columns
         width, prior = int(families[-1]), self._prior(n_columns, len(documents.classes))
-        known = Counts.none(n_columns, width, prior)
+        known = ClassCounts.zeros(n_columns, width, prior)
         documents.count(single(families), families, known, self.n_jobs, keep=False)
         inferred = several(families, unlabelled=self.unlabeled_weight > 0)
         parts = documents.lay_out(inferred, self.unlabeled_weight, width, known, prior)
-        return Layout(documents, families, known, parts)
+        return ComponentLayout(documents, families, known, parts)
 
     def _fit_layout(
         self,
-        layout: Layout,
+        layout: ComponentLayout,
         held: Held | None,
         generator: np.random.Generator,
         stop: NDArray[np.int32] | None = None,
-    ) -> Climb:
+    ) -> EMRun:
         """Take over what EM comes to from the best of its starts; `stop` is that of workers whose job this is."""
         documents, families, known, parts = layout
         prior = self._prior(documents.n_columns, len(documents.classes))
         limit = self.n_iter_no_change if self.early_stopping else None
         with parallel.WorkerPool(self.n_jobs, stop) as workers:
-            em = Expectation(parts, families, prior, known, documents.n_columns, workers)
-            starts = Beginnings(parts, families, generator, workers)
-            report = reporter(self, lambda: self._install(documents.classes, families, em.counts()))
+            em = MultinomialEM(parts, families, prior, known, documents.n_columns, workers)
+            starts = PerClassInitializer(parts, families, generator, workers)
+            report = make_callback(self, lambda: self._install(documents.classes, families, em.counts()))
 
-            def accuracy(counts: Counts) -> float:
+            def accuracy(counts: ClassCounts) -> float:
                 assert held is not None
                 return self._install(documents.classes, families, counts)._accuracy(*held)
 
-            def climb() -> Climb:
+            def climb() -> EMRun:
                 em.start(starts.within_labels() if starts else None, keep=True)
-                return Climb(em, self.tol, self.max_iter, report, None if held is None else Judge(accuracy, limit))
+                return EMRun(
+                    em, self.tol, self.max_iter, report, None if held is None else EarlyStopping(accuracy, limit)
+                )
 
-            best = best_of(climb() for _ in range(self.n_init if starts else 1))
-        self._install(documents.classes, families, best.counts)._record(best)
+            best = best_run(climb() for _ in range(self.n_init if starts else 1))
+        self._install(documents.classes, families, best.counts)._record_fit(best)
         return best
 
-    def _warn_of_crowding(self, documents: PartlyLabelled) -> None:
+    def _warn_of_crowding(self, documents: PartlyLabelledDocuments) -> None:
         """Say when the documents without a label have nearly all gone under a label that few of the others have."""
         of_labels = documents.label_weights()
         gained = self.class_count_ - of_labels
@@ -335,7 +338,7 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
             return
         shares, usual = gained / gained.sum(), of_labels / of_labels.sum()
         label = int(np.argmax(shares))
-        if shares[label] > CROWDED and usual[label] < CROWDED / 2:
+        if shares[label] > MAX_LABEL_SHARE and usual[label] < MAX_LABEL_SHARE / 2:
             warnings.warn(
                 f"{shares[label]:.0%} of the documents without a label are under {self.classes_.tolist()[label]!r}, "
                 f"which {usual[label]:.0%} of the others have: EM tells clusters apart that are not the labels. A "
@@ -345,13 +348,13 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
                 stacklevel=3,
             )
 
-    def _described(self, components: set[int]) -> str:
+    def _describe_components(self, components: set[int]) -> str:
         labels = dict.fromkeys(self.component_classes_[sorted(components)].tolist())
         return f"{len(components)} components, of the labels {list(labels)},"
 
     def _places(self, known: NDArray[Any], families: Families) -> NDArray[np.int32]:
         """Where the components so far stand among those of all labels known."""
-        sizes, place = np.diff(self._families), places(known, self.classes_)
+        sizes, place = np.diff(self._families), label_positions(known, self.classes_)
         if (sizes != np.diff(families)[place]).any():
             label = int(np.argmax(sizes != np.diff(families)[place]))
             raise ValueError(
@@ -361,5 +364,5 @@ class SemiSupervisedNB(ComponentClassifier, ClimbingEstimator):
         first = np.repeat(families[place] - self._families[:-1], sizes)
         return (first + np.arange(self._families[-1])).astype(np.int32)
 
-    def _prior(self, n_features: int, n_labels: int) -> Prior:
+    def _prior(self, n_features: int, n_labels: int) -> SmoothingPrior:
         return as_prior(self.alpha, self.base_measure, n_features, self._label_prior(n_labels))

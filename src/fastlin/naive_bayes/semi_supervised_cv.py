@@ -7,18 +7,18 @@ from typing import Any, Self
 import numpy as np
 
 from fastlin import validation
-from fastlin.core.callbacks import tell
-from fastlin.core.cross_validation import Weights, as_score, best_place, folds_of, weights_to_score
-from fastlin.core.em_loop import OF_A_FIT
+from fastlin.core.callbacks import print_record
+from fastlin.core.cross_validation import Weights, as_score, best_setting, make_folds, weights_to_score
+from fastlin.core.em_loop import FIT_ATTRIBUTES
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import Readable
-from fastlin.mixture.partial_labels import PartlyLabelled
+from fastlin.core.sparse_estimator import RowsOrCorpus
+from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.naive_bayes.semi_supervised import Held, SemiSupervisedNB
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows, real_number
 
-Fold = tuple[PartlyLabelled, Held, Weights]  # documents to learn from, rows to score on and their weights
+Fold = tuple[PartlyLabelledDocuments, Held, Weights]  # documents to learn from, rows to score on and their weights
 
 
 class SemiSupervisedNBCV(ComponentClassifier):
@@ -172,16 +172,16 @@ class SemiSupervisedNBCV(ComponentClassifier):
         found._search(grid, found._folds(documents, X_val, y_val), generator)
         final = self._template(found.alpha_, found.components_, found.unlabeled_weight_).set_params(n_jobs=self.n_jobs)
         climb = final._fit_layout(final._lay_out(documents), None, generator)
-        for name in OF_A_FIT:
+        for name in FIT_ATTRIBUTES:
             setattr(found, name, getattr(final, name))
-        self._become(found._install(documents.classes, final._families, final._counts))
-        final._warn(climb)
+        self._take_fitted(found._install(documents.classes, final._families, final._counts))
+        final._warn_of_run(climb)
         final._warn_of_crowding(documents)
         return self
 
     # Parts
 
-    def _grid(self, documents: PartlyLabelled) -> tuple[list[Any], list[Any], list[float]]:
+    def _grid(self, documents: PartlyLabelledDocuments) -> tuple[list[Any], list[Any], list[float]]:
         """The values of alpha, of components and of λ, each of which can be fitted."""
         grid = _values("alphas", self.alphas), _values("components", self.components), self._weights()
         for alpha, components, weight in product(*grid):
@@ -200,14 +200,14 @@ class SemiSupervisedNBCV(ComponentClassifier):
         shared = {name: getattr(self, name) for name in names - {"components", "callback", "verbose", "n_jobs"}}
         return SemiSupervisedNB(alpha=alpha, components=components, unlabeled_weight=weight, **shared)
 
-    def _folds(self, documents: PartlyLabelled, X_val: Any, y_val: Any) -> list[Fold]:
+    def _folds(self, documents: PartlyLabelledDocuments, X_val: Any, y_val: Any) -> list[Fold]:
         if X_val is not None or y_val is not None:
             validated = self._checked_validation(X_val, y_val, documents.classes, documents.readable)
             return [(documents, validated, weights_to_score(X_val))]
         codes, labelled, folds = documents.codes, documents.codes >= 0, []
         weights = documents.sources[0].rows.weights()
         scored = labelled & documents.sources[0].of_weight()
-        for train, test in folds_of(self.cv, codes, np.flatnonzero(labelled)):
+        for train, test in make_folds(self.cv, codes, np.flatnonzero(labelled)):
             learns, held = np.zeros(len(codes), bool), test[scored[test]]
             learns[train] = True
             if not len(held):
@@ -250,7 +250,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
                     "n_iter": model.n_iter_,
                 }
                 records[job].append(record | {"converged": climb.converged})
-                tell(self, record)
+                print_record(self, record)
                 with lock:
                     if self.callback is not None and self.callback(model, records[job][-1]):
                         stop.append(True)
@@ -258,7 +258,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         with parallel.WorkerPool(self.n_jobs) as workers:
             workers.map(fit, [(job,) for job in range(len(jobs))])
         self.path_ = [record for of_job in records for record in of_job]
-        a, i, j = best_place(self.scores_)
+        a, i, j = best_setting(self.scores_)
         self.alpha_, self.components_, self.unlabeled_weight_ = alphas[a], components[i], weights[j]
 
 
@@ -269,7 +269,7 @@ def _values(name: str, given: Any) -> list[Any]:
     return list(given)
 
 
-def _readable(rows: Readable) -> Any:
+def _readable(rows: RowsOrCorpus) -> Any:
     """As models take it."""
     return rows.matrix() if isinstance(rows, CSRRows) else rows
 

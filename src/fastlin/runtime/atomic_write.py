@@ -11,7 +11,7 @@ UNFINISHED = r"\.[0-9a-f]{16}\.fastlin"  # what the file of a writer that was ki
 
 
 @contextlib.contextmanager
-def replacing(path: Any) -> Iterator[BinaryIO]:
+def atomic_write(path: Any) -> Iterator[BinaryIO]:
     """A file that has this path once the `with` is over and all of it is on disk; an error leaves what was there."""
     target = os.path.realpath(os.fspath(path))
     if os.path.exists(target) and not os.path.isfile(target):

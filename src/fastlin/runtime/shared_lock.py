@@ -20,7 +20,7 @@ from typing import Self
 
 _locks: "weakref.WeakSet[SharedLock]" = weakref.WeakSet()
 _registry = threading.RLock()  # guards _locks
-PATIENCE = 0.01  # seconds that a fork waits for a lock's own critical section before it lets all go on
+FORK_WAIT_SECONDS = 0.01  # seconds that a fork waits for a lock's own critical section before it lets all go on
 
 
 class SharedLock:
@@ -110,7 +110,7 @@ class SharedLock:
 
     def _stop_for_fork(self, me: int, reading: bool) -> bool:
         """Stand still for a fork by this thread, which reads it already or has met it just now; whether it can be."""
-        if not self._changed.acquire(timeout=PATIENCE):
+        if not self._changed.acquire(timeout=FORK_WAIT_SECONDS):
             return False
         if self.guards_arrays and not reading:
             if self._writer not in (None, me):
@@ -186,7 +186,7 @@ _forking = threading.RLock()  # held by it
 def _before_fork() -> None:
     _forking.acquire()
     while not _hold_all():
-        time.sleep(PATIENCE / 10)
+        time.sleep(FORK_WAIT_SECONDS / 10)
 
 
 def _hold_all() -> bool:
@@ -197,7 +197,7 @@ def _hold_all() -> bool:
     for lock in read:  # which a writer may end for that needs other locks, or a new one
         lock._start_reading(me)
     known = {id(lock) for lock in read}
-    stopped = registered = _registry.acquire(timeout=PATIENCE)
+    stopped = registered = _registry.acquire(timeout=FORK_WAIT_SECONDS)
     for lock in list(_locks) if registered else []:
         if not lock._stop_for_fork(me, id(lock) in known):
             stopped = False

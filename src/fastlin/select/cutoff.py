@@ -72,7 +72,7 @@ class CountCutoff(Selector):
             row_counts += np.bincount(indices[values != 0], minlength=len(counts))
         validate_data(model, X, reset=True, skip_check_array=True)
         model.counts_, model.row_counts_ = counts, row_counts
-        return self._become(model)
+        return self._take_fitted(model)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
 from fastlin.core.estimator import learns
-from fastlin.core.label_sets import check_kind, columns, places
+from fastlin.core.label_sets import check_kind, label_positions, n_weight_columns
 from fastlin.data import Corpus
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
@@ -18,7 +18,7 @@ from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS
 from fastlin.runtime import parallel
 from fastlin.select.induction import Induction
-from fastlin.select.labelled_rows import Labelled, presence
+from fastlin.select.labelled_rows import LabelledRows, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
 from fastlin.select.selector import Selector, check_columns_of
@@ -162,7 +162,7 @@ class SelectFeatures(Selector):
         model = self._working_copy()
         solver = model._check_parameters()
         counts = model.method != "greedy" or solver in COUNTS
-        data = Labelled.checked(X, y, sample_weight, name=type(self).__name__, nonnegative=counts)
+        data = LabelledRows.checked(X, y, sample_weight, name=type(self).__name__, nonnegative=counts)
         validate_data(model, X, reset=True, skip_check_array=True)
         if model.method == "greedy" and data.source.n_segments > 1:
             raise ValueError(
@@ -180,7 +180,7 @@ class SelectFeatures(Selector):
             model._induce(data, held, solver, began)
         else:
             model._rank(data, held, began)
-        return self._become(model)
+        return self._take_fitted(model)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -213,7 +213,7 @@ class SelectFeatures(Selector):
         solver = ALIASES.get(self.solver, self.solver)
         return "newton" if solver == "auto" else solver
 
-    def _checked_validation(self, X: Any, y: Any, data: Labelled) -> Validation:
+    def _checked_validation(self, X: Any, y: Any, data: LabelledRows) -> Validation:
         if isinstance(X, Corpus):
             raise ValueError("X_val must be in memory: X_val, y_val = corpus.to_memory()")
         if X is None or y is None:
@@ -224,12 +224,12 @@ class SelectFeatures(Selector):
         validate_data(self, X, reset=False, skip_check_array=True)
         seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
         check_kind(data.classes, seen)
-        return Validation(rows, places(data.classes, seen)[codes], columns(len(data)))
+        return Validation(rows, label_positions(data.classes, seen)[codes], n_weight_columns(len(data)))
 
-    def _induce(self, data: Labelled, held: Validation | None, solver: str, began: float) -> None:
+    def _induce(self, data: LabelledRows, held: Validation | None, solver: str, began: float) -> None:
         """Grow a model."""
         ((rows, codes, weights),) = data.pieces()
-        design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, columns(len(data)))
+        design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, n_weight_columns(len(data)))
         generator = validation.as_generator(self.random_state)
         with parallel.WorkerPool(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
@@ -250,7 +250,7 @@ class SelectFeatures(Selector):
         self._install(data, rounds)
         self._finish(data)
 
-    def _install(self, data: Labelled, rounds: Rounds) -> None:
+    def _install(self, data: LabelledRows, rounds: Rounds) -> None:
         """What the rounds so far have come to."""
         induction = rounds.induction
         self.order_ = induction.design.features[induction.active]
@@ -260,7 +260,7 @@ class SelectFeatures(Selector):
         self.estimator_.coef_ = np.ascontiguousarray(induction.weights[np.argsort(self.order_)].T)
         self.estimator_.intercept_ = induction.intercept
 
-    def _rank(self, data: Labelled, held: Validation | None, began: float) -> None:
+    def _rank(self, data: LabelledRows, held: Validation | None, began: float) -> None:
         """Choose by a score of each feature alone."""
         if self.method == "count":
             scores = data.counts(presence, self.n_jobs).sum(axis=1)
@@ -272,7 +272,7 @@ class SelectFeatures(Selector):
         order = order[scores[order] >= self.min_gain][: self.n_features]
         self.order_, self.gains_ = order, scores[order]
         self._support(data)
-        width = columns(len(data))
+        width = n_weight_columns(len(data))
         self.estimator_.coef_, self.estimator_.intercept_ = np.zeros((width, len(order))), np.zeros(width)
         self._finish(data)
         objective = self.estimator_.objective_
@@ -287,7 +287,7 @@ class SelectFeatures(Selector):
         if self.callback is not None:
             self.callback(self, record)
 
-    def _support(self, data: Labelled) -> None:
+    def _support(self, data: LabelledRows) -> None:
         """The mask of `order_`, and a model of those columns without weights."""
         self.support_ = np.zeros(data.n_features, bool)
         self.support_[self.order_] = True
@@ -297,7 +297,7 @@ class SelectFeatures(Selector):
         )  # fmt: skip
         self.estimator_.classes_, self.estimator_.n_features_in_ = data.classes, len(self.order_)
 
-    def _finish(self, data: Labelled) -> None:
+    def _finish(self, data: LabelledRows) -> None:
         """Fit the model of the columns kept, from the weights it has."""
         if not len(self.order_):
             gain = f"min_gain={self.min_gain:g}"

@@ -29,9 +29,9 @@ from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-BAR = 0.5  # of the gain of the last of those that were wanted: where the next round's bar begins
-LOWER = 0.1  # of a bar that was too high
-COST = 64  # of a non-zero of a candidate, in multiply–adds
+NEXT_BAR_SHARE = 0.5  # of the gain of the last of those that were wanted: where the next round's bar begins
+BAR_DECREASE = 0.1  # of a bar that was too high
+CANDIDATE_COST = 64  # of a non-zero of a candidate, in multiply–adds
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class Induction:
             bar = max(self.bar, min_gain)
             found = self._above(bounds, bar)
             if len(found.gains) >= wanted:
-                self.bar = BAR * float(found.gains[wanted - 1])
+                self.bar = NEXT_BAR_SHARE * float(found.gains[wanted - 1])
                 return found
             if bar <= min_gain:
                 return found
-            self.bar = LOWER * bar if LOWER * bar > min_gain and LOWER * bar > 1e-6 else 0.0
+            self.bar = BAR_DECREASE * bar if BAR_DECREASE * bar > min_gain and BAR_DECREASE * bar > 1e-6 else 0.0
 
     def _note_probabilities(self, scores: Floats) -> None:
         """p and 1 − p of every label, and each row's loss."""
@@ -189,5 +189,5 @@ class Induction:
                 self.precision, bar, alphas[span], gains[span],
             )  # fmt: skip
 
-        self.workers.map(work, parallel.split_by_work(ends, COST))
+        self.workers.map(work, parallel.split_by_work(ends, CANDIDATE_COST))
         return alphas, gains

@@ -7,27 +7,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.sparse_estimator import Whole, labels_of, refuse_beside_corpus
+from fastlin.core.sparse_estimator import InMemoryDataset, labels_of, reject_with_corpus
 from fastlin.data import Corpus
-from fastlin.linear.training_sample import Sample
+from fastlin.linear.training_sample import TrainingSample
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
 
-class Labelled(Sample):
+class LabelledRows(TrainingSample):
     """A sample of at least two labels, and what it counts."""
 
     @classmethod
-    def checked(cls, X: Any, y: Any, sample_weight: Any, *, name: str, nonnegative: bool) -> "Labelled":
+    def checked(cls, X: Any, y: Any, sample_weight: Any, *, name: str, nonnegative: bool) -> "LabelledRows":
         """What a user gives."""
         if isinstance(X, Corpus):
-            refuse_beside_corpus(y=y, sample_weight=sample_weight)
+            reject_with_corpus(y=y, sample_weight=sample_weight)
             labels_of(X)
             return cls(X, nonnegative=nonnegative)
         rows = validation.as_rows(X, nonnegative=nonnegative)
         classes, codes = validation.as_labels(y, len(rows), estimator=name)
         weights = validation.as_weights(sample_weight, len(codes))
-        whole = Whole(rows, classes, codes, np.empty(0) if weights is None else weights)
+        whole = InMemoryDataset(rows, classes, codes, np.empty(0) if weights is None else weights)
         return cls(whole, nonnegative=nonnegative)
 
     def __len__(self) -> int:

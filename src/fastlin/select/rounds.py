@@ -15,8 +15,8 @@ from fastlin.select.induction import Candidates, Induction
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
-LOOK = 4  # candidates looked at for each to be added
-OVERLAP = 0.5  # of a candidate's rows that features of the same round may have before it
+CANDIDATES_PER_ADDED = 4  # candidates looked at for each to be added
+MAX_OVERLAP = 0.5  # of a candidate's rows that features of the same round may have before it
 
 
 class Validation:
@@ -60,7 +60,7 @@ class Rounds:
         while len(self.gains) < most:
             share = step if isinstance(step, int | np.integer) else max(1, int(step * len(self.gains)))
             size = min(int(share), most - len(self.gains))
-            found = induction.best(size if size == 1 else LOOK * size, min_gain)
+            found = induction.best(size if size == 1 else CANDIDATES_PER_ADDED * size, min_gain)
             if not len(found.gains):
                 break
             chosen = self._apart(found, size)
@@ -86,9 +86,9 @@ class Rounds:
         if size > 1:
             covered = np.zeros(design.n_rows, bool)
             covered[_rows(design, found.places[0])] = True
-            for place in range(1, min(LOOK * size, len(found.places))):
+            for place in range(1, min(CANDIDATES_PER_ADDED * size, len(found.places))):
                 rows = _rows(design, found.places[place])
-                if covered[rows].mean() <= OVERLAP:
+                if covered[rows].mean() <= MAX_OVERLAP:
                     chosen.append(place)
                     covered[rows] = True
                 if len(chosen) == size:

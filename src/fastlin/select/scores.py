@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, xlogy
 
-from fastlin.select.labelled_rows import Labelled, presence
+from fastlin.select.labelled_rows import LabelledRows, presence
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,9 @@ def information_gain(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs
     >>> information_gain([[1, 1, 0], [2, 1, 1], [0, 1, 0], [0, 1, 0]], ["a", "a", "b", "b"]).round(3).tolist()
     [0.693, 0.0, 0.216]
     """
-    return gains_of_presence(Labelled.checked(X, y, sample_weight, name="information_gain", nonnegative=True), n_jobs)
+    return gains_of_presence(
+        LabelledRows.checked(X, y, sample_weight, name="information_gain", nonnegative=True), n_jobs
+    )
 
 
 def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None = None) -> tuple[Floats, Floats]:
@@ -67,10 +69,10 @@ def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None
     >>> scores.tolist(), p_values.round(3).tolist()
     ([3.0, 0.0, 1.0], [0.083, 1.0, 0.317])
     """
-    return chi_squared(Labelled.checked(X, y, sample_weight, name="chi2", nonnegative=True), n_jobs)
+    return chi_squared(LabelledRows.checked(X, y, sample_weight, name="chi2", nonnegative=True), n_jobs)
 
 
-def gains_of_presence(data: Labelled, n_jobs: int | None) -> Floats:
+def gains_of_presence(data: LabelledRows, n_jobs: int | None) -> Floats:
     """The information gain of every column."""
     there = data.counts(presence, n_jobs)
     labels = data.label_counts()
@@ -82,7 +84,7 @@ def gains_of_presence(data: Labelled, n_jobs: int | None) -> Floats:
     return np.maximum(entropy + joint / n, 0.0)
 
 
-def chi_squared(data: Labelled, n_jobs: int | None) -> tuple[Floats, Floats]:
+def chi_squared(data: LabelledRows, n_jobs: int | None) -> tuple[Floats, Floats]:
     """χ² of every column and its p-value."""
     counts, labels = data.counts(lambda rows: rows.values, n_jobs), data.label_counts()
     expected = np.outer(counts.sum(axis=1), labels / labels.sum())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core._codec import MOST, RUN, packed_counts, proved_counts, report_from_state, report_to_state
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf.model import CRF
 from fastlin.sequence.file_columns import FileColumns
@@ -163,7 +163,7 @@ def _hmm_from_state(model: HMM, state: State, context: LoadContext) -> None:
     if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
         raise ValueError("hidden and words must be True or False; words need names of columns")
     model._hidden, model._words = hidden, words
-    model._set_state(Counts(features, labels, NO_PRIOR), Transitions(*tables))
+    model._set_state(ClassCounts(features, labels, NO_PRIOR), Transitions(*tables))
 
 
 # Online learners

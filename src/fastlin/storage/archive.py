@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.runtime.atomic_write import replacing
+from fastlin.runtime.atomic_write import atomic_write
 from fastlin.storage.crc32 import crc32, crc32_in_threads
 from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.zip_layout import (
@@ -44,7 +44,7 @@ def write_archive(path: Any, kind: str, header: dict[str, Any], arrays: Arrays) 
     The file appears whole, in the place of an old one, or not at all: an OSError leaves the old one as it was.
     """
     arrays = {name: _writable(name, array) for name, array in arrays.items()}
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         return _write(file, kind, header, arrays)
 
 

@@ -170,7 +170,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         """
         model = self._working_copy()
         model._learn(raw_documents, grow=False, keep=False)
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
@@ -188,7 +188,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         """
         model = self._working_copy()
         output = model._output(model._matrix(*model._learn(raw_documents, grow=False, keep=True)), raw_documents)
-        self._become(model)
+        self._take_fitted(model)
         return output
 
     @learns
@@ -206,7 +206,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         model = self._working_copy()
         model._check_growth()
         model._learn(raw_documents, grow=True, keep=False)
-        return self._become(model)
+        return self._take_fitted(model)
 
     def transform(self, raw_documents: Any) -> Any:
         """Count, or weigh, the terms of the vocabulary.
@@ -433,7 +433,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
             model = self._working_copy()
             model._check_parameters()
             model._terms, model.fixed_vocabulary_ = model._given(model.vocabulary), True
-            self._become(model)
+            self._take_fitted(model)
 
     def _matching(self, learned: FittedVocabulary) -> FittedVocabulary:
         """The same vocabulary for the parameters as they are now, where these were changed."""

@@ -162,7 +162,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         """
         model = self._working_copy()
         model._keep(X, None)
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -176,7 +176,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         """
         model = self._working_copy()
         model._keep(X, getattr(model, "_kept", None))
-        return self._become(model)
+        return self._take_fitted(model)
 
     def transform(self, X: Any) -> Any:
         """Count the documents' hashed features.

@@ -111,7 +111,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         model = self._working_copy()
         model._check_parameters()
         model._learn(X, model._rows(X))
-        return self._become(model)
+        return self._take_fitted(model)
 
     @learns
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
@@ -132,7 +132,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         rows = model._rows(X)
         model._learn(X, rows)
         output = model._output(model._transformed(X, rows, copy=True), X)
-        self._become(model)
+        self._take_fitted(model)
         return output
 
     @learns
@@ -148,7 +148,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         model = self._working_copy()
         model._check_parameters()
         model._grow(X, model._rows(X), first=not hasattr(self, "_n_columns"))
-        return self._become(model)
+        return self._take_fitted(model)
 
     @reads
     def transform(self, X: Any, copy: bool = True) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import lbfgs, owlqn
@@ -193,7 +193,7 @@ class CRF(SequenceModel):
             problem = model._problem(tokens, codes, workers)
             del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
-            report = reporter(model, lambda: model._install(problem, theta))
+            report = make_callback(model, lambda: model._install(problem, theta))
             monitor = ConvergenceMonitor(self.tol, self.max_iter, 1.0, report)
             seed = 0 if self.random_state is None else self.random_state
             start = self._minimise(problem, theta, monitor, validation.as_generator(seed))
@@ -204,7 +204,7 @@ class CRF(SequenceModel):
                     theta[:] = start.theta
                 model._record(problem, theta, monitor)
         model._install(problem, theta)
-        self._become(model)
+        self._take_fitted(model)
         if not (monitor.converged or monitor.stopped):
             text = f"The fit did not converge in {monitor.iterations} iterations to tol={self.tol}"
             warnings.warn(f"{text}: {_advice(problem, monitor)}.", ConvergenceWarning, stacklevel=3)

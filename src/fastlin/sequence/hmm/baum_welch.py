@@ -73,7 +73,7 @@ class HMMParameters:
 
 
 class BaumWelch:
-    """The parameters as they are, and the steps that better them: what a `Climb` climbs."""
+    """The parameters as they are, and the steps that better them, for an `EMRun`."""
 
     def __init__(
         self,

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.class_counts import Prior
+from fastlin.core.class_counts import SmoothingPrior
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.sequence.hmm.unknown_words import UnknownWordModel
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-6  # of the expected counts of a word, which add up to how often it is there
-NO_PRIOR = Prior(np.zeros(1), np.ones(1), None)  # the counts' own prior is not asked: it has no unknown words
+NO_PRIOR = SmoothingPrior(np.zeros(1), np.ones(1), None)  # the counts' own prior is not asked: it has no unknown words
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
-from fastlin.core.class_counts import Counts
-from fastlin.core.em_loop import Climb, Climbing, best_of
+from fastlin.core.callbacks import make_callback
+from fastlin.core.class_counts import ClassCounts
+from fastlin.core.em_loop import EMEstimatorMixin, EMRun, best_run
 from fastlin.core.estimator import learns
-from fastlin.core.label_sets import places, union
+from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.constraints import Constraints
@@ -29,7 +29,7 @@ from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, real_number, whole_number
 
 
-class HMM(WordReader, HMMDistribution, Climbing):
+class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
     """A hidden Markov model of order 1 or 2.
 
     p(x, y) = p(y₁) Π_t p(y_t | y_{t−1}) Π_t p(x_t | y_t) · p(stop | y_T), with order 2 p(y_t | y_{t−2}, y_{t−1}), and
@@ -183,7 +183,7 @@ class HMM(WordReader, HMMDistribution, Climbing):
         """
         model = self._working_copy()
         model._check_parameters()
-        model._forget()
+        model._forget_fit()
         tokens, codes = model._read_training_data(X, y, lengths)
         Constraints.resolve(self.constraints, model.classes_)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
@@ -192,19 +192,19 @@ class HMM(WordReader, HMMDistribution, Climbing):
         transitions = Transitions.of(seen_codes, seen.starts, len(model.classes_), int(self.order))
         known = HMMCounts(*model._count(seen, seen_codes), transitions)
         if not model._hidden:
-            return self._become(model._install(known))
+            return self._take_fitted(model._install(known))
         numbers = np.flatnonzero(hidden)
         em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._em_priors(), self.n_jobs)
-        report = reporter(model, lambda: model._install(em.counts()))
+        report = make_callback(model, lambda: model._install(em.counts()))
 
-        def climb(start: HMMParameters) -> Climb:
+        def climb(start: HMMParameters) -> EMRun:
             em.start(start)
-            return Climb(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
+            return EMRun(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
 
-        best = best_of(map(climb, model._starts(tokens, known)))
+        best = best_run(map(climb, model._starts(tokens, known)))
         counts: Any = best.counts
-        self._become(model._install(counts)._record(best))
-        self._warn(best)
+        self._take_fitted(model._install(counts)._record_fit(best))
+        self._warn_of_run(best)
         return self
 
     def partial_fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
@@ -235,24 +235,24 @@ class HMM(WordReader, HMMDistribution, Climbing):
             return self
         labels = LabelEncoder()
         codes = labels.learn(y, tokens)
-        classes = labels.classes_ if first else union(self.classes_, labels.classes_)
+        classes = labels.classes_ if first else union_of_labels(self.classes_, labels.classes_)
         Constraints.resolve(self.constraints, classes)
-        codes = places(classes, labels.classes_)[codes]
+        codes = label_positions(classes, labels.classes_)[codes]
         K, V = len(classes), tokens.rows.n_columns
         model.classes_, model._words = classes, model._all_words(X) and (first or self._words)
         model._hidden = not first and self._hidden
-        model._forget()
+        model._forget_fit()
         lock = SharedLock() if known is None else known.lock
 
         def add() -> None:
-            counts, transitions = Counts.none(V, K, NO_PRIOR), Transitions.none(K, int(self.order))
+            counts, transitions = ClassCounts.zeros(V, K, NO_PRIOR), Transitions.none(K, int(self.order))
             with lock.writing():
                 if known is not None:
-                    where = places(classes, self.classes_)
-                    counts, transitions = known.counts.under(NO_PRIOR, where, K, V), known.transitions.under(where, K)
+                    where = label_positions(classes, self.classes_)
+                    counts, transitions = known.counts.resized(NO_PRIOR, where, K, V), known.transitions.under(where, K)
                 counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
                 transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
-                self._become(model._set_state(counts, transitions, lock))
+                self._take_fitted(model._set_state(counts, transitions, lock))
 
         parallel.run_uninterrupted(add)
         return self
@@ -318,7 +318,7 @@ class HMM(WordReader, HMMDistribution, Climbing):
             whole_number("n_components", self.n_components, 1)
         if isinstance(self.init, str):
             one_of("init", self.init, ["auto", "random", "labels"])
-        self._check_climb()
+        self._check_em_parameters()
 
     def _priors(self) -> tuple[EmissionPrior, Smoothing]:
         """The priors that the parameters say."""
@@ -340,7 +340,7 @@ class HMM(WordReader, HMMDistribution, Climbing):
         return replace(vocabulary, unknown="uniform"), smoothing
 
     def _count(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        counts = Counts.none(self.n_features_in_, len(self.classes_), NO_PRIOR)
+        counts = ClassCounts.zeros(self.n_features_in_, len(self.classes_), NO_PRIOR)
         counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
         return counts.features, counts.labels
 
@@ -367,13 +367,13 @@ class HMM(WordReader, HMMDistribution, Climbing):
             yield HMMParameters.random(words, K, order, stop, generator)
 
     def _install(self, sums: HMMCounts) -> Self:
-        return self._set_state(Counts(sums.features, sums.labels, NO_PRIOR), sums.transitions)
+        return self._set_state(ClassCounts(sums.features, sums.labels, NO_PRIOR), sums.transitions)
 
-    def _set_state(self, counts: Counts, transitions: Transitions, lock: SharedLock | None = None) -> Self:
+    def _set_state(self, counts: ClassCounts, transitions: Transitions, lock: SharedLock | None = None) -> Self:
         self.n_features_in_ = len(counts.features)
         names = self._attributes if self._words else None
         self._state = HMMState(counts, transitions, *self._priors(), names, lock)
         return self
 
-    def _described(self, components: set[int]) -> str:
+    def _describe_components(self, components: set[int]) -> str:
         return f"{len(components)} of {len(self.classes_)} states"

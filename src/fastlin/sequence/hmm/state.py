@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fastlin.core.class_counts import Counts
+from fastlin.core.class_counts import ClassCounts
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.chain import Chain
@@ -23,7 +23,7 @@ class HMMState:
 
     def __init__(
         self,
-        counts: Counts,
+        counts: ClassCounts,
         transitions: Transitions,
         vocabulary: EmissionPrior,
         smoothing: Smoothing,
@@ -61,7 +61,7 @@ class HMMState:
 
     def copied(self) -> "HMMState":
         """A copy with counts of its own, of which nothing has been made."""
-        counts = Counts(np.array(self.counts.features), np.array(self.counts.labels), self.counts.prior)
+        counts = ClassCounts(np.array(self.counts.features), np.array(self.counts.labels), self.counts.prior)
         return HMMState(counts, self.transitions, self.vocabulary, self.smoothing, self._names)
 
     def __getstate__(self) -> dict[str, object]:

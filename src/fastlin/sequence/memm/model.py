@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
-from fastlin.core.sparse_estimator import Whole
+from fastlin.core.sparse_estimator import InMemoryDataset
 from fastlin.engine.chain import memm_normalizer
 from fastlin.linear.logistic import WEIGHTS, LogisticRegression
 from fastlin.linear.maxent import COUNTS
-from fastlin.linear.training_sample import Sample
+from fastlin.linear.training_sample import TrainingSample
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.beam_search import beam_paths
 from fastlin.sequence.chain import Chain
@@ -185,17 +185,17 @@ class MEMM(SequenceModel):
         histories = Histories(tokens, codes, len(model.classes_), self.order, model._conjoined(tokens))
         if len(model.classes_) == 1:
             model._install(histories, np.zeros((1, histories.n_columns), learner.dtype))._clear_report()
-            return self._become(model)
-        report = reporter(model, lambda: model._install(histories, learner.coef_))
+            return self._take_fitted(model)
+        report = make_callback(model, lambda: model._install(histories, learner.coef_))
         if report is not None:
             learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
-        sample = Sample(Whole(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
+        sample = TrainingSample(InMemoryDataset(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
         learner._fit_sample(sample, learner._parts_of(sample))
         model._install(histories, learner.coef_)
         for told in REPORT_ATTRIBUTES:
             setattr(model, told, getattr(learner, told))
-        self._become(model)
+        self._take_fitted(model)
         learner._warn()
         return self
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import reporter
+from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import places, union
+from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
@@ -196,7 +196,7 @@ class StructuredPerceptron(SequenceModel):
         state, training = model._initial_state(tokens, codes)
         model._install(state, validation.as_generator(self.random_state))
         history, converged = model._epochs(training, int(self.max_iter), self.tol)
-        self._become(model._record(history, converged))
+        self._take_fitted(model._record(history, converged))
         if not converged:
             text = f"The fit did not converge in {self.max_iter} epochs to tol={self.tol}: raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
@@ -241,10 +241,10 @@ class StructuredPerceptron(SequenceModel):
                 return self
             labels = LabelEncoder()
             codes = labels.learn(y, tokens)
-            seen, known = labels.classes_, union(self.classes_, labels.classes_)
-        known = known if own is None else union(known, own.classes_)
+            seen, known = labels.classes_, union_of_labels(self.classes_, labels.classes_)
+        known = known if own is None else union_of_labels(known, own.classes_)
         Constraints.resolve(self.constraints, known)
-        codes = places(known, seen)[codes]
+        codes = label_positions(known, seen)[codes]
         model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
         if first:
             state, training = model._initial_state(tokens, codes)
@@ -252,15 +252,15 @@ class StructuredPerceptron(SequenceModel):
         else:
             assert model._state is not None, "what goes on has a state"
             training = _training_sequences(tokens, codes, len(known))
-            state = model._state.grown(tokens.rows.n_columns, places(known, self.classes_), len(known))
+            state = model._state.grown(tokens.rows.n_columns, label_positions(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
-            history, _ = model._epochs(training, 1, None, None if first else lambda: self._become(model))
+            history, _ = model._epochs(training, 1, None, None if first else lambda: self._take_fitted(model))
         except BaseException as error:
             if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
-                self._become(model._record([], converged=False))
+                self._take_fitted(model._record([], converged=False))
             raise
-        return self._become(model._record(history, converged=True))
+        return self._take_fitted(model._record(history, converged=True))
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
@@ -316,7 +316,7 @@ class StructuredPerceptron(SequenceModel):
         assert state is not None, "what learns has a state"
         training.check(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
         counters, tagger, started = state.counters, state.tagger(self._rule(training)), time.perf_counter()
-        report, history = reporter(self, lambda: self), []
+        report, history = make_callback(self, lambda: self), []
 
         def choose() -> NDArray[np.int64]:
             if begin is not None:
