@@ -124,7 +124,7 @@ def test_ctrl_c_in_counting_keeps_whole_blocks(monkeypatch, fitted):
         expected.partial_fit(X, y)
     monkeypatch.setattr(parallel, "BLOCK_WORK", 50)
     _, learnt = next(parallel.row_blocks(as_rows(X), 1))
-    interrupted_in_the_second_block(monkeypatch, parallel.passes, "count", model, X, y)
+    interrupted_in_the_second_block(monkeypatch, parallel.passes, "class_counts", model, X, y)
     expected.partial_fit(X[:learnt], y[:learnt], classes=np.unique(y))
     assert_same_bits(model, expected)
     np.testing.assert_array_equal(model.class_count_, expected.class_count_)
