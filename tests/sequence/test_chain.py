@@ -445,4 +445,4 @@ def test_labels_that_a_chain_does_not_have_are_refused():
     chain = Chain(np.zeros(2), np.zeros((2, 2)), np.zeros(2))
     for code in (-1, 2):
         with pytest.raises(ValueError, match=f"has the label {code}"):
-            chain.path_scores(np.zeros((3, 2)), np.array([0, 3]), np.array([0, code, 0], np.int32))
+            chain.values(np.zeros((3, 2)), np.array([0, 3]), np.array([0, code, 0], np.int32))

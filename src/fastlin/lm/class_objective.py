@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ from fastlin.lm.maxent_objective import LARGEST_SCORE, LogLinearObjective
 from fastlin.lm.model_m import find
 from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.problem import WeightPrior
+from fastlin.runtime.made_once import made_once
 from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
@@ -295,7 +295,7 @@ class ClassObjective(LogLinearObjective):
 
     # --- some of the events ------------------------------------------------------------------------------------------
 
-    @cached_property
+    @made_once
     def _event_features(self) -> list[Integers]:
         """The feature of each kind that every event has; −1: none."""
         order = 3 if len(self.features[4].classes) else 2

@@ -9,7 +9,7 @@ events are sums over histories and n-grams, Σ_h C(h) log Z(h) − Σ θ · obse
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,7 @@ from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.problem import WeightPrior
 from fastlin.runtime import parallel
+from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -221,7 +222,7 @@ class NgramObjective(LogLinearObjective):
         self._expected = [np.zeros((size, 2)) for size in sizes]
         self.n_active = len(orders)
 
-    @cached_property
+    @made_once
     def _own(self) -> list[Floats]:
         """How many events have each n-gram for the longest that is a feature."""
         own = [order.observed.copy() for order in self.orders]
@@ -229,7 +230,7 @@ class NgramObjective(LogLinearObjective):
             own[n - 1] -= np.bincount(self.orders[n].suffix, self.orders[n].observed, minlength=len(own[n - 1]))
         return own
 
-    @cached_property
+    @made_once
     def masses(self) -> Floats:  # type: ignore[override]
         """The events of each history, those of one order behind those of another."""
         masses = []
@@ -239,7 +240,7 @@ class NgramObjective(LogLinearObjective):
             masses.append(np.maximum(order.seen, found))
         return np.concatenate(masses)
 
-    @cached_property
+    @made_once
     def _sampling(self) -> tuple[list[Floats], list[Floats]]:
         """Sums that `sample` keeps at 0: A of histories, and what n-grams get from longer ones."""
         return [np.zeros(order.n_histories) for order in self.orders], [

@@ -33,7 +33,7 @@ cdef void pad_rows(const double* source, Py_ssize_t rows, Py_ssize_t K, Py_ssize
 
 
 @cython.final
-cdef class PaddedSequences:
+cdef class _PaddedSequences:
     """The scores of one sequence after the other, padded."""
 
     cdef Chain chain
@@ -109,7 +109,7 @@ def marginals(tuple padded, const double[:, ::1] scores, const double[:, :, ::1]
     transitions, first labels and last states of these sequences.
     """
     cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_
-    cdef PaddedSequences sequences = PaddedSequences(scores, edges, offsets)
+    cdef _PaddedSequences sequences = _PaddedSequences(scores, edges, offsets)
     cdef Chain chain = chain_from_arrays(padded, K)
     cdef Trellis trellis
     cdef bint counting = counts.shape[0] > 0
@@ -156,7 +156,7 @@ def best_paths(tuple padded, const double[:, ::1] scores, const double[:, :, ::1
     Order 2 goes the way that leaves out forbidden states: words of a dictionary have few labels.
     """
     cdef Py_ssize_t s, i, j, begin, T, longest_
-    cdef PaddedSequences sequences = PaddedSequences(scores, edges, offsets)
+    cdef _PaddedSequences sequences = _PaddedSequences(scores, edges, offsets)
     cdef Chain chain = chain_from_arrays(padded, scores.shape[1])
     cdef bint plain = chain.rows == 1 and edges.shape[0] == 0 and offsets.shape[0] == 0
     cdef double* numbers = NULL
@@ -193,7 +193,7 @@ def nbest_paths(tuple padded, const double[:, ::1] scores, const double[:, :, ::
                 const double[:, :, ::1] offsets, int32_t[:, ::1] paths, double[::1] values):
     """The n best paths [n, T] of one sequence that has all the scores; returns how many there are."""
     cdef Py_ssize_t T = scores.shape[0], found = 0
-    cdef PaddedSequences sequences = PaddedSequences(scores, edges, offsets)
+    cdef _PaddedSequences sequences = _PaddedSequences(scores, edges, offsets)
     cdef Chain chain = chain_from_arrays(padded, scores.shape[1])
     cdef PartialPaths partials = PartialPaths(NULL, NULL, 0, 0, 0)
     cdef double* reached = NULL
@@ -223,7 +223,7 @@ def path_scores(tuple padded, const double[:, ::1] scores, const double[:, :, ::
                 const int32_t[::1] y, double[::1] found):
     """s(y) of every sequence first … last − 1."""
     cdef Py_ssize_t s, t, begin, T
-    cdef PaddedSequences sequences = PaddedSequences(scores, edges, offsets)
+    cdef _PaddedSequences sequences = _PaddedSequences(scores, edges, offsets)
     cdef Chain chain = chain_from_arrays(padded, scores.shape[1])
     sequences.check_and_allocate(chain, starts, first, last)
     if y.shape[0] != scores.shape[0] or found.shape[0] < last:
