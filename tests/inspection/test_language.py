@@ -66,6 +66,23 @@ def test_weights_have_the_names_of_their_n_grams(options):
     assert language(model, 0).orders[0].strongest == ()
 
 
+@pytest.mark.parametrize("unit", ["word", "character"])
+def test_n_grams_and_pairs_of_a_model_with_skip_grams_have_their_weights(unit):
+    model = MaxentLM(2, skip_grams=2, unit=unit).fit(TEXT).set_params(unit="word")
+    found, between = language(model, 1000), " " if unit == "word" else ""
+    assert [each.n_grams for each in found.orders] == [len(weights) for weights in model.weights_[:2]]
+    for n, each in enumerate(found.orders, 1):
+        names = [between.join(gram) for gram in model.ngrams(n)]
+        assert dict(each.strongest) == dict(zip(names, model.weights_[n - 1].tolist(), strict=True))
+    names = [between.join([before, *["…"] * skipped, word]) for before, skipped, word in model.skip_grams_]
+    assert dict(found.skip_grams) == dict(zip(names, model.weights_[2].tolist(), strict=True))
+    assert language(model, 1).skip_grams == found.skip_grams[:1]
+    assert found.as_dict()["skip_grams"] == [list(each) for each in found.skip_grams]
+    assert f"strongest weights of skip-grams\n  {found.skip_grams[0][1]:>+10.4f}  {found.skip_grams[0][0]}" in str(
+        found
+    )
+
+
 def test_n_grams_are_those_of_the_counts():
     model = NgramModel(2, smoothing="witten_bell").fit(TEXT)
     found = dict(zip(model.ngrams(2), model.counts_.counts[1].tolist(), strict=True))

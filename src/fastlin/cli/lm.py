@@ -239,9 +239,10 @@ def _check_format(path: str, quantise: str | None) -> None:
 def _write(model: Any, path: str, quantise: str | None) -> dict[str, Any]:
     """Save a model; as ARPA, if the path says so."""
     if path.endswith(ARPA):
-        if not hasattr(model, "n_grams_"):
-            raise UserError(f"ARPA's format holds models of n-grams, and a {type(model).__name__} is none")
-        model.to_arpa(path)
+        try:
+            model.to_arpa(path)
+        except AttributeError:
+            raise UserError(f"ARPA's format holds models of n-grams, and a {type(model).__name__} is none") from None
         return {"bytes": os.path.getsize(path)}
     return {"bytes": fastlin.save(model, path, dtype=quantise)["bytes"]}
 

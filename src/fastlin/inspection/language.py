@@ -49,6 +49,7 @@ class LanguageSummary:
     orders: tuple[OrderSummary, ...] = ()
     classes: tuple[ClassSummary, ...] = ()
     members: tuple[tuple[str, "LanguageSummary"], ...] = ()  # models with their weights, or with their labels
+    skip_grams: tuple[tuple[str, float], ...] = ()  # the strongest pairs, "the … sat", and their weights
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types."""
@@ -57,6 +58,7 @@ class LanguageSummary:
             "words": self.words,
             "orders": [asdict(each) for each in self.orders],
             "classes": [asdict(each) for each in self.classes],
+            "skip_grams": [list(each) for each in self.skip_grams],
             "members": [{"name": name, **each.as_dict()} for name, each in self.members],
         }
 
@@ -68,8 +70,9 @@ class LanguageSummary:
             lines += ["", *_table(self.orders)]
         for each in self.orders:
             if each.strongest:
-                lines += ["", f"strongest weights of order {each.order}"]
-                lines += [f"  {weight:>+10.4f}  {name}" for name, weight in each.strongest]
+                lines += ["", f"strongest weights of order {each.order}", *_weight_lines(each.strongest)]
+        if self.skip_grams:
+            lines += ["", "strongest weights of skip-grams", *_weight_lines(self.skip_grams)]
         if self.classes:
             lines += ["", "class   words  the most probable"]
             sizes = ["" if each.size is None else f"{each.size:,}" for each in self.classes]
@@ -80,6 +83,10 @@ class LanguageSummary:
         for name, member in self.members:
             lines += ["", name, *(f"  {line}".rstrip() for line in str(member).split("\n"))]
         return "\n".join(lines)
+
+
+def _weight_lines(weights: Sequence[tuple[str, float]]) -> list[str]:
+    return [f"  {weight:>+10.4f}  {name}" for name, weight in weights]
 
 
 def _table(orders: Sequence[OrderSummary]) -> list[str]:
@@ -138,7 +145,8 @@ def language(model: Any, n: int = SHOWN) -> LanguageSummary:
     model = model._snapshot()  # of one moment
     if members := _members(model, n):
         return LanguageSummary(part, None, members=members)
-    return LanguageSummary(part, len(model.words_), _orders(model, n), _classes(model, n))
+    orders, classes = _orders(model, n), _classes(model, n)
+    return LanguageSummary(part, len(model.words_), orders, classes, skip_grams=_skip_grams(model, n))
 
 
 def _members(model: Any, n: int) -> tuple[tuple[str, LanguageSummary], ...]:
@@ -184,16 +192,33 @@ def _counts_of_counts(counts: NDArray[np.int64]) -> tuple[int, ...]:
 
 
 def _strongest(model: Any, order: int, weights: NDArray[np.float64], n: int) -> tuple[tuple[str, float], ...]:
-    size = np.abs(weights)
-    n = min(n, len(size))
-    best = np.argpartition(-size, n - 1)[:n] if n else np.empty(0, np.int64)
-    best = best[np.lexsort((best, -size[best]))]
+    best = _largest(weights, n)
     grams = model.ngrams(order, best)
     return tuple((_joined(model, gram), float(weights[place])) for gram, place in zip(grams, best, strict=True))
 
 
+def _skip_grams(model: Any, n: int) -> tuple[tuple[str, float], ...]:
+    """The strongest weights of pairs of words with others between them."""
+    pairs, weights = getattr(model, "skip_grams_", None), getattr(model, "weights_", None)
+    if pairs is None or weights is None:
+        return ()
+    found = []
+    for place in _largest(weights[-1], n).tolist():
+        before, between, word = pairs[place]
+        found.append((_joined(model, [before, *["…"] * between, word]), float(weights[-1][place])))
+    return tuple(found)
+
+
+def _largest(weights: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """The places of the n largest weights, whatever the sign."""
+    size = np.abs(weights)
+    n = min(n, len(size))
+    best = np.argpartition(-size, n - 1)[:n] if n else np.empty(0, np.int64)
+    return best[np.lexsort((best, -size[best]))]
+
+
 def _joined(model: Any, gram: Sequence[str]) -> str:
-    return "".join(gram) if model.unit == "character" and len(gram) > 1 else " ".join(gram)
+    return "".join(gram) if model._reader().unit == "character" and len(gram) > 1 else " ".join(gram)
 
 
 def _classes(model: Any, n: int) -> tuple[ClassSummary, ...]:

@@ -31,6 +31,11 @@ class BackoffLanguageModel(LanguageModel, ABC):
         """The model as it was learnt; NotFittedError: there is none."""
 
     @property
+    def _ngrams(self) -> BackoffModel:
+        """The n-grams that the model holds."""
+        return self._backoff_model
+
+    @property
     def _word_model(self) -> WordModel:
         return self._backoff_model
 
@@ -79,7 +84,7 @@ class BackoffLanguageModel(LanguageModel, ABC):
     @reads
     def n_grams_(self) -> list[int]:
         """How many n-grams of each order the model holds."""
-        return self._backoff_model.n_grams
+        return self._ngrams.n_grams
 
     @reads
     def ngrams(self, n: int, places: Any = None) -> list[tuple[str, ...]]:
@@ -92,7 +97,7 @@ class BackoffLanguageModel(LanguageModel, ABC):
         places : array of int, optional
             Which of them; all when not given.
         """
-        model, n = self._backoff_model, whole_number("n", n, 1)
+        model, n = self._ngrams, whole_number("n", n, 1)
         if n > model.order:
             raise ValueError(f"n must be at most the model's order, {model.order}, got {n}")
         rows = model.rows(n - 1)[n == 1 :]

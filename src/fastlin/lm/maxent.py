@@ -301,6 +301,11 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         return model
 
     @property
+    def _ngrams(self) -> BackoffModel:
+        model = self._learnt.model
+        return model.ngrams if isinstance(model, SkipGramModel) else self._backoff_model
+
+    @property
     @reads
     def word_classes_(self) -> NDArray[np.int32]:
         """With `classes`, the class of each of `words_`."""
