@@ -13,6 +13,7 @@ from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine.lm import aggregate as kernels
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.base import LanguageModel
+from fastlin.lm.contexts import last_words
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import SentenceReader
@@ -42,9 +43,7 @@ class AggregateModel:
 
     def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
         """The state after some words; without any within a sentence, that of the unknown word."""
-        if words:
-            return (int(words[-1]),)
-        return MARK_OF_BEGIN if begin else (UNKNOWN,)
+        return last_words(words, begin, 1)
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from fastlin.engine.core import vector_ops
 from fastlin.engine.lm import class_softmax as kernels
 from fastlin.engine.lm.maxent_hierarchy import exponentials
+from fastlin.lm.contexts import find
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_objective import LARGEST_SCORE, LogLinearObjective
-from fastlin.lm.model_m import find
 from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.problem import WeightPrior
 from fastlin.runtime.made_once import made_once

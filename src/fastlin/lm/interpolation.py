@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from fastlin.core.estimator import learns, reads
+from fastlin.core.estimator import learns
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
 from fastlin.lm.sentences import DIRECTIONS, SentenceReader
@@ -387,9 +387,3 @@ class Interpolation(LanguageModel):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-    @property
-    @reads
-    def n_models_(self) -> int:
-        """The number of models."""
-        return len(self._word_model.components)

@@ -140,7 +140,7 @@ class MaxentFit(LogLinearFit):
         weights = weights_of(self.start)
         self.theta = np.concatenate([weights[0][BEGIN + 1 :], *weights[1:]])
         self.mean = np.zeros(len(self.theta))
-        self.set_variances(variances)
+        MaxentFit.set_variances(self, variances)  # a subclass has more to lay out before its own
         self._believe_in_the_unseen()
 
     def _believe_in_the_unseen(self) -> None:

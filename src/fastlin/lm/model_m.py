@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.lm.backoff import StateNodes
-from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
+from fastlin.lm.contexts import contexts_before, find, last_words
+from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.lm.word_model import prove_state
 
 Floats = NDArray[np.float64]
@@ -53,8 +54,7 @@ class ModelM:
 
     def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
         """The state after some words, at the beginning of a sentence or somewhere within one."""
-        state = (BEGIN, *words) if begin else tuple(words)
-        return state[-(self.order - 1) :] or (UNKNOWN,)
+        return last_words(words, begin, self.order - 1)
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""
@@ -68,11 +68,7 @@ class ModelM:
         place = np.flatnonzero(tokens != BEGIN)
         for start in range(0, len(place), BLOCK):
             some = place[start : start + BLOCK]
-            contexts = np.full((len(some), self.order - 1), -1, np.int64)
-            known = np.ones(len(some), bool)
-            for back in range(1, self.order):
-                contexts[known, -back] = tokens[some[known] - back]
-                known &= contexts[:, -back] != BEGIN
+            contexts = contexts_before(tokens, some, self.order - 1)
             log_prob[some] = self._log_proba(contexts, tokens[some].astype(np.int64))
         return log_prob, np.zeros(len(tokens), np.int32)
 
@@ -131,14 +127,6 @@ class ModelM:
             _add(scores, np.where(last == BEGIN, len(self.gram_keys[1]), pairs), self.pair_weights)
         scores -= scores.max(axis=1, keepdims=True)
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-
-
-def find(keys: Integers, wanted: Integers) -> Integers:
-    """The places of numbers among sorted keys; −1: there is none."""
-    if not len(keys):
-        return np.full(len(wanted), -1)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, place, -1)
 
 
 def _replace(values: Floats, others: Floats, place: Integers) -> None:

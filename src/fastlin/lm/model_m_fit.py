@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.class_objective import ClassEvents, ClassFeatures, ClassObjective, contexts_of
+from fastlin.lm.contexts import find
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_fit import LogLinearFit
 from fastlin.lm.maxent_objective import Links, LogLinearObjective, NgramObjective, Order, orders_of, weights_of
-from fastlin.lm.model_m import ModelM, find
+from fastlin.lm.model_m import ModelM
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
 from fastlin.optim.problem import WeightPrior

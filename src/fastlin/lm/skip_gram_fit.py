@@ -121,7 +121,6 @@ class SkipGramFit(MaxentFit):
 
     def __init__(self, counts: NgramState, order: int, n_skips: int, variances: Floats, workers: WorkerPool) -> None:
         shorter = replace(counts, counts=truncated(counts.counts, order))
-        self._skipped = False
         super().__init__(shorter, variances, workers)
         if self.start.n_words * n_skips > MOST_ROWS:
             raise ValueError(f"skip_grams times words must be at most {MOST_ROWS}: give fewer, or raise min_count")
@@ -131,15 +130,11 @@ class SkipGramFit(MaxentFit):
         self._contexts = OrderedContexts.of(found.words, self._pairs, self.start)
         self._seen = found.counts[self._contexts.places].astype(np.float64)
         self.theta = np.append(self.theta, np.zeros(len(self._observed)))
-        self._skipped = True
         self.set_variances(variances)
         self.mean = self.objective.prior.mean
 
     def set_variances(self, variances: Floats) -> None:
         """Go on with other σ²."""
-        if not self._skipped:
-            super().set_variances(variances)
-            return
         self._variances = variances
         n_weights = len(self.theta) - len(self._observed)
         ngrams = NgramsBesidePairs(self.orders, variances, self.mean[:n_weights], self.workers)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from fastlin.engine.lm.skip_grams import HistoryScores
 from fastlin.lm.backoff import BackoffModel, StateNodes
+from fastlin.lm.contexts import contexts_before, find, last_words
 from fastlin.lm.counts import NgramCounts
-from fastlin.lm.model_m import find
-from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
+from fastlin.lm.vocabulary import BEGIN, WordVocabulary
 from fastlin.lm.word_model import prove_state
 from fastlin.runtime.made_once import made_once
 
@@ -143,8 +143,7 @@ class SkipGramModel:
 
     def state_after(self, words: Sequence[int], begin: bool) -> StateNodes:
         """The state after some words, at the beginning of a sentence or somewhere within one."""
-        state = (BEGIN, *words) if begin else tuple(words)
-        return state[-(self.order - 1) :] or (UNKNOWN,)
+        return last_words(words, begin, self.order - 1)
 
     def advance(self, state: StateNodes, word: int) -> tuple[float, StateNodes]:
         """(ln p of a word after a state, the state after it)."""
@@ -197,16 +196,6 @@ class SkipGramModel:
         )  # fmt: skip
         result[found.places] = z
         return result
-
-
-def contexts_before(tokens: NDArray[np.int32], places: Integers, n: int) -> Integers:
-    """The n words before each place, the last one last; −1 before a sentence begins."""
-    contexts = np.full((len(places), n), -1, np.int64)
-    known = np.ones(len(places), bool)
-    for back in range(1, n + 1):
-        contexts[known, -back] = tokens[places[known] - back]
-        known &= contexts[:, -back] != BEGIN
-    return contexts
 
 
 @dataclass(frozen=True)
