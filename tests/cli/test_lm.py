@@ -182,6 +182,7 @@ def test_closed_vocabularies(place, capsys):
         (("train", "train.txt", "-m", "m.arpa", "--quantise", "int8"), "--quantise is for model files"),
         (("train", "train.txt", "-m", "m.arpa", "--learner", "class-bigram"), "ARPA's format holds models of n-grams"),
         (("train", "train.txt", "-m", "m.arpa", "--learner", "maxent", "--classes", "5"), "maxent without --classes"),
+        (("train", "train.txt", "-m", "m.arpa", "--learner", "maxent", "--set", "skip_grams=1"), "and skip_grams"),
         (("score", "dev.txt", "-m", "dev.txt"), "dev.txt"),
         (("train", "train.txt", "-m", "m.fastlin", "--smoothing", "witten_bel"), "did you mean"),
     ],

@@ -260,6 +260,12 @@ def test_a_mutated_file_is_an_error_or_a_model():
         assert not np.isnan(model.score_samples(TEXTS)).any()
 
 
+@pytest.mark.parametrize("wrong", [{"unk": 5}, {"unk": "<s>"}, {"unit": "letters"}, {"direction": None}, {"markup": 1}])
+def test_parameters_are_looked_at_before_the_file(wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} must be"):
+        NgramModel.from_arpa("nowhere.arpa", **wrong)
+
+
 def test_partial_fit_needs_counts():
     with pytest.raises(ValueError, match="ARPA"):
         parsed(SMALL).partial_fit([["a"]])

@@ -108,3 +108,9 @@ def test_words_and_numbers_of_classes_are_what_they_are():
     text = ["the cat", "a dog ran"]
     assert WordClasses(5).fit_transform(text) == WordClasses(5).fit(text).transform(text)
     assert WordClasses(5).fit_transform(iter(text)) == WordClasses(5).fit_transform(text)
+
+
+def test_a_fit_that_is_cut_short_says_so_where_it_was_called():
+    with pytest.warns(ConvergenceWarning, match="^WordClasses: .* raise max_iter or tol") as found:
+        WordClasses(6, max_iter=1, tol=0).fit(TEXT)
+    assert found[0].filename == __file__

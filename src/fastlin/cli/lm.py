@@ -41,9 +41,12 @@ def train(options: argparse.Namespace) -> int:
     model_io.check_target(options.model, options)
     model_io.check_dev(options)
     _check_format(options.model, options.quantise)
-    if options.model.endswith(ARPA) and (options.learner == "class-bigram" or options.classes is not None):
-        raise UserError("ARPA's format holds models of n-grams: those of --learner ngram, or maxent without --classes")
     model = _learner(options)
+    if options.model.endswith(ARPA) and _has_more_than_n_grams(model):
+        raise UserError(
+            "ARPA's format holds models of n-grams: those of --learner ngram, "
+            "or maxent without --classes and skip_grams"
+        )
     given: dict[str, Any] = {}
     if options.memory is not None:
         if options.learner != "ngram":
@@ -70,6 +73,13 @@ def train(options: argparse.Namespace) -> int:
         if options.dev:
             print(f"perplexity on {options.dev}: {facts['dev_perplexity']:.2f}")
     return 0
+
+
+def _has_more_than_n_grams(model: Any) -> bool:
+    """Whether a learner's parameters make it a model that is no back-off model."""
+    if isinstance(model, MaxentLM):
+        return model.classes is not None or model.skip_grams != 0
+    return isinstance(model, ClassBigramModel)
 
 
 def score(options: argparse.Namespace) -> int:
@@ -242,7 +252,9 @@ def _write(model: Any, path: str, quantise: str | None) -> dict[str, Any]:
         try:
             model.to_arpa(path)
         except AttributeError:
-            raise UserError(f"ARPA's format holds models of n-grams, and a {type(model).__name__} is none") from None
+            which = " if it has classes or skip-grams" if isinstance(model, MaxentLM) else ""
+            name = type(model).__name__
+            raise UserError(f"ARPA's format holds models of n-grams, and a {name} is none{which}") from None
         return {"bytes": os.path.getsize(path)}
     return {"bytes": fastlin.save(model, path, dtype=quantise)["bytes"]}
 

@@ -257,7 +257,7 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             return MaxentFit(state, variances, workers)
         classes = self.classes
         if not isinstance(classes, WordClasses):
-            classes = WordClasses(whole_number("classes", classes, MARKS + 1)).fit_counts(*state.known, state.reader)
+            classes = WordClasses(whole_number("classes", classes, MARKS + 1))._fit_counts(*state.known, state.reader)
         numbers = [*range(MARKS), *(classes.class_of(word) for word in state.known[0].names[MARKS:])]
         return ModelMFit(state, np.array(numbers, np.int32), variances, workers)
 

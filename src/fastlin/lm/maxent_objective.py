@@ -231,7 +231,7 @@ class NgramObjective(LogLinearObjective):
         return own
 
     @made_once
-    def masses(self) -> Floats:  # type: ignore[override]
+    def masses(self) -> Floats:
         """The events of each history, those of one order behind those of another."""
         masses = []
         for order, own in zip(self.orders, self._own, strict=True):

@@ -370,9 +370,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         unit, direction, markup : str
             As NgramModel has them.
         """
+        _, _, reader = cls(unk=unk, unit=unit, direction=direction, markup=markup)._checked()
         model, name = arpa.read(path, unk=unk, characters=unit == "character")
         found = cls(order=model.order, unk=name, unit=unit, direction=direction, markup=markup)
-        _, _, reader = found._checked()
         found._state_of_fit = ImportedState(model, reader, "it was read from an ARPA file")
         return found
 

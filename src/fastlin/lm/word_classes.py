@@ -2,7 +2,6 @@
 
 import itertools
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -19,6 +18,7 @@ from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
 from fastlin.lm.sentences import ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, WordVocabulary
+from fastlin.runtime.user_warnings import warn_user
 from fastlin.validation import as_callback, check_verbose, real_number, whole_number
 
 TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
@@ -128,7 +128,7 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         del y
         self._checked()
         state = counted_as(self, X, order=2)
-        return self.fit_counts(*state.known, state.reader)
+        return self._fit_counts(*state.known, state.reader)
 
     def _checked(self) -> tuple[int, int, float]:
         """n_classes, max_iter and tol."""
@@ -137,8 +137,7 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         n_classes = whole_number("n_classes", self.n_classes, MARKS + 1)
         return n_classes, whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)
 
-    @learns
-    def fit_counts(self, vocabulary: WordVocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
+    def _fit_counts(self, vocabulary: WordVocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
         """`fit`, from bigrams that were counted before."""
         n_classes, max_iter, tol = self._checked()
         model = self._working_copy()
@@ -180,10 +179,10 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         ended = model.converged_ or model.n_iter_ < max_iter
         self._take_fitted(install())
         if not ended:
-            warnings.warn(
-                f"{moved} of {len(order)} words moved in the last of max_iter={max_iter} rounds: raise max_iter or tol",
+            warn_user(
+                f"WordClasses: {moved} of {len(order)} words moved in the last of max_iter={max_iter} rounds: raise "
+                "max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
