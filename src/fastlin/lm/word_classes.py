@@ -141,17 +141,8 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         """`fit`, from bigrams that were counted before."""
         n_classes, max_iter, tol = self._checked()
         model = self._working_copy()
-        order = np.argsort(-counts.counts[0][MARKS:], kind="stable").astype(np.int32) + MARKS
-        classes = np.arange(len(vocabulary), dtype=np.int32)
-        n_classes = min(n_classes, len(vocabulary))  # more than there are words for stay empty
-        classes[order] = MARKS + np.arange(len(order)) % max(1, n_classes - MARKS)
-        bigrams = _bigrams(counts)
-        turned = bigrams.T.tocsr()
-        reserved = np.zeros(n_classes, np.uint8)
-        reserved[:MARKS] = 1
-        sizes = np.arange(TABLE_SIZE, dtype=np.float64)
-        sizes[1:] *= np.log(sizes[1:])
-        exchange = kernels.ClassBigrams(_arrays(bigrams), _arrays(turned), sizes, classes, reserved)
+        order, classes = _by_turns(counts, n_classes)
+        exchange = _exchange(counts, classes)
         constant = _entropy_terms(counts.counts[0][BEGIN + 1 :])
 
         def install() -> "WordClasses":
@@ -249,6 +240,25 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
             column = names[learnt.classes[tokens]].tolist()
             found += [column[start + 1 : stop - 1] for start, stop in itertools.pairwise(begins)]
         return found
+
+
+def _by_turns(counts: NgramCounts, n_classes: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The words but the marks, frequent ones first, and the class that each word begins in."""
+    order = np.argsort(-counts.counts[0][MARKS:], kind="stable").astype(np.int32) + MARKS
+    classes = np.arange(counts.n_words, dtype=np.int32)
+    n_classes = min(n_classes, counts.n_words)  # more than there are words for stay empty
+    classes[order] = MARKS + np.arange(len(order)) % max(1, n_classes - MARKS)
+    return order, classes
+
+
+def _exchange(counts: NgramCounts, classes: NDArray[np.int32]) -> kernels.ClassBigrams:
+    """The class bigrams of a text, which an exchange of words between classes keeps up to date."""
+    bigrams = _bigrams(counts)
+    reserved = np.zeros(int(classes.max()) + 1, np.uint8)
+    reserved[:MARKS] = 1
+    sizes = np.arange(TABLE_SIZE, dtype=np.float64)
+    sizes[1:] *= np.log(sizes[1:])
+    return kernels.ClassBigrams(_arrays(bigrams), _arrays(bigrams.T.tocsr()), sizes, classes, reserved)
 
 
 def _bigrams(counts: NgramCounts) -> sp.csr_array:
