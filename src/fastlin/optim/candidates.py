@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import State
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.online import candidates
-from fastlin.optim.checkpoint_reader import State
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
 from fastlin.optim.epochs import BUDGET, Kernel, TrainingRows, Visit

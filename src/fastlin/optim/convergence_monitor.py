@@ -1,6 +1,5 @@
-"""The convergence monitor of batch fits: history, tolerance, limit of iterations, callback and checkpoint."""
+"""The convergence monitor of batch fits: a fit monitor that stops by a certificate, a gradient or a stall."""
 
-import time
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -8,15 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import storage
+from fastlin.core.callbacks import Report
+from fastlin.core.checkpoint_reader import CheckpointReader, CheckpointTarget, State
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.optim.certificate import Certificate
-from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
 
 Vector = NDArray[np.float64]
 MAX_NO_IMPROVEMENT = 10  # records in a row with neither a lower objective nor a smaller gradient
 
 
-class ConvergenceMonitor:
+class ConvergenceMonitor(FitMonitor):
     """Stopping rule of a fit: its certificate's gap ≤ tol · f, without one max |∂f| ≤ tol · Σ w; max_iter; a callback.
 
     A solver that is to be resumed asks `resume` for where it stood, says in `register_state` what it has
@@ -28,21 +28,20 @@ class ConvergenceMonitor:
         tol: float,
         max_iter: int,
         total_weight: float,
-        report: Callable[[dict[str, Any]], Any] | None = None,
-        checkpoint: storage.Checkpoint | None = None,
+        report: Report | None = None,
+        checkpoint: CheckpointTarget | None = None,
         certificate: Certificate | None = None,
     ) -> None:
-        self.threshold, self.max_iter, self.report, self.checkpoint = tol * total_weight, max_iter, report, checkpoint
-        self.certificate, self.tol, self.gap = certificate, tol, inf
-        self.history: list[dict[str, Any]] = []
-        self.iterations = 0
-        self.converged = False
-        self.stopped = False
+        super().__init__(max_iter, report, checkpoint)
+        self.threshold, self.tol, self.certificate = tol * total_weight, tol, certificate
         self.nonmonotone = False  # whether the objective may rise on the way
-        self._started = time.perf_counter()
-        self._best_objective = self._best_gradient_norm = inf
+        self._saved_solver = None if self._saved is None else self._saved.header.get("solver")
+        self._skips_next_record = False
+
+    def begin_run(self) -> None:
+        super().begin_run()
+        self.gap = self._best_objective = self._best_gradient_norm = inf
         self.n_no_improvement = 0
-        self._saved, self._skips_next_record = CheckpointReader.open(checkpoint), False
 
     def log_iteration(
         self, objective: float, gradient_norm: float, theta: Vector, gradient: Vector, **more: Any
@@ -71,10 +70,7 @@ class ConvergenceMonitor:
     def log_distance(self, distance: float, threshold: float | None = None, **fields: Any) -> bool:
         """Log a distance to the optimum, to be at most `threshold` (`tol · Σ w` if None); returns whether to stop."""
         self.converged = distance <= (self.threshold if threshold is None else threshold)
-        record = {"iteration": self.iterations, "seconds": time.perf_counter() - self._started, **fields}
-        self.history.append(record)
-        self.stopped = bool(self.report and self.report(record))
-        return self.should_stop
+        return self.log(**fields)
 
     def continue_from(self, first: "ConvergenceMonitor") -> None:
         """Continue the history of another solver."""
@@ -94,13 +90,13 @@ class ConvergenceMonitor:
     def should_stop(self) -> bool:
         """Whether to stop: also where rounding leaves nothing to gain."""
         stuck = self.n_no_improvement >= MAX_NO_IMPROVEMENT and not self.nonmonotone
-        return self.converged or self.stopped or stuck or self.iterations >= self.max_iter
+        return stuck or super().should_stop
 
     # Checkpoints
 
     def was_saved_by(self, solver: str) -> bool:
         """Whether the checkpoint is this solver's."""
-        return self._saved is not None and self._saved.header.get("solver") == solver
+        return self._saved_solver == solver
 
     def resume(self, solver: str) -> CheckpointReader | None:
         """The reader of the last checkpoint if it is this solver's; None to begin."""
@@ -113,24 +109,15 @@ class ConvergenceMonitor:
         """
         self._solver, self._problem, self._state = solver, problem, state
         saved = self.resume(solver)
-        if saved is None:
-            return
-        if problem is not None:
-            problem.passes = saved.integer("passes", 0)
-        self.history, self.iterations = saved.history(), saved.integer("iterations", 0)
-        self._best_objective, self._best_gradient_norm = saved.number("least"), saved.number("smallest")
-        self.n_no_improvement, self._skips_next_record = saved.integer("still", 0), logged
-        if self.certificate is not None:
-            self.certificate.restore(saved.numbers("certificate"))
-        self._started = time.perf_counter() - saved.number("seconds")
-        self._saved = None
+        if saved is not None:
+            self.load_state_dict(saved)
+            self._skips_next_record, self._saved_solver = logged, None
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """All that a checkpoint has to hold."""
-        own = {
-            "solver": self._solver, "history": self.history, "iterations": self.iterations,
-            "least": float(self._best_objective), "smallest": float(self._best_gradient_norm),
-            "still": self.n_no_improvement, "seconds": time.perf_counter() - self._started,
+        own = super().state_dict() | {
+            "solver": self._solver, "least": float(self._best_objective), "smallest": float(self._best_gradient_norm),
+            "still": self.n_no_improvement,
         }  # fmt: skip
         if self._problem is not None:
             own["passes"] = self._problem.passes
@@ -138,7 +125,11 @@ class ConvergenceMonitor:
             own["certificate"] = self.certificate.state()
         return own | self._state()
 
-    def maybe_save(self) -> None:
-        """Write a checkpoint, should one be due."""
-        if self.checkpoint is not None and self.checkpoint.due():
-            write_checkpoint(self.checkpoint, self.state())
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        super().load_state_dict(saved)
+        if self._problem is not None:
+            self._problem.passes = saved.integer("passes", 0)
+        self._best_objective, self._best_gradient_norm = saved.number("least"), saved.number("smallest")
+        self.n_no_improvement = saved.integer("still", 0)
+        if self.certificate is not None:
+            self.certificate.restore(saved.numbers("certificate"))

@@ -3,12 +3,13 @@
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import storage
+from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.data.scratch import ScratchArray
 from fastlin.optim.online_state import OnlineState
 
@@ -34,18 +35,6 @@ class TrainingState:
     n_segments_done: int = 0  # segments of those
     carried_rows: NDArray[np.int64] = field(default_factory=_no_rows)  # of a mini-batch that the next segment ends
     maybe_save: Callable[[], None] = lambda: None  # called where a checkpoint may be made
-
-
-class CheckpointTarget(Protocol):
-    """The file of a checkpoint: a `storage.Checkpoint`, or part of another fit's."""
-
-    path: str | None
-
-    def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None: ...
-
-    def due(self) -> bool: ...
-
-    def save(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], /) -> None: ...
 
 
 class CheckpointManager:

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import State
 from fastlin.engine.core import vector_ops
-from fastlin.optim.checkpoint_reader import State
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import Objective
 from fastlin.optim.solvers.line_search import make_line_search

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
-from fastlin.optim.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import Objective

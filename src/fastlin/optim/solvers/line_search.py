@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
-from fastlin.optim.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.problem import LogLinearProblem, Objective
 from fastlin.optim.solvers import owlqn
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import logistic_dual
 from fastlin.optim.certificate import prior_gap
-from fastlin.optim.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.likelihoods import divergence
 from fastlin.optim.partitions import Partition, PerRowArrays, RowRange

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim.checkpoint_reader import CheckpointReader, State
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.problem import Objective
 from fastlin.optim.solvers.sgd import BURN_IN, GROUP_RATE_TIMES_SQUARED_NORM, BestWeights

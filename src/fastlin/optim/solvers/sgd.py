@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
 from fastlin.losses import CODES
 from fastlin.optim.candidates import training_groups
-from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import RowSource, Stopping, TrainingRows, Visit, train_epochs
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood
@@ -126,24 +126,6 @@ class BestWeights:
             self.theta[:] = theta
 
 
-class NestedCheckpoint:
-    """The checkpoint of a solver's epochs: what they keep, in the file of what the solver keeps."""
-
-    def __init__(self, monitor: ConvergenceMonitor, saved: CheckpointReader | None) -> None:
-        self._monitor, self._saved = monitor, saved
-        self.path = None if monitor.checkpoint is None else monitor.checkpoint.path
-
-    def load(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        return None if self._saved is None else (self._saved.header.get("epochs") or {}, self._saved.arrays)
-
-    def due(self) -> bool:
-        return self._monitor.checkpoint is not None and self._monitor.checkpoint.due()
-
-    def save(self, header: dict[str, Any], arrays: dict[str, Any], /) -> None:
-        assert self._monitor.checkpoint is not None
-        write_checkpoint(self._monitor.checkpoint, self._monitor.state() | {"epochs": header} | arrays)
-
-
 def _run(
     solver: str,
     problem: LogLinearProblem,
@@ -173,7 +155,7 @@ def _run(
     strength, dtype = float(precision[0]) / parts.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
     rule = make_rule(dtype, **common, **fields)
-    manager = CheckpointManager(NestedCheckpoint(monitor, saved), generator)
+    manager = CheckpointManager(monitor.nested("epochs"), generator)
     manager.check_fits((parts.n_features, problem.width), rule, np.array([0, parts.n_rows]))
     state = manager.online_state
     if state is None:

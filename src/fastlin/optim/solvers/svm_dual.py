@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State, write_checkpoint
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import svm_dual
-from fastlin.optim.checkpoint_reader import CheckpointReader, State, write_checkpoint
 from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint

@@ -1,8 +1,8 @@
-"""The state of a solver in a checkpoint: named arrays, numbers of the rows, generators and scalars."""
+"""The state of a fit in a checkpoint: named arrays, numbers of the rows, generators and scalars."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,19 @@ from fastlin.data.scratch import ScratchArray
 State = dict[str, Any]
 
 
-def write_checkpoint(checkpoint: storage.Checkpoint, state: State) -> None:
+class CheckpointTarget(Protocol):
+    """The file of a checkpoint: a `storage.Checkpoint`, or part of another fit's."""
+
+    path: str | None
+
+    def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None: ...
+
+    def due(self) -> bool: ...
+
+    def save(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], /) -> None: ...
+
+
+def write_checkpoint(checkpoint: CheckpointTarget, state: State) -> None:
     """Save a state: arrays, lists of `ScratchArray`, generators; all else is header."""
     header: State = {}
     arrays: dict[str, NDArray[Any]] = {}
@@ -31,16 +43,29 @@ def write_checkpoint(checkpoint: storage.Checkpoint, state: State) -> None:
 
 
 class CheckpointReader:
-    """Reader of a solver's state, which proves each value to be what it should."""
+    """Reader of the state of a fit or of a part of one, which proves each value to be what it should."""
 
-    def __init__(self, checkpoint: storage.Checkpoint, header: State, arrays: dict[str, NDArray[Any]]) -> None:
-        self._path, self.header, self.arrays = checkpoint.path, header, arrays
+    def __init__(self, path: str | None, header: State, arrays: dict[str, NDArray[Any]]) -> None:
+        self.path, self.header, self.arrays = path, header, arrays
 
     @classmethod
-    def open(cls, checkpoint: storage.Checkpoint | None) -> "CheckpointReader | None":
+    def open(cls, checkpoint: CheckpointTarget | None) -> "CheckpointReader | None":
         """Read a checkpoint, if the fit is to go on from one."""
         found = None if checkpoint is None else checkpoint.load()
-        return None if checkpoint is None or found is None else cls(checkpoint, *found)
+        if checkpoint is None or found is None:
+            return None
+        reader = cls(checkpoint.path, *found)
+        header: Any = reader.header
+        return reader if isinstance(header, dict) and all(isinstance(name, str) for name in header) else reader.reject()
+
+    def part(self, name: str) -> "CheckpointReader":
+        """The reader of a part, whose values have names that begin with the part's."""
+        prefix = f"{name}."
+        header, arrays = (
+            {key.removeprefix(prefix): value for key, value in found.items() if key.startswith(prefix)}
+            for found in (self.header, self.arrays)
+        )
+        return CheckpointReader(self.path, header, arrays)
 
     def number(self, name: str) -> float:
         """A number, perhaps an infinite one."""
@@ -61,6 +86,11 @@ class CheckpointReader:
         if isinstance(values, list) and all(type(value) is int and 0 <= value < below for value in values):
             return values if len(set(values)) == len(values) else self.reject(name)
         return self.reject(name)
+
+    def strings(self, name: str) -> list[str]:
+        values = self._find(self.header, name)
+        strings = isinstance(values, list) and all(isinstance(value, str) for value in values)
+        return values if strings else self.reject(name)
 
     def numbers(self, name: str) -> list[float]:
         values = self._find(self.header, name)
@@ -97,8 +127,8 @@ class CheckpointReader:
         except ValueError:
             self.reject(name)
 
-    def reject(self, name: str) -> Any:
-        raise storage.ModelFileError(f"{self._path}: not a checkpoint of this fit: {name!r} does not fit it")
+    def reject(self, name: str = "state") -> Any:
+        raise storage.ModelFileError(f"{self.path}: not a checkpoint of this fit: {name!r} does not fit it")
 
     def _find(self, found: dict[str, Any], name: str) -> Any:
         return found[name] if name in found else self.reject(name)
