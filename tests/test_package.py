@@ -8,15 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fastlin
 from fastlin import engine
+from support.layers import LAYERS, PACKAGE
 
-PACKAGE = Path(fastlin.__file__).parent
 BUILDS = engine._usable()
 KERNELS = sorted(str(path.relative_to(PACKAGE / "engine"))[:-4] for path in (PACKAGE / "engine").glob("*/*.pyi"))
 ESTIMATORS = [name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "predict")]
@@ -65,12 +64,6 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
     "TfidfTransformer": (*COLUMNS, "idf_"),
     "TfidfVectorizer": (*TERMS, "idf_"),
 }
-# from the top: a module may import from its own room and from those below it
-ROOMS_FROM_THE_TOP = """
-    __main__ cli demo __init__ lm sequence inspection select naive_bayes mixture cluster linear optim losses
-    text features core data storage runtime validation engine
-"""
-LAYERS = ROOMS_FROM_THE_TOP.split()
 MODELS = """
 import sys
 import numpy as np

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fastlin
 from fastlin.lm import MaxentLM, NgramModel, State
-from fastlin.lm.estimate_files import _give_skip_grams, _take_skip_grams
-from fastlin.lm.files import take_backoff_model
+from fastlin.lm._codec import _give_skip_grams, _take_skip_grams
+from fastlin.lm._ngram_codec import take_backoff_model
 from fastlin.runtime.parallel import WorkerPool
 from fastlin.storage.weight_packing import Packing
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import fastlin
-from fastlin.storage import model_codec, read_archive
+from fastlin.model_files import classes
+from fastlin.registry import CLASSES
+from fastlin.storage import read_archive
 from support.golden_files import FOLDER, answers, cases, place
 
 DATA = {name: data for name, _, data in cases()}
@@ -38,9 +40,7 @@ def assert_same(found, told):
 
 def test_every_class_has_a_file():
     """`python tests/support/golden_files.py` writes those that are missing, once they are among its cases."""
-    assert set(model_codec._MODULES) == {
-        kind for name in TOLD for kind in classes_in(read_archive(place(name), "model")[0])
-    }
+    assert set(CLASSES) == {kind for name in TOLD for kind in classes_in(read_archive(place(name), "model")[0])}
 
 
 def classes_in(content):
@@ -62,4 +62,4 @@ def test_a_parameter_of_another_name_is_read_under_its_present_one():
 
 def test_a_parameter_under_both_its_names_is_refused():
     with pytest.raises(fastlin.storage.ModelFileError, match="under its old name and its new one"):
-        model_codec.current_parameters("fastlin.HashingVectorizer", {"names": 3, "keep_names": 4})
+        classes.current_parameters("fastlin.HashingVectorizer", {"names": 3, "keep_names": 4})

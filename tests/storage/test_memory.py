@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 from fastlin import storage
+from fastlin.model_files import save_load
 from support.model_files import CODES, FEW, TEXTS, X, fitted, forge, of_texts
 
 MB = 1 << 20
@@ -133,7 +134,7 @@ def test_all_that_is_taken_is_counted(path):
             before(self, n_bytes, what)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage.models, "LoadContext", Counted)
+        patch.setattr(save_load, "LoadContext", Counted)
         start = memory()
         peak, done = [start], threading.Event()
         watch = threading.Thread(target=lambda: [peak.append(memory()) or time.sleep(0.001) for _ in until(done)])

@@ -17,7 +17,9 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 from fastlin import select, storage
-from fastlin.storage import model_codec
+from fastlin.model_files import classes
+from fastlin.registry import CLASSES
+from fastlin.storage.model_codec import ModelCodec
 from fastlin.text.templates import Templates
 from support.model_files import (
     ANSWERS,
@@ -398,11 +400,11 @@ def test_a_full_disk_leaves_the_old_model(path):
 
 
 def test_every_class_of_the_table_is_there_and_has_a_codec():
-    for name in model_codec._MODULES:
-        kind, codec = model_codec.class_of(name)
-        assert model_codec.name_of(kind.__new__(kind)) == name
-        assert isinstance(codec, model_codec.ModelCodec)
+    for name in CLASSES:
+        kind, codec = classes.class_of(name)
+        assert classes.name_of(kind.__new__(kind)) == name
+        assert isinstance(codec, ModelCodec)
     with pytest.raises(storage.ModelFileError, match=r"os\.system"):
-        model_codec.class_of("os.system")
+        classes.class_of("os.system")
     public = {name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "get_params")} - {"MaxEnt"}
-    assert public <= {name.removeprefix("fastlin.") for name in model_codec._MODULES}
+    assert public <= {name.removeprefix("fastlin.") for name in CLASSES}

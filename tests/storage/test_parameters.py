@@ -12,10 +12,10 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 import fastlin
 from fastlin import storage
-from fastlin.storage import model_codec
+from fastlin.model_files import classes
+from fastlin.registry import CLASSES
 from support.model_files import CODES, FEW, TEXTS, VECTORISERS, X, fitted, forge
 
-CLASSES = sorted(model_codec._MODULES)
 CALLED = {"score_func", "dtype"}  # parameters that may be a function or a class: one of the table, a type of numbers
 ODD = [
     {"function": "fastlin.select.chi2"}, {"type": "float64"}, {"type": "int"}, {"dict": [["a", {"type": "float"}]]},
@@ -35,18 +35,18 @@ def parameters_of(kind):
     return {name: parameter for name, parameter in inspect.signature(kind).parameters.items() if name not in UNNAMED}
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", sorted(CLASSES))
 def test_every_parameter_of_every_class_is_in_the_table_and_its_default_is_allowed(name):
-    kind = model_codec.class_of(name)[0]
-    table, parameters = model_codec.parameters_of(name), parameters_of(kind)
+    kind = classes.class_of(name)[0]
+    table, parameters = classes.parameters_of(name), parameters_of(kind)
     assert set(table) == set(parameters)
     for key, parameter in parameters.items():
         assert parameter.default is inspect.Parameter.empty or table[key].allows(parameter.default), key
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", sorted(CLASSES))
 def test_no_file_gives_a_parameter_code_or_anything_that_holds_some(path, name):
-    kind, _ = model_codec.class_of(name)
+    kind, _ = classes.class_of(name)
     for parameter in parameters_of(kind):
         for odd in ODD:
             model = {"class": name, "parameters": {parameter: odd}, "learnt": {}}
@@ -138,9 +138,9 @@ def test_what_no_fit_accepts_is_not_saved(path):
 
 def test_a_parameter_of_a_later_version_is_left_out_at_its_default(path, monkeypatch):
     """scikit-learn's classes get parameters from time to time."""
-    table = model_codec.parameters_of("sklearn.preprocessing.MaxAbsScaler")
+    table = classes.parameters_of("sklearn.preprocessing.MaxAbsScaler")
     monkeypatch.delitem(table, "clip")
-    scaler = model_codec.class_of("sklearn.preprocessing.MaxAbsScaler")[0]
+    scaler = classes.class_of("sklearn.preprocessing.MaxAbsScaler")[0]
     fastlin.save(scaler().fit(X), path)
     assert fastlin.load(path).clip is False
     with pytest.raises(ValueError, match=r"MaxAbsScaler\.clip is a parameter that model files do not know"):

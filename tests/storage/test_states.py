@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fastlin
+from fastlin.model_files.classes import class_of, name_of
 from fastlin.storage.load_context import LoadContext
-from fastlin.storage.model_codec import class_of, name_of
 from fastlin.storage.weight_packing import Packing
 from support.model_files import CODES, SOME, X, fitted
 

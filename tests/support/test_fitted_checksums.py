@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 import fastlin
-from fastlin.storage import model_codec
+from fastlin.registry import CLASSES
 from support import fitted_checksums
 
 
 def test_every_estimator_has_a_case():
     classes = {type(model).__name__ for _, model, _ in fitted_checksums.cases()}
-    kept = {name.rsplit(".", 1)[1] for name in model_codec._MODULES if name.startswith("fastlin.")}
+    kept = {name.rsplit(".", 1)[1] for name in CLASSES if name.startswith("fastlin.")}
     assert kept - {"Cache"} <= classes  # a cache learns nothing: it is a part of a mixture
 
 

@@ -3,7 +3,6 @@
 from fastlin.storage.archive import read_archive, write_archive
 from fastlin.storage.checkpoint_files import Checkpoint, identity
 from fastlin.storage.load_context import LoadContext, ModelFileError
-from fastlin.storage.models import load, save
 from fastlin.storage.state_arrays import export_generator, export_labels, restore_generator, restore_labels
 
 __all__ = [
@@ -13,10 +12,8 @@ __all__ = [
     "export_generator",
     "export_labels",
     "identity",
-    "load",
     "read_archive",
     "restore_generator",
     "restore_labels",
-    "save",
     "write_archive",
 ]

@@ -1,12 +1,10 @@
-"""The table of the classes that a model file may hold, each with the codec of what it learns: nothing else is."""
+"""Codecs: how what a model has learnt becomes a state of plain values, arrays and other models, and comes back."""
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fastlin.storage.load_context import LoadContext, ModelFileError
-from fastlin.storage.parameters import ParameterTable
+from fastlin.storage.load_context import LoadContext
 from fastlin.storage.weight_packing import Packing
 
 State = dict[str, Any]
@@ -22,114 +20,6 @@ class ModelCodec:
 
     to_state: Callable[[Any, Packing], State]
     from_state: Callable[[Any, State, LoadContext], None]
-
-
-# where codecs and tables of parameters are, a module's CODECS and PARAMETERS, and where the classes they keep
-_CODEC_MODULES: dict[str, dict[str, tuple[str, ...]]] = {
-    "fastlin.linear._codec": {
-        "fastlin": (
-            "CandidateClassifier", "LexiconClassifier", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
-            "MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier",
-        ),
-    },
-    "fastlin.naive_bayes._codec": {
-        "fastlin": ("CategoricalNB", "MultinomialNB", "SemiSupervisedNB", "SemiSupervisedNBCV"),
-    },
-    "fastlin.mixture._codec": {"fastlin": ("MultinomialMixture",)},
-    "fastlin.cluster._codec": {"fastlin": ("KMeans",)},
-    "fastlin.text._codec": {
-        "fastlin": (
-            "Conjunctions", "CountVectorizer", "DictVectorizer", "DocumentFeatures", "Elementwise", "FeatureHasher",
-            "HashingVectorizer", "LogCountRatio", "TfidfTransformer", "TfidfVectorizer",
-        ),
-        "fastlin.text.templates": ("Templates",),
-    },
-    "fastlin.select._codec": {"fastlin.select": ("CountCutoff", "SelectFeatures")},
-    "fastlin.sequence._codec": {"fastlin.sequence": ("CRF", "HMM", "MEMM", "StructuredPerceptron")},
-    "fastlin.lm.files": {"fastlin.lm": ("NgramModel",)},
-    "fastlin.lm.estimate_files": {
-        "fastlin.lm": (
-            "Cache", "ClassBigramModel", "Interpolation", "LanguageModelClassifier", "MaxentLM", "WordClasses",
-        ),
-    },
-    "fastlin.storage.sklearn_codecs": {
-        "sklearn.decomposition": ("TruncatedSVD",),
-        "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
-        "sklearn.feature_extraction.text": (
-            "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer",
-        ),
-        "sklearn.feature_selection": ("SelectKBest", "SelectPercentile", "VarianceThreshold"),
-        "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
-        "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
-    },
-}  # fmt: skip
-_MODULES = {
-    f"{module}.{name}": (module, name, room)
-    for room, modules in _CODEC_MODULES.items()
-    for module, names in modules.items()
-    for name in names
-}
-# parameters that earlier versions wrote under another name: {class: {old name: new name}}
-_RENAMED_PARAMETERS = {"fastlin.HashingVectorizer": {"names": "keep_names"}}
-# functions that may be parameters
-_FUNCTIONS = {
-    f"{module}.{name}": (module, name)
-    for module, names in {
-        "fastlin.select": ("chi2", "information_gain"),
-        "sklearn.feature_selection": ("chi2", "f_classif", "mutual_info_classif"),
-    }.items()
-    for name in names
-}
-
-
-def name_of(model: Any) -> str | None:
-    """What the class of a model is called in a file; None: it does not go into one."""
-    kind = type(model)
-    for key, (module, name, _) in _MODULES.items():
-        if name == kind.__name__ and _found(module, name) is kind:
-            return key
-    return None
-
-
-def class_of(name: Any) -> tuple[Any, ModelCodec]:
-    """The class that a file calls so, and its codec."""
-    if not isinstance(name, str) or name not in _MODULES:
-        raise ModelFileError(f"holds a {str(name)[:60]!r}, which this version does not know")
-    module, kind, room = _MODULES[name]
-    return _found(module, kind), importlib.import_module(room).CODECS[name]
-
-
-def parameters_of(name: str) -> ParameterTable:
-    """What a file may say of the parameters of a class that `class_of` knows."""
-    table: ParameterTable = importlib.import_module(_MODULES[name][2]).PARAMETERS[name]
-    return table
-
-
-def current_parameters(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a file, those of earlier versions under their present names."""
-    renamed = _RENAMED_PARAMETERS.get(name, {})
-    current = {renamed.get(key, key): value for key, value in parameters.items()}
-    if len(current) < len(parameters):
-        raise ModelFileError(f"a parameter of {name} under its old name and its new one")
-    return current
-
-
-def name_of_function(value: Any) -> str | None:
-    """What a function is called in a file; None: it does not go into one."""
-    name = getattr(value, "__name__", None)
-    return next(
-        (key for key, (module, kind) in _FUNCTIONS.items() if kind == name and _found(module, kind) is value), None
-    )
-
-
-def function_of(name: Any) -> Any:
-    if not isinstance(name, str) or name not in _FUNCTIONS:
-        raise ModelFileError(f"names a function that this version does not know: {str(name)[:60]!r}")
-    return _found(*_FUNCTIONS[name])
-
-
-def _found(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(module), name)
 
 
 def attributes(*names: str) -> ModelCodec:

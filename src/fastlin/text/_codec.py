@@ -5,35 +5,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.features.conjunction_tree import ConjunctionHashing, ConjunctionTree
+from fastlin.features._codec import DECODE_ERRORS, HASHED, SHARE
 from fastlin.storage.load_context import LoadContext
-from fastlin.storage.model_codec import ModelCodec, State, attributes, reject_unknown
+from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.parameters import (
     ABSENT,
     DTYPE,
     FLAG,
     JOBS,
     LABEL_WEIGHTS,
-    NUMBERS,
+    NO_CODE,
     PLAIN,
     STRINGS,
     TEXT,
     WORD,
     Kind,
     ParameterTable,
+    choice,
+    pair_of,
     whole,
 )
-from fastlin.storage.sklearn_codecs import COUNTING, DECODE_ERRORS, DICTS, HASHED_TEXTS, IDF, OF_SAMPLES, SHARE
-from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing
 from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary
 from fastlin.text.hashing_vectorizer import KeptNames
 from fastlin.text.templates.index import TemplateIndex
 from fastlin.text.tfidf_transformer import DocumentFrequencies, TfidfTransformer
 from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary
-from fastlin.validation import MAX_ABS_VALUE, MAX_COLUMNS
+from fastlin.validation import MAX_ABS_VALUE
 
-FIELDS = {"hashing": ("depth", "powers", "groups", "n_buckets", "signs"), "tree": ("starts", "columns", "skip")}
 TABLE = 8  # times the bytes of terms: what looks them up
 NODES = ("prefix", "last", "arena", "offsets")
 
@@ -230,22 +229,6 @@ def _hashing_from_state(model: Any, state: State, context: LoadContext) -> None:
         model._kept = KeptNames(terms, rows)
 
 
-# Dicts
-
-
-def _dicts_to_state(model: Any, _: Packing) -> State:
-    return {"vocabulary_": model.vocabulary_} if hasattr(model, "vocabulary_") else {}
-
-
-def _dicts_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
-    if state:
-        vocabulary = state.pop("vocabulary_")
-        reject_unknown(state)
-        if set(map(type, vocabulary.values())) - {int} or sorted(vocabulary.values()) != list(range(len(vocabulary))):
-            raise ValueError("vocabulary_ must give the columns 0, 1, … to its names, each once")
-        model.vocabulary_, model.feature_names_ = vocabulary, sorted(vocabulary, key=vocabulary.__getitem__)
-
-
 # Templates
 
 
@@ -263,112 +246,33 @@ def _templates_from_state(model: Any, state: State, context: LoadContext) -> Non
         model._index = TemplateIndex.restored(model._program(), state)
 
 
-# Conjunctions
-
-
-def _conjunctions_to_state(model: Any, _: Packing) -> State:
-    if not hasattr(model, "_finder"):
-        return {}
-    finder = model._finder
-    kind = "hashing" if isinstance(finder, ConjunctionHashing) else "tree"
-    return {"rank": model._rank, kind: {name: getattr(finder, name) for name in FIELDS[kind]}}
-
-
-def _conjunctions_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
-    if not state:
-        return
-    rank = state.pop("rank")
-    kept = rank[rank >= 0]
-    if rank.dtype != np.int32 or rank.ndim != 1 or (rank < -1).any():
-        raise ValueError(f"rank must be a vector of int32 from -1 on, got {rank.dtype}, shape {rank.shape}")
-    if "hashing" in state:
-        model._finder, width = _hashing(state.pop("hashing"), len(rank))
-        if not np.array_equal(kept, np.flatnonzero(rank >= 0)):
-            raise ValueError("rank must hold the number of each column, or -1, where conjunctions are hashed")
-    else:
-        model._finder, width = _tree(state.pop("tree"), len(kept))
-        if not np.array_equal(kept, np.arange(len(kept))):
-            raise ValueError("rank must number the columns that conjunctions are made of from 0 on")
-    reject_unknown(state)
-    model._rank, model.n_features_in_ = rank, len(rank)
-    model.n_output_features_ = width + (len(rank) if model.include_original else 0)
-
-
-def _hashing(fields: State, n_columns: int) -> tuple[ConjunctionHashing, int]:
-    finder = ConjunctionHashing(**fields)
-    if type(finder.depth) is not int or type(finder.n_buckets) is not int or finder.depth not in (2, 3):
-        raise ValueError(f"depth must be 2 or 3 and n_buckets a whole number, got {finder.depth!r:.40}")
-    if not 1 <= finder.n_buckets <= MAX_COLUMNS or finder.groups.dtype != np.uint64:
-        raise ValueError(
-            f"n_buckets must be from 1 to {MAX_COLUMNS}, groups uint64; got {finder.n_buckets}, {finder.groups.dtype}"
-        )
-    if finder.groups.shape not in ((0,), (n_columns,)) or {type(finder.powers), type(finder.signs)} != {bool}:
-        raise ValueError(f"groups must be empty or of shape {(n_columns,)}; powers and signs True or False")
-    return finder, finder.n_buckets
-
-
-def _tree(fields: State, n_columns: int) -> tuple[ConjunctionTree, int]:
-    finder, n = ConjunctionTree(**fields), n_columns
-    if finder.skip not in (0, 1) or len(finder.starts) not in (1, 2) or len(finder.columns) != len(finder.starts):
-        raise ValueError("skip must be 0 or 1, starts and columns one or two arrays each")
-    for starts, columns in zip(finder.starts, finder.columns, strict=True):
-        if starts.dtype != np.int64 or columns.dtype != np.int32 or starts.shape != (n + 1,) or columns.ndim != 1:
-            raise ValueError(f"starts must be int64 of shape {(n + 1,)} and columns a vector of int32")
-        if starts[0] != 0 or starts[-1] != len(columns) or (starts[1:] < starts[:-1]).any():
-            raise ValueError("starts must rise from 0 to the number of columns")
-        rises = np.diff(columns) > 0
-        rises[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(columns))] - 1] = True
-        if not rises.all() or not ((columns >= 0) & (columns < n_columns)).all():
-            raise ValueError(f"columns must rise within each conjunction, from 0 to {n_columns - 1}")
-        n = len(columns)
-    return finder, sum(map(len, finder.columns))
-
-
-# Functions of columns
-
-
-def _elementwise_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
-    reject_unknown(state)
-    if hasattr(model, "n_features_in_"):
-        model._n_columns = model.n_features_in_
-
-
-# Log-count ratios
-
-
-def _ratio_from_state(model: Any, state: State, context: LoadContext) -> None:
-    if state:
-        classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
-        rows = 1 if len(classes) == 2 else len(classes)
-        if ratio.dtype != np.float64 or ratio.ndim != 2 or len(ratio) != rows or not np.isfinite(ratio).all():
-            raise ValueError(
-                f"log_ratio_ must be finite float64 of {rows} row(s) for {len(classes)} labels, got shape {ratio.shape}"
-            )
-        model.n_features_in_ = ratio.shape[1]
-    _RATIO.from_state(model, state, context)
-
-
 # Parameters
 
+_CONTENT = Kind(
+    choice("content", "file").allows, "'content' or 'file': 'filename' would open whatever files the data name"
+)
+# the parameters that scikit-learn's vectorisers of texts have, too
+ANALYSIS: ParameterTable = {
+    "input": _CONTENT, "encoding": WORD, "decode_error": DECODE_ERRORS,
+    "strip_accents": choice("ascii", "unicode") | ABSENT, "lowercase": FLAG, "preprocessor": NO_CODE,
+    "tokenizer": NO_CODE, "stop_words": STRINGS | choice("english") | ABSENT, "token_pattern": TEXT | ABSENT,
+    "ngram_range": pair_of(whole(1)), "analyzer": choice("word", "char", "char_wb"), "binary": FLAG, "dtype": DTYPE,
+}  # fmt: skip
+COUNTING: ParameterTable = ANALYSIS | {
+    "max_df": SHARE, "min_df": SHARE, "max_features": whole(1) | ABSENT,
+    "vocabulary": STRINGS | LABEL_WEIGHTS | ABSENT,
+}  # fmt: skip
+IDF: ParameterTable = {
+    "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
+}  # fmt: skip
+HASHED_TEXTS: ParameterTable = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
 _LENGTHS = whole(1) | Kind(
     lambda value: isinstance(value, tuple | list) and all(map(whole(1).allows, value)), "lengths from 1"
 )
 _MORE_WORDS = {"negation": FLAG, "prefixes": _LENGTHS | ABSENT, "suffixes": _LENGTHS | ABSENT, "n_jobs": JOBS}
 PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.Conjunctions": {
-        "degree": whole(2, 3), "groups": PLAIN, "interaction_only": FLAG, "include_original": FLAG, "min_df": SHARE,
-        "n_features": whole(1, MAX_COLUMNS) | ABSENT, "alternate_sign": FLAG, "sparse_output": FLAG,
-    },
     "fastlin.CountVectorizer": COUNTING | _MORE_WORDS,
-    "fastlin.DictVectorizer": DICTS,
-    "fastlin.DocumentFeatures": {
-        "features": STRINGS | ABSENT, "log": FLAG, "dtype": DTYPE, "encoding": WORD, "sparse_output": FLAG,
-        "decode_error": DECODE_ERRORS,
-    },
-    "fastlin.Elementwise": {"functions": STRINGS, "sparse_output": FLAG},
-    "fastlin.FeatureHasher": OF_SAMPLES,
     "fastlin.HashingVectorizer": HASHED_TEXTS | _MORE_WORDS | {"keep_names": whole(0)},
-    "fastlin.LogCountRatio": {"alpha": NUMBERS, "binary": FLAG, "n_jobs": JOBS, "sparse_output": FLAG},
     "fastlin.TfidfTransformer": IDF | {"n_jobs": JOBS},
     "fastlin.TfidfVectorizer": COUNTING | _MORE_WORDS | IDF,
     "fastlin.text.templates.Templates": {
@@ -376,17 +280,9 @@ PARAMETERS: dict[str, ParameterTable] = {
     },
 }  # fmt: skip
 
-_NOTHING = attributes()
-_RATIO = attributes("classes_", "log_ratio_")
 CODECS = {
-    "fastlin.Conjunctions": ModelCodec(_conjunctions_to_state, _conjunctions_from_state),
     "fastlin.CountVectorizer": ModelCodec(_counts_to_state, _counts_from_state),
-    "fastlin.DictVectorizer": ModelCodec(_dicts_to_state, _dicts_from_state),
-    "fastlin.DocumentFeatures": _NOTHING,
-    "fastlin.Elementwise": ModelCodec(_NOTHING.to_state, _elementwise_from_state),
-    "fastlin.FeatureHasher": _NOTHING,
     "fastlin.HashingVectorizer": ModelCodec(_hashing_to_state, _hashing_from_state),
-    "fastlin.LogCountRatio": ModelCodec(_RATIO.to_state, _ratio_from_state),
     "fastlin.TfidfTransformer": ModelCodec(_tfidf_to_state, _tfidf_from_state),
     "fastlin.TfidfVectorizer": ModelCodec(_tfidf_vectorizer_to_state, _tfidf_vectorizer_from_state),
     "fastlin.text.templates.Templates": ModelCodec(_templates_to_state, _templates_from_state),

@@ -1,4 +1,4 @@
-"""Model files of estimated language models: maximum entropy, classes, mixtures, a classifier."""
+"""What a model file holds of each language model but back-off models."""
 
 from typing import Any
 
@@ -7,12 +7,18 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from fastlin.core._codec import report_from_state, report_to_state
+from fastlin.lm._ngram_codec import (
+    give_backoff_model,
+    give_vocabulary,
+    take_backoff_model,
+    take_reader,
+    take_vocabulary,
+)
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import LanguageModel
 from fastlin.lm.cache import Cache
 from fastlin.lm.class_bigram import WIDTH, AggregateModel, ClassBigramModel, ClassBigramState
 from fastlin.lm.classifier import BayesState, LanguageModelClassifier
-from fastlin.lm.files import give_backoff_model, give_vocabulary, take_backoff_model, take_reader, take_vocabulary
 from fastlin.lm.interpolation import Interpolation
 from fastlin.lm.maxent import MaxentLM, MaxentState
 from fastlin.lm.maxent_objective import LARGEST_SCORE

@@ -1,6 +1,5 @@
 """Models in one file: weights, vectoriser and labels, so that raw text comes in and a label out."""
 
-import importlib
 import inspect
 import os
 import warnings
@@ -9,10 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fastlin.storage.archive import read_archive, write_archive
-from fastlin.storage.json_values import JsonDecoder, JsonEncoder
-from fastlin.storage.load_context import LoadContext, ModelFileError
-from fastlin.storage.model_codec import (
+from fastlin.model_files.classes import (
     class_of,
     current_parameters,
     function_of,
@@ -20,9 +16,13 @@ from fastlin.storage.model_codec import (
     name_of_function,
     parameters_of,
 )
+from fastlin.storage.archive import read_archive, write_archive
+from fastlin.storage.json_values import JsonDecoder, JsonEncoder
+from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.parameters import LEFT_OUT, check_parameter
 from fastlin.storage.weight_packing import Packing
 from fastlin.validation import MAX_COLUMNS
+from fastlin.version import __version__
 
 KIND = "model"
 COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
@@ -77,7 +77,7 @@ def save(
         raise TypeError(f"a function by itself is no model: {model.__name__}")
     if packing.serving and not packing.packed:
         raise ValueError(f"dtype and prune are for weights, of which this {type(model).__name__} has none")
-    header = {"model": described["model"], "fastlin": importlib.import_module("fastlin").__version__}
+    header = {"model": described["model"], "fastlin": __version__}
     report: dict[str, Any] = {"bytes": write_archive(path, KIND, header, encoder.arrays)}
     report |= {"weights": packing.weights, "pruned": packing.pruned}
     if packing.left_out:

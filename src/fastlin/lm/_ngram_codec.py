@@ -1,4 +1,4 @@
-"""Model files of n-gram models, and of the parts of all language models."""
+"""What a model file holds of n-gram models, and of the parts of all language models."""
 
 from typing import Any
 

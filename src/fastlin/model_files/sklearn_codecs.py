@@ -4,31 +4,28 @@ from typing import Any
 
 import numpy as np
 
+from fastlin.features._codec import DICTS, OF_SAMPLES
+from fastlin.model_files.classes import name_of, name_of_function
 from fastlin.storage.load_context import LoadContext
-from fastlin.storage.model_codec import ModelCodec, State, attributes, name_of, name_of_function
+from fastlin.storage.model_codec import ModelCodec, State, attributes
 from fastlin.storage.parameters import (
     ABSENT,
-    DTYPE,
     FLAG,
     JOBS,
     LABEL_WEIGHTS,
     LEFT_OUT,
-    NO_CODE,
     SEED,
     STEPS,
     STRINGS,
-    TEXT,
     TRANSFORMERS,
-    WORD,
     Kind,
     ParameterTable,
     choice,
-    pair_of,
     real,
     whole,
 )
 from fastlin.storage.state_arrays import proved_labels
-from fastlin.validation import MAX_COLUMNS
+from fastlin.text._codec import COUNTING, HASHED_TEXTS, IDF
 
 _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pvalues_", "idf_")  # one number a column
 
@@ -81,29 +78,6 @@ def _prove_components(_: Any, state: State) -> None:
 
 # Parameters
 
-DECODE_ERRORS = choice("strict", "ignore", "replace")
-_CONTENT = Kind(
-    choice("content", "file").allows, "'content' or 'file': 'filename' would open whatever files the data name"
-)
-SHARE = whole(1) | real(0, 1)  # of the documents, or so many
-# the parameters that scikit-learn's vectorisers of texts have, too
-ANALYSIS: ParameterTable = {
-    "input": _CONTENT, "encoding": WORD, "decode_error": DECODE_ERRORS,
-    "strip_accents": choice("ascii", "unicode") | ABSENT, "lowercase": FLAG, "preprocessor": NO_CODE,
-    "tokenizer": NO_CODE, "stop_words": STRINGS | choice("english") | ABSENT, "token_pattern": TEXT | ABSENT,
-    "ngram_range": pair_of(whole(1)), "analyzer": choice("word", "char", "char_wb"), "binary": FLAG, "dtype": DTYPE,
-}  # fmt: skip
-COUNTING: ParameterTable = ANALYSIS | {
-    "max_df": SHARE, "min_df": SHARE, "max_features": whole(1) | ABSENT,
-    "vocabulary": STRINGS | LABEL_WEIGHTS | ABSENT,
-}  # fmt: skip
-IDF: ParameterTable = {
-    "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
-}  # fmt: skip
-DICTS: ParameterTable = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
-HASHED: ParameterTable = {"n_features": whole(1, MAX_COLUMNS), "alternate_sign": FLAG}
-OF_SAMPLES: ParameterTable = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
-HASHED_TEXTS: ParameterTable = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
 _SCORING: ParameterTable = {
     "score_func": Kind(lambda value: name_of_function(value) is not None, "a score of the table")
 }

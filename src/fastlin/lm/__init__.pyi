@@ -1,0 +1,11 @@
+from fastlin.lm.arpa import ArpaError as ArpaError
+from fastlin.lm.base import LanguageModel as LanguageModel
+from fastlin.lm.base import State as State
+from fastlin.lm.cache import Cache as Cache
+from fastlin.lm.class_bigram import ClassBigramModel as ClassBigramModel
+from fastlin.lm.classifier import LanguageModelClassifier as LanguageModelClassifier
+from fastlin.lm.interpolation import Interpolation as Interpolation
+from fastlin.lm.maxent import MaxentLM as MaxentLM
+from fastlin.lm.ngram import NgramModel as NgramModel
+from fastlin.lm.rescoring import rescore as rescore
+from fastlin.lm.word_classes import WordClasses as WordClasses

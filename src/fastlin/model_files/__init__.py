@@ -1,0 +1,1 @@
+"""Model files: any model in one file, raw text in and a label out."""

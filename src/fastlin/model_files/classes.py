@@ -1,0 +1,66 @@
+"""The classes that a model file may hold, each with its codec, and the functions that may be parameters.
+
+Nothing else is loaded. Codecs are found by the names of the registry. This room is above all that have some, so that
+whatever is imported here lies below.
+"""
+
+import importlib
+from typing import Any
+
+from fastlin.registry import CLASSES, FUNCTIONS
+from fastlin.storage.load_context import ModelFileError
+from fastlin.storage.model_codec import ModelCodec
+from fastlin.storage.parameters import ParameterTable
+
+# parameters that earlier versions wrote under another name: {class: {old name: new name}}
+_RENAMED_PARAMETERS = {"fastlin.HashingVectorizer": {"names": "keep_names"}}
+
+
+def name_of(model: Any) -> str | None:
+    """What the class of a model is called in a file; None: it does not go into one."""
+    kind = type(model)
+    for key, (name, entry) in CLASSES.items():
+        if name == kind.__name__ and _found(entry.module, name) is kind:
+            return key
+    return None
+
+
+def class_of(name: Any) -> tuple[Any, ModelCodec]:
+    """The class that a file calls so, and its codec."""
+    if not isinstance(name, str) or name not in CLASSES:
+        raise ModelFileError(f"holds a {str(name)[:60]!r}, which this version does not know")
+    kind, entry = CLASSES[name]
+    return _found(entry.module, kind), _found(entry.codec, "CODECS")[name]
+
+
+def parameters_of(name: str) -> ParameterTable:
+    """What a file may say of the parameters of a class that `class_of` knows."""
+    table: ParameterTable = _found(CLASSES[name][1].codec, "PARAMETERS")[name]
+    return table
+
+
+def current_parameters(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a file, those of earlier versions under their present names."""
+    renamed = _RENAMED_PARAMETERS.get(name, {})
+    current = {renamed.get(key, key): value for key, value in parameters.items()}
+    if len(current) < len(parameters):
+        raise ModelFileError(f"a parameter of {name} under its old name and its new one")
+    return current
+
+
+def name_of_function(value: Any) -> str | None:
+    """What a function is called in a file; None: it does not go into one."""
+    name = getattr(value, "__name__", None)
+    modules = (module for module, names in FUNCTIONS.items() if name in names)
+    return next((f"{module}.{name}" for module in modules if _found(module, name) is value), None)
+
+
+def function_of(name: Any) -> Any:
+    module, _, kind = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    if kind not in FUNCTIONS.get(module, ()):
+        raise ModelFileError(f"names a function that this version does not know: {str(name)[:60]!r}")
+    return _found(module, kind)
+
+
+def _found(module: str | None, name: Any) -> Any:
+    return getattr(importlib.import_module(str(module)), name)

@@ -1,0 +1,157 @@
+"""The one table of the public names: where each is defined, and which module holds the codec of a class.
+
+The lazy names of the packages, their stubs (`tests/support/stubs.py` writes them) and the classes that a model file may
+hold are made from it. It holds strings: what a name stands for is imported when it is looked up, so that `import
+fastlin` does without scikit-learn, which takes over a second. `tests/test_registry.py` proves that no package offers
+what lies above it, and that codecs are looked up above all of them.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class PublicName(NamedTuple):
+    """Where a public name is defined, and of a class that goes into model files: the module of its codec."""
+
+    module: str
+    codec: str | None = None
+    attribute: str | None = None  # the name in the module, where it is another; "": the module itself
+
+
+def _model(path: str) -> PublicName:
+    """A class of fastlin whose codec lies in the `_codec.py` of its room."""
+    return PublicName(f"fastlin.{path}", f"fastlin.{path.split('.', 1)[0]}._codec")
+
+
+def _alike(module: str, *names: str) -> dict[str, PublicName]:
+    """Names that one module defines, and that no model file holds."""
+    return dict.fromkeys(names, PublicName(module))
+
+
+_FEATURES = {
+    "Conjunctions": _model("features.conjunctions"),
+    "DictVectorizer": _model("features.dict_vectorizer"),
+    "DocumentFeatures": _model("features.document_features"),
+    "Elementwise": _model("features.elementwise"),
+    "FeatureHasher": _model("features.dict_vectorizer"),
+    "LogCountRatio": _model("features.log_count_ratio"),
+    "CountVectorizer": _model("text.count_vectorizer"),
+    "HashingVectorizer": _model("text.hashing_vectorizer"),
+    "TfidfTransformer": _model("text.tfidf_transformer"),
+    "TfidfVectorizer": _model("text.tfidf_vectorizer"),
+}
+PUBLIC: dict[str, dict[str, PublicName]] = {
+    "fastlin": _FEATURES | {
+        "CandidateClassifier": _model("linear.candidates"),
+        "LexiconClassifier": _model("linear.lexicon"),
+        "LinearSVC": _model("linear.svm"),
+        "LogisticRegression": _model("linear.logistic"),
+        "LogisticRegressionCV": _model("linear.logistic_cv"),
+        "MIRAClassifier": _model("linear.mira"),
+        "MaxEnt": PublicName("fastlin.linear.logistic", attribute="LogisticRegression"),
+        "PassiveAggressiveClassifier": _model("linear.passive_aggressive"),
+        "Perceptron": _model("linear.perceptron"),
+        "SGDClassifier": _model("linear.sgd"),
+        "CategoricalNB": _model("naive_bayes.categorical"),
+        "MultinomialNB": _model("naive_bayes.multinomial"),
+        "SemiSupervisedNB": _model("naive_bayes.semi_supervised"),
+        "SemiSupervisedNBCV": _model("naive_bayes.semi_supervised_cv"),
+        "MultinomialMixture": _model("mixture.multinomial"),
+        "KMeans": _model("cluster.kmeans"),
+        "Corpus": PublicName("fastlin.data.corpus"),
+        "ModelFileError": PublicName("fastlin.storage.load_context"),
+        **_alike("fastlin.model_files.save_load", "load", "save"),
+    },
+    "fastlin.lm": {
+        "Cache": _model("lm.cache"),
+        "ClassBigramModel": _model("lm.class_bigram"),
+        "Interpolation": _model("lm.interpolation"),
+        "LanguageModelClassifier": _model("lm.classifier"),
+        "MaxentLM": _model("lm.maxent"),
+        "NgramModel": PublicName("fastlin.lm.ngram", "fastlin.lm._ngram_codec"),  # which is loaded without the others
+        "WordClasses": _model("lm.word_classes"),
+        "ArpaError": PublicName("fastlin.lm.arpa"),
+        "rescore": PublicName("fastlin.lm.rescoring"),
+        **_alike("fastlin.lm.base", "LanguageModel", "State"),
+    },
+    "fastlin.select": {
+        "CountCutoff": _model("select.cutoff"),
+        "SelectFeatures": _model("select.features"),
+        **_alike("fastlin.select.scores", "chi2", "information_gain"),
+    },
+    "fastlin.sequence": {
+        "CRF": _model("sequence.crf.model"),
+        "HMM": _model("sequence.hmm.model"),
+        "MEMM": _model("sequence.memm.model"),
+        "StructuredPerceptron": _model("sequence.perceptron.model"),
+        "Attributes": PublicName("fastlin.sequence.tokens"),
+        "metrics": PublicName("fastlin.sequence.metrics", attribute=""),
+        **_alike("fastlin.sequence.constraints", "AllBut", "Constraints"),
+        **_alike("fastlin.sequence.conll", "read_conll", "write_conll"),
+    },
+    "fastlin.text": {
+        **{name: PublicName(entry.module) for name, entry in _FEATURES.items()},
+        **_alike("fastlin.text.negation", "NEGATORS", "mark_negation"),
+        **_alike(
+            "sklearn.feature_extraction.text",
+            "ENGLISH_STOP_WORDS", "strip_accents_ascii", "strip_accents_unicode", "strip_tags",
+        ),
+    },
+    "fastlin.text.templates": {
+        "Templates": _model("text.templates.estimator"),
+        **_alike("fastlin.text.templates.dsl", "BOS", "EOS", "Column", "Part", "Template", "crfpp"),
+        **_alike("fastlin.text.templates.presets", "PRESETS", "chunking", "ner", "pos", "ratnaparkhi96"),
+    },
+}  # fmt: skip
+# attributes of `fastlin` before they are imported
+ROOMS = "data", "inspection", "lm", "losses", "select", "sequence", "storage", "text"
+PEERS: dict[str, tuple[str, ...]] = {  # the classes of other packages that a model file may hold
+    "sklearn.decomposition": ("TruncatedSVD",),
+    "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
+    "sklearn.feature_extraction.text": (
+        "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer",
+    ),
+    "sklearn.feature_selection": ("SelectKBest", "SelectPercentile", "VarianceThreshold"),
+    "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
+    "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
+}  # fmt: skip
+FUNCTIONS: dict[str, tuple[str, ...]] = {  # and the functions that may be parameters of them
+    "fastlin.select": ("chi2", "information_gain"),
+    "sklearn.feature_selection": ("chi2", "f_classif", "mutual_info_classif"),
+}
+
+# {class in a file: its name and where it is}
+CLASSES: dict[str, tuple[str, PublicName]] = {
+    **{
+        f"{package}.{name}": (name, entry)
+        for package, names in PUBLIC.items()
+        for name, entry in names.items()
+        if entry.codec
+    },
+    **{
+        f"{module}.{name}": (name, PublicName(module, "fastlin.model_files.sklearn_codecs"))
+        for module, names in PEERS.items()
+        for name in names
+    },
+}
+
+Names = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
+
+
+def public_names(package: str) -> Names:
+    """`__all__`, `__getattr__` and `__dir__` of a package of the table: what is asked for is imported when it is."""
+    entries, rooms = PUBLIC[package], ROOMS if package == "fastlin" else ()
+
+    def look_up(name: str) -> Any:
+        if name in entries:
+            entry = entries[name]
+            module = importlib.import_module(entry.module)
+            return module if entry.attribute == "" else getattr(module, entry.attribute or name)
+        if name in rooms:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    names = sorted(entries)
+    return names, look_up, lambda: sorted({*vars(sys.modules[package]), *names, *rooms})

@@ -1,0 +1,10 @@
+from fastlin.sequence import metrics as metrics
+from fastlin.sequence.conll import read_conll as read_conll
+from fastlin.sequence.conll import write_conll as write_conll
+from fastlin.sequence.constraints import AllBut as AllBut
+from fastlin.sequence.constraints import Constraints as Constraints
+from fastlin.sequence.crf.model import CRF as CRF
+from fastlin.sequence.hmm.model import HMM as HMM
+from fastlin.sequence.memm.model import MEMM as MEMM
+from fastlin.sequence.perceptron.model import StructuredPerceptron as StructuredPerceptron
+from fastlin.sequence.tokens import Attributes as Attributes

@@ -1,0 +1,12 @@
+from fastlin.text.templates.dsl import BOS as BOS
+from fastlin.text.templates.dsl import EOS as EOS
+from fastlin.text.templates.dsl import Column as Column
+from fastlin.text.templates.dsl import Part as Part
+from fastlin.text.templates.dsl import Template as Template
+from fastlin.text.templates.dsl import crfpp as crfpp
+from fastlin.text.templates.estimator import Templates as Templates
+from fastlin.text.templates.presets import PRESETS as PRESETS
+from fastlin.text.templates.presets import chunking as chunking
+from fastlin.text.templates.presets import ner as ner
+from fastlin.text.templates.presets import pos as pos
+from fastlin.text.templates.presets import ratnaparkhi96 as ratnaparkhi96
