@@ -12,6 +12,7 @@ import fastlin
 from fastlin.cli import main
 from fastlin.sequence import read_conll
 from fastlin.sequence.metrics import span_report, tag_report
+from support.fitted_checksums import attributes
 
 WORDS = {
     "DT": ["the", "a", "this"],
@@ -98,6 +99,23 @@ def test_every_learner_learns_and_is_what_the_options_say(shell, place, tmp_path
         if option in given:
             assert str(getattr(loaded, parameter)) == given[option]
     assert (loaded.features is None) == (learner == "hmm")
+
+
+@pytest.mark.parametrize("learner, few", [("crf", 4), ("memm", 1)])
+def test_a_checkpoint_is_written_and_resumed(shell, place, tmp_path, learner, few):
+    train = ["--learner", learner, "-m", tmp_path / "m"]
+    words, file = ["tag", "train", place / "train.tsv", *train], ["--checkpoint", tmp_path / "c"]
+    shell.right(*words)
+    whole = fastlin.load(tmp_path / "m")
+    cut = shell(*words, *file, "--epochs", few, "--checkpoint-interval", "0")
+    assert "did not converge" in cut.err
+    shell.right(*words, *file, "--resume")
+    model = fastlin.load(tmp_path / "m")
+    assert dict(attributes(model)) == dict(attributes(whole))
+    assert model.n_iter_ > few
+    said = shell.wrong("tag", "train", place / "dev.tsv", *train, *file, "--resume")
+    assert "another fit: arguments" in said
+    assert "--resume needs --checkpoint" in shell.wrong(*words, "--resume")
 
 
 def test_the_summary_as_json(shell, place, tmp_path):

@@ -194,6 +194,11 @@ def train(parser: CommandParser) -> None:
     features(parser)
     reading(parser)
     sizes(parser)
+    checkpoints(parser)
+
+
+def checkpoints(parser: CommandParser) -> None:
+    """Fits that may be interrupted."""
     group = parser.add_argument_group("long fits")
     group.add_argument("--checkpoint", metavar="FILE", help="write the state of the fit here now and then")
     group.add_argument(

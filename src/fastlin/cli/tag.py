@@ -13,7 +13,7 @@ from fastlin.cli import model_io, taggers
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.sentence_inputs import Sentences, labels_of, tokens_of
-from fastlin.cli.train import fit
+from fastlin.cli.train import checkpoints, fit
 from fastlin.inspection import Report
 from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
@@ -27,11 +27,12 @@ def train(options: argparse.Namespace) -> int:
     model_io.check_target(options.model, options)
     model_io.check_dev(options)
     model = taggers.tagger(options)
+    told = checkpoints(options, model)
     with Sentences(options.files, options) as source, progress.stage(f"reading {source.name}", source.bytes) as stage:
         sentences = [sentence for block in source.blocks(stage) for sentence in block]
     model.set_params(features=taggers.features(options, len(sentences[0][0])))
     X, y = tokens_of(sentences, model), labels_of(sentences)
-    fit(model, lambda: model.fit(X, y), progress)
+    fit(model, lambda: model.fit(X, y, **told), progress)
     model.file_columns_ = source.learnt(sentences[0])
     facts = _save(model, options, progress)
     facts |= {"sentences": len(y), "tokens": sum(map(len, y)), "labels": len(model.classes_)}

@@ -3,7 +3,7 @@
 import argparse
 
 from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number
-from fastlin.cli.options import decoding, fitting, saving
+from fastlin.cli.options import checkpoints, decoding, fitting, saving
 
 TAGGERS = {
     "crf": "conditional random field to the optimum: --c1, --c2",
@@ -57,6 +57,7 @@ def train(parser: CommandParser) -> None:
     group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, or iterations, at most")
     fitting(group)
     in_columns(parser, "where the right tag is (default: the last)")
+    checkpoints(parser)
 
 
 def predict(parser: CommandParser) -> None:

@@ -83,9 +83,11 @@ class MaxentClassifier(SparseClassifier):
         """The file of a fit of these rows; `given` are the other arguments of `fit`."""
         if self.warm_start and hasattr(self, "coef_"):
             given |= {"coef_": self.coef_, "intercept_": getattr(self, "intercept_", None)}
-        if ALIASES.get(self.solver, self.solver) == "sgd":  # its average begins in the middle of all epochs
-            given["max_iter"] = self.max_iter
-        return checkpoint_of(self, source, path, checkpoint_interval, resume, given)
+        return checkpoint_of(self, source, path, checkpoint_interval, resume, given | self._decisive_limits())
+
+    def _decisive_limits(self) -> dict[str, Any]:
+        """The limits that decide more than when a fit ends: SGD's average begins in the middle of all epochs."""
+        return {"max_iter": self.max_iter} if ALIASES.get(self.solver, self.solver) == "sgd" else {}
 
     def _prior(self, parts: Partitions, layout: WeightLayout, n_features: int) -> WeightPrior:
         """The prior of the features that occur."""

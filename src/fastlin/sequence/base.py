@@ -10,7 +10,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from fastlin import validation
+from fastlin import storage, validation
 from fastlin.core.estimator import Estimator, reads
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import Chain
@@ -233,6 +233,24 @@ class SequenceModel(Estimator, ABC):
         rules = Constraints.resolve(self.constraints, self.classes_)
         chain = chain if rules is None else rules.restrict(chain)
         return ChainBatches(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
+
+    # Checkpoints
+
+    def _checkpoint_of(
+        self, tokens: Tokens, codes: NDArray[np.int32], path: Any, checkpoint_interval: Any, resume: Any, **given: Any
+    ) -> storage.Checkpoint:
+        """The file of a fit of these tokens, known by the arrays made of them: X may have been read once, and be gone.
+
+        `given` are the other arguments of `fit`.
+        """
+        identity: dict[str, Any] = {}
+        if path is not None:
+            rows = tokens.rows
+            arrays = rows.indptr, rows.indices[: rows.nnz], rows.values[: rows.nnz], tokens.starts
+            identity = storage.identity(
+                self, {}, tokens=arrays, labels=(self.classes_, codes), attributes=self.attributes_, **given
+            )
+        return storage.Checkpoint(path, checkpoint_interval, resume, identity)
 
     # Reading
 

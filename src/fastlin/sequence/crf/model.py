@@ -1,7 +1,7 @@
 """Conditional random fields: a log-linear model of all the labels of a sequence together."""
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.estimator import learns
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import lbfgs, owlqn
@@ -170,7 +171,16 @@ class CRF(SequenceModel):
     # Learning
 
     @learns
-    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lengths: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Find the optimum.
 
         Parameters
@@ -180,6 +190,12 @@ class CRF(SequenceModel):
         y : list of lists of labels, or with a CSR one array
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -189,12 +205,13 @@ class CRF(SequenceModel):
         model = self._working_copy()
         model._check_parameters()
         tokens, codes = model._learn(X, y, lengths)
+        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
         with parallel.WorkerPool(self.n_jobs) as workers:
             problem = model._problem(tokens, codes, workers)
             del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
             report = make_callback(model, lambda: model._install(problem, theta))
-            monitor = ConvergenceMonitor(self.tol, self.max_iter, 1.0, report)
+            monitor = ConvergenceMonitor(self.tol, self.max_iter, 1.0, report, file)
             seed = 0 if self.random_state is None else self.random_state
             start = self._minimise(problem, theta, monitor, validation.as_generator(seed))
             model._record(problem, theta, monitor)
@@ -236,22 +253,35 @@ class CRF(SequenceModel):
         self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
     ) -> "StartingPoint":
         """Move θ to the optimum; where the way to it began."""
-        start = StartingPoint(len(problem.codes) * np.log(problem.layout.n_labels), None)  # 0
+        start = StartingPoint(len(problem.codes) * np.log(problem.layout.n_labels), theta)
         if self.solver in sgd.SOLVERS:
             sgd.minimise(problem, theta, monitor, generator, self.solver, self.batch_size, self.eta0)
             return start
-        if self.solver == "auto" and len(problem.starts) > MIN_SGD_SEQUENCES and not self.c1 and self.edges is None:
-            first = ConvergenceMonitor(0, min(SGD_EPOCHS, self.max_iter), 1.0, monitor.report)
-            sgd.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
-            monitor.continue_from(first)
-            objective = problem.value(theta, np.empty(problem.size))
-            if objective < start.objective:
-                start = StartingPoint(objective, theta.copy())
-            else:
-                theta[:] = 0  # which is better
+        many = len(problem.starts) > MIN_SGD_SEQUENCES
+        hybrid = self.solver == "auto" and many and not self.c1 and self.edges is None
+        if hybrid and not monitor.register("start", start):
+            self._approach(problem, theta, monitor, generator, start)
         if not monitor.should_stop:
             lbfgs.minimise(problem, theta, monitor, generator)
         return start
+
+    def _approach(
+        self,
+        problem: CRFObjective,
+        theta: Floats,
+        monitor: ConvergenceMonitor,
+        generator: np.random.Generator,
+        start: "StartingPoint",
+    ) -> None:
+        """Move θ some epochs of SGD towards the optimum, unless that is worse than zeros."""
+        first = ConvergenceMonitor(0, min(SGD_EPOCHS, self.max_iter), 1.0, monitor.report, monitor.checkpoint)
+        sgd.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
+        monitor.continue_from(first)
+        objective = problem.value(theta, np.empty(problem.size))
+        if objective < start.objective:
+            start.objective, start.theta = objective, theta.copy()
+        else:
+            theta[:] = 0
 
     def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> CRFObjective:
         K, V = len(self.classes_), tokens.rows.n_columns
@@ -324,11 +354,20 @@ class CRF(SequenceModel):
         return potential
 
 
-class StartingPoint(NamedTuple):
-    """The objective of weights, and these; None: zeros."""
+class StartingPoint:
+    """Where L-BFGS begins: weights and their objective; None are zeros."""
 
-    objective: float
-    theta: Floats | None
+    def __init__(self, objective_of_zeros: float, like: Floats) -> None:
+        self.objective, self._like = objective_of_zeros, like
+        self.theta: Floats | None = None
+
+    def state_dict(self) -> State:
+        return {"objective": self.objective} | ({} if self.theta is None else {"theta": self.theta})
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        objective = saved.number("objective")
+        if objective < self.objective:  # that of zeros
+            self.objective, self.theta = objective, saved.array("theta", self._like)
 
 
 def _advice(problem: CRFObjective, monitor: ConvergenceMonitor) -> str:

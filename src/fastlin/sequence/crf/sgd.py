@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.chain import crf_sgd
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.sequence.crf.objective import CRFObjective
@@ -80,6 +81,21 @@ class CRFUpdates:
             yield order[start : start + batches * self.batch_size]
             start += batches * self.batch_size
 
+    def state(self) -> State:
+        """What steps remember between two epochs, when no weight owes anything."""
+        return {"w": self.w, "squares": self.squares, "scale": self.scale, "steps": self.t}
+
+    def restore(self, saved: CheckpointReader) -> None:
+        """Become what `state` said."""
+        for name in ("w", "squares", "scale"):
+            saved.read_into(name, getattr(self, name))
+        if (self.squares < 0).any():
+            saved.reject("squares")
+        if not 0 < self.eta0 < np.inf:
+            saved.reject("rate")
+        self.t = saved.integer("steps", 0)
+        self.touched[:] = self.t
+
     def theta(self, theta: Floats) -> Floats:
         """The weights as the problem has them."""
         layout = self.problem.layout
@@ -102,15 +118,25 @@ def minimise(
     eta0: float | None,
 ) -> None:
     """Move θ towards the minimum, an epoch at a time."""
-    rate = _calibrate_rate(problem, solver, batch_size, generator) if eta0 is None else eta0
+    saved, before = monitor.resume(solver), np.inf
+    if saved is not None:
+        rate, before = saved.number("rate"), saved.number("before")
+    else:
+        rate = _calibrate_rate(problem, solver, batch_size, generator) if eta0 is None else eta0
     steps = CRFUpdates(problem, solver, batch_size, rate)
     n = len(steps.filled)
     if not steps.shrinks:
         limit = n / (2 * problem.c2)
         raise ValueError(f"eta0={rate:g} is too large for c2={problem.c2:g} and {n} sequences: n / (2 c2) is {limit:g}")
     monitor.nonmonotone = True
-    before = np.inf
+    if saved is not None:
+        steps.restore(saved)
+        saved.restore_generator("random", generator)
+    monitor.register_state(
+        solver, problem, lambda: steps.state() | {"rate": rate, "before": before, "random": generator}, logged=False
+    )
     while True:
+        monitor.maybe_save()
         loss = steps.epoch(steps.filled[generator.permutation(n)])
         steps.theta(theta)
         if not (np.isfinite(loss) and np.abs(theta).max(initial=0.0) < MAX_WEIGHT):

@@ -159,7 +159,16 @@ class MEMM(SequenceModel):
     # Learning
 
     @learns
-    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lengths: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Find the optimum.
 
         Parameters
@@ -169,6 +178,12 @@ class MEMM(SequenceModel):
         y : list of lists of labels, or with a CSR one array
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -179,6 +194,9 @@ class MEMM(SequenceModel):
         model._check_parameters()
         learner = model._learner()
         tokens, codes = model._learn(X, y, lengths)
+        file = model._checkpoint_of(
+            tokens, codes, checkpoint, checkpoint_interval, resume, **learner._decisive_limits()
+        )
         model._dictionary = TagDictionary.learn(
             self.tag_dictionary, self.dictionary_cutoff, tokens, codes, model.classes_, model.attributes_
         )
@@ -191,7 +209,7 @@ class MEMM(SequenceModel):
             learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
         sample = TrainingSample(InMemoryDataset(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
-        learner._fit_sample(sample, learner._parts_of(sample))
+        learner._fit_sample(sample, learner._parts_of(sample), checkpoint=file)
         model._install(histories, learner.coef_)
         for told in REPORT_ATTRIBUTES:
             setattr(model, told, getattr(learner, told))

@@ -1,0 +1,259 @@
+"""Checkpoints of fits of every kind: killed at any and resumed, a fit is the one that was never killed, bit for bit."""
+
+import contextlib
+import warnings
+
+import numpy as np
+import pytest
+
+from fastlin import sequence
+from fastlin.sequence.crf import model as crf
+from fastlin.storage import Checkpoint, ModelFileError, read_archive, write_archive
+from fastlin.storage.json_values import decode, encode
+from support.estimators import refused
+from support.fitted_checksums import told
+from support.kills import check_kills
+from support.sequences import items, problem, stacked
+
+MATRICES, CODES = problem(30, 8, 3)
+SENTENCES, TAGS = [items(x) for x in MATRICES], [codes.tolist() for codes in CODES]
+EPOCHS = {"max_iter": 6, "random_state": 3}
+# {name: (class, parameters)} of every algorithm whose fits have checkpoints, and other parameters that matter to it
+TAGGERS = {
+    "CRF": (sequence.CRF, {}, {"c2": 0.5}),
+    "CRF, L1": (sequence.CRF, {"c1": 0.2, "weights": "dense"}, {"c1": 0.3}),
+    "CRF, lbfgs": (sequence.CRF, {"solver": "lbfgs"}, {"cutoff": 2}),
+    "CRF, edges": (sequence.CRF, {"edges": "all"}, {"edges": None}),
+    "CRF, order 2": (sequence.CRF, {"order": 2}, {"order": 1}),
+    "CRF, sgd": (sequence.CRF, {"solver": "sgd", "batch_size": 2, **EPOCHS}, {"batch_size": 3}),
+    "CRF, sgd, eta0": (sequence.CRF, {"solver": "sgd", "eta0": 0.2, **EPOCHS}, {"eta0": 0.1}),
+    "CRF, adagrad, L1": (sequence.CRF, {"solver": "adagrad", "c1": 0.2, **EPOCHS}, {"solver": "sgd", "c1": 0.0}),
+    "MEMM": (sequence.MEMM, {}, {"C": 2.0}),
+    "MEMM, L1": (sequence.MEMM, {"solver": "lbfgs", "l1_ratio": 0.5, "edges": "f1"}, {"edges": "f2"}),
+    "MEMM, sgd": (sequence.MEMM, {"solver": "sgd", "weights": "dense", **EPOCHS}, {"max_iter": 7}),
+}
+EVERY_TAGGER = pytest.mark.parametrize("name", TAGGERS)
+
+
+class Killed(BaseException):
+    pass
+
+
+@contextlib.contextmanager
+def killed_at(number):
+    """Let a fit die when it has written so many checkpoints."""
+    save, left = Checkpoint.save, [number]
+
+    def dying(self, *state):
+        save(self, *state)
+        left[0] -= 1
+        if not left[0]:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoint, "save", dying)
+        with contextlib.suppress(Killed):
+            yield
+
+
+@pytest.fixture(autouse=True)
+def few_epochs_before_lbfgs(monkeypatch):
+    """CRFs of few sequences begin with SGD, too."""
+    monkeypatch.setattr(crf, "MIN_SGD_SEQUENCES", 20)
+    monkeypatch.setattr(crf, "SGD_EPOCHS", 3)
+
+
+def quiet(model, data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data(), **options)
+
+
+def number_of_checkpoints(fit):
+    """How many a fit makes."""
+    written, save = [], Checkpoint.save
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoint, "save", lambda *state: (save(*state), written.append(1)))
+        fit()
+    return len(written)
+
+
+def check_resumed(make, data, path):
+    """Kill a fit at its first checkpoints and its last, and resume it; then kill it at every one it comes to."""
+
+    def fit(resume=True):
+        return quiet(make(), data, checkpoint=path, checkpoint_interval=0, resume=resume)
+
+    expected = dict(told(quiet(make(), data), data()))
+    n = number_of_checkpoints(lambda: fit(resume=False))
+    assert n > 2
+    for number in sorted({1, 2, n // 2, n}):
+        with killed_at(number):
+            fit(resume=False)
+        assert dict(told(fit(), data())) == expected, f"killed at checkpoint {number} of {n}"
+    path.unlink()
+    for _ in range(n):
+        with killed_at(2):  # the first is where it goes on
+            fit()
+    assert dict(told(fit(), data())) == expected
+
+
+def sentences():
+    return SENTENCES, TAGS
+
+
+@EVERY_TAGGER
+def test_taggers_go_on_from_every_checkpoint(name, tmp_path):
+    kind, options, _ = TAGGERS[name]
+    check_resumed(lambda: kind(**options), sentences, tmp_path / "checkpoint")
+
+
+@pytest.mark.parametrize("kind", [sequence.CRF, sequence.MEMM])
+def test_a_checkpoint_is_of_tokens_however_they_come(kind, tmp_path):
+    """Lists, and generators that can be read once, have one checkpoint."""
+    path, make = tmp_path / "checkpoint", lambda: kind(solver="lbfgs")
+    expected = make().fit(SENTENCES, TAGS)
+    with killed_at(3):
+        make().fit(iter(SENTENCES), (iter(tags) for tags in TAGS), checkpoint=path, checkpoint_interval=0)
+    for X, y in ((SENTENCES, TAGS), ((x for x in SENTENCES), (tuple(tags) for tags in TAGS))):
+        model = make().fit(X, y, checkpoint=path, checkpoint_interval=1000, resume=True)
+        assert dict(told(model, (SENTENCES,))) == dict(told(expected, (SENTENCES,)))
+
+
+@pytest.mark.parametrize("name", ["CRF, lbfgs", "CRF, sgd", "MEMM"])
+def test_matrices_of_tokens_have_checkpoints(name, tmp_path):
+    rows, lengths = stacked(MATRICES)
+    kind, options, _ = TAGGERS[name]
+
+    class OfMatrix(kind):
+        def fit(self, X, y, **more):
+            return super().fit(X, y, lengths=lengths, **more)
+
+        def predict(self, X):
+            return super().predict(X, lengths=lengths)
+
+        def predict_marginals(self, X):
+            return super().predict_marginals(X, lengths=lengths)
+
+    make = lambda: OfMatrix(**{key: value for key, value in options.items() if key != "edges"})  # noqa: E731
+    check_resumed(make, lambda: (rows, np.concatenate(CODES)), tmp_path / "checkpoint")
+
+
+# --- other fits, damage ----------------------------------------------------------------------------------------------
+
+
+def other_data():
+    """(what differs, X, y): features, values, labels, names, where sequences end."""
+    yield "tokens", [[{**token, "f0": 9.0} for token in x] for x in SENTENCES], TAGS
+    yield "labels", SENTENCES, [[(tag + 1) % 3 for tag in tags] for tags in TAGS]
+    yield "attributes", [[{f"{name}!": value for name, value in token.items()} for token in x] for x in SENTENCES], TAGS
+    yield "tokens", [SENTENCES[0] + SENTENCES[1], *SENTENCES[2:]], [TAGS[0] + TAGS[1], *TAGS[2:]]
+
+
+@EVERY_TAGGER
+def test_the_checkpoint_of_another_fit_is_refused(name, tmp_path):
+    (kind, options, others), path = TAGGERS[name], tmp_path / "checkpoint"
+    with killed_at(2):
+        quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=0)
+    for match, X, y in other_data():
+        with refused(model := kind(**options), ValueError, match=f"another fit: .*{match} was"):
+            model.fit(X, y, checkpoint=path, resume=True)
+    with refused(model := kind(**{**options, **others}), ValueError, match="another fit"):
+        model.fit(SENTENCES, TAGS, checkpoint=path, resume=True)
+    other = sequence.MEMM() if kind is sequence.CRF else sequence.CRF()
+    with refused(other, ValueError, match="another fit: estimator was"):
+        other.fit(SENTENCES, TAGS, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("name", ["CRF, lbfgs", "CRF, sgd", "CRF, adagrad, L1"])
+def test_a_fit_may_go_on_for_longer_than_it_was_asked_for(name, tmp_path):
+    (kind, options, _), path = TAGGERS[name], tmp_path / "checkpoint"
+    quiet(kind(**{**options, "max_iter": 3}), sentences, checkpoint=path, checkpoint_interval=0)
+    model = quiet(kind(**options), sentences, checkpoint=path, resume=True)
+    assert dict(told(model, (SENTENCES,))) == dict(told(quiet(kind(**options), sentences), (SENTENCES,)))
+
+
+@pytest.mark.parametrize("name", TAGGERS)
+def test_a_damaged_checkpoint_is_refused(name, tmp_path):
+    """Of a file in which some bytes differ, nothing is taken, or what was meant."""
+    (kind, options, _), path, rng = TAGGERS[name], tmp_path / "checkpoint", np.random.default_rng(0)
+    expected = dict(told(quiet(kind(**options), sentences), (SENTENCES,)))
+    with killed_at(3):
+        quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=0)
+    whole = path.read_bytes()
+    for place in rng.integers(len(whole), size=12).tolist():
+        for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :]):
+            path.write_bytes(damaged)
+            try:
+                model = quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=1000, resume=True)
+            except ModelFileError:
+                continue
+            assert dict(told(model, (SENTENCES,))) == expected
+
+
+@pytest.mark.parametrize("number", [2, 5])
+@pytest.mark.parametrize("name", sorted(set(TAGGERS) - {"MEMM, sgd"}))  # linear/test_online_checkpoints.py has that
+def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
+    (kind, options, _), path = TAGGERS[name], tmp_path / "checkpoint"
+    with killed_at(number):
+        quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=0)
+    header, arrays = read_archive(path, "checkpoint", mmap=False)
+    state = decode(header["state"])
+
+    def refuse(state, arrays):
+        write_archive(path, "checkpoint", header | {"state": encode(state, "state")}, arrays)
+        with refused(model := kind(**options), ModelFileError):
+            quiet(model, sentences, checkpoint=path, resume=True)
+
+    for key, array in arrays.items():
+        refuse(state, {other: value for other, value in arrays.items() if other != key})
+        if array.size:
+            refuse(state, arrays | {key: array.reshape(-1)[1:]})
+        if array.dtype.kind == "f" and array.size:
+            refuse(state, arrays | {key: np.full_like(array, np.nan)})
+            refuse(state, arrays | {key: array.astype(np.float16)})
+    for key in set(state) - {"solver"}:
+        refuse({other: value for other, value in state.items() if other != key}, arrays)
+        refuse(state | {key: "nothing"}, arrays)
+
+
+@pytest.mark.parametrize("kind", [sequence.CRF, sequence.MEMM])
+@pytest.mark.parametrize(
+    "options, match",
+    [
+        ({"resume": True}, "resume=True needs checkpoint"),
+        ({"resume": 1, "checkpoint": "x"}, "resume"),
+        ({"checkpoint_interval": -1, "checkpoint": "x"}, "checkpoint_interval"),
+    ],
+)
+def test_bad_options_are_refused(kind, options, match):
+    with refused(model := kind(), match=match):
+        model.fit(SENTENCES, TAGS, **options)
+
+
+# --- kill -9 ---------------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys, warnings
+import numpy as np
+from fastlin import sequence
+from support.sequences import problem, stacked
+X, y = problem(400, 40, 6, longest=12)
+rows, lengths = stacked(X)
+model = {
+    "auto": sequence.CRF(tol=1e-6, max_iter=40),
+    "sgd": sequence.CRF(solver="sgd", max_iter=30, tol=0),
+}[sys.argv[1]]
+warnings.simplefilter("ignore")
+model.fit(
+    rows, np.concatenate(y), lengths=lengths, checkpoint=sys.argv[2], checkpoint_interval=0, resume=True
+)
+history = [[value for name, value in record.items() if name != "seconds"][1] for record in model.history_]
+coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+np.savez(sys.argv[3], coef=coef, transitions=model.transitions_, history=history)
+"""
+
+
+@pytest.mark.parametrize("kind", ["auto", "sgd"])
+def test_kill_9_and_resume(kind, tmp_path):
+    check_kills(SCRIPT, kind, (0.05, 0.3), tmp_path)
