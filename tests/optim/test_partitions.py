@@ -136,7 +136,7 @@ def test_a_prior_mean_is_counted_once_by_the_dual():
         dual, theta = logistic_dual.LogisticDual(problem, np.zeros(problem.size)), np.empty(problem.size)
         dual.copy_to(theta)
         (part,) = parts
-        a, dense = part.map(dual.state)[:, 3:], X.toarray()[:, parts.features]
+        a, dense = part.map(dual.rows.state)[:, 3:], X.toarray()[:, parts.features]
         wanted = mean.reshape(-1, 3) + dense.T @ (np.eye(3)[y] - a) / precision[:, np.newaxis]
         np.testing.assert_allclose(theta.reshape(-1, 3), wanted)
 
@@ -147,7 +147,7 @@ def test_files_hold_what_belongs_to_rows(tmp_path):
     rows = as_rows(sp.random_array((60, 9), density=0.4, rng=rng, format="csr"))
     labels = MultinomialLikelihood(rng.integers(0, 2, 60).astype(np.int32), np.empty(0), 1)
     parts = Partitions.from_segments(lambda: segments(rows, labels, [0, 20, 25, 60]), 9, ScratchSpace(tmp_path))
-    numbers = parts.allocate_per_row(2)
+    numbers = parts.allocate_per_row("numbers", 2)
     for part in parts:
         part.map(numbers)[:] = part.index
         assert not part.design.values.flags.owndata
@@ -162,7 +162,7 @@ def test_a_stretch_is_those_rows_of_its_part(on_disk, tmp_path):
     parts = Partitions.from_segments(
         lambda: segments(rows, labels, [0, 20, 60]), 9, ScratchSpace(tmp_path if on_disk else None)
     )
-    numbers = parts.allocate_per_row(3, np.int8)
+    numbers = parts.allocate_per_row("numbers", 3, np.int8)
     with parts.open(1) as part:
         part.map(numbers)[:] = np.arange(120).reshape(40, 3)
         design, own, whole = part.design, part.labels, part.map(numbers).copy()

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
-from fastlin.optim.likelihoods import MultinomialLikelihood
-from fastlin.optim.partitions import Partition
+from fastlin.optim import log_linear_passes
+from fastlin.optim.log_linear_passes import LogLinearModel
+from fastlin.optim.partitions import Partition, PerRowArrays
 from fastlin.optim.problem import LogLinearProblem
 
 Vector = NDArray[np.float64]
+Mixture = tuple[Vector, float, Vector]
 MAX_INTERCEPT_STEPS = 20
 MAX_NEWTON_SHIFT = 2.0  # further away the Hessian says little
 MAX_NEWTON_LABELS = 64  # for the intercepts' Hessian, [K, K]
@@ -105,7 +107,8 @@ def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, want
     a, divergence = DualPoint(problem, theta, wanted), 0.0
     if free:
         gradient = np.empty(problem.size)
-        divergence, _ = problem.backward(theta, gradient, a.fill, np.empty_like(problem.residual))
+        residual = problem.data.allocate("dual_residual", problem.width, transient=True)
+        divergence, _ = problem.backward(theta, gradient, _fill_dual, a.logs, *a.mixture, residual=residual)
     if problem.prior.l1 == 0:
         return divergence + prior_gap(problem, gradient)
     counts = problem.counts(theta, gradient)[: problem.n_weights]
@@ -117,10 +120,10 @@ def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
 
     def of_columns(low: int, high: int) -> float:
         span, step = problem.layout.slice_of(low, high), problem.layout.weights_per_feature
-        slopes, variance = gradient[span], 1 / problem.prior_of(span)[1]
+        slopes, variance = gradient[span], 1 / problem.model.prior_of(span)[1]
         return vector_ops.prior_line_derivatives(slopes, np.empty(0), variance, step, slopes)[1]
 
-    return 0.5 * sum(problem.workers.map(of_columns, problem.column_cuts[-1]))
+    return 0.5 * sum(problem.workers.map(of_columns, problem.feature_blocks))
 
 
 def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
@@ -148,28 +151,23 @@ class DualPoint:
     """The a of each row: of label k a_ik = kept · softmax(s_i + shift)_k + rest_k."""
 
     def __init__(self, problem: LogLinearProblem, theta: Vector, wanted: float) -> None:
-        self.problem, self.parts = problem, problem.partitions
+        self.problem = problem
         width = max(2, problem.width) if problem.partitions.has_labels else 1
-        self.logs = problem.partitions.allocate_per_row(width)
-        for part in problem.partitions:
-            scores = np.empty((part.design.n_rows, problem.width))
-            problem.partition_scores(part, theta, scores)
-            part.map(self.logs)[:] = part.likelihood.log_proba(scores)
+        self.logs = problem.data.allocate("log_proba", width)
+        problem.data.each(_store_log_proba, problem.model, theta, self.logs)
         self.shift, self.kept, self.rest = np.zeros(width), 1.0, np.zeros(width)
         if problem.size > problem.n_weights:
             self._satisfy_intercepts(wanted)
 
-    def fill(self, part: Partition, residual: Vector) -> float:
-        """Write w(a − e_y) of a part; returns Σ w KL(a ‖ p)."""
-        logs = part.map(self.logs)
-        wa, divergence = part.labels.mixed_residual(logs, self.shift, self.kept, self.rest, 1.0)
-        part.labels.fill_residual((wa / part.labels.row_weights())[:, -self.problem.width :], residual)
-        return divergence
+    @property
+    def mixture(self) -> Mixture:
+        """What makes the a of each row from its log p."""
+        return self.shift, self.kept, self.rest
 
     def divergence(self, share: float) -> float:
         """Σ w KL(a' ‖ p) of a' = share · a + (1 − share) · e_y."""
-        mixture = self.shift, self.kept, self.rest, share
-        return sum(part.likelihood.mixed_residual(part.map(self.logs), *mixture)[1] for part in self.parts)
+        found: float = self.problem.data.fold(_divergence, self.logs, *self.mixture, share)
+        return found
 
     def _satisfy_intercepts(self, wanted: float) -> None:
         """Newton's method on the shift of each label, or its scaling where there are many; then the mixture."""
@@ -190,19 +188,38 @@ class DualPoint:
         self.shift = best
         total, held, _ = self._masses(False)
         self.kept = min(1.0, float((held / np.maximum(total, LEAST_MASS)).min()))
-        self.rest = (held - self.kept * total) / self.parts.total_weight
+        self.rest = (held - self.kept * total) / self.problem.partitions.total_weight
 
     def _masses(self, full: bool) -> tuple[Vector, Vector, Vector]:
         """Σ w a, Σ w e_y, and ∂²/∂shift² if wanted."""
-        K = len(self.shift)
-        total, held, hessian = np.zeros(K), np.zeros(K), np.zeros((K, K))
-        for part in self.parts:
-            labels: MultinomialLikelihood = part.labels
-            p, mass = labels.shifted_softmax(part.map(self.logs), self.shift), labels.row_weights()
-            wp = mass * p
-            total += wp.sum(axis=0)
-            held += np.bincount(labels.codes, mass[:, 0], minlength=K)
-            if full:
-                hessian -= p.T @ wp
-        hessian[np.diag_indices(K)] += total
+        total, held, hessian = self.problem.data.fold(_masses, self.logs, self.shift, full)
+        hessian[np.diag_indices(len(total))] += total
         return total, held, hessian
+
+
+def _store_log_proba(part: Partition, model: LogLinearModel, theta: Vector, logs: PerRowArrays) -> None:
+    scores = np.empty((part.design.n_rows, model.layout.width))
+    log_linear_passes.write_scores(part, model, theta, scores)
+    part.map(logs)[:] = part.likelihood.log_proba(scores)
+
+
+def _fill_dual(
+    part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector
+) -> float:
+    """Write w(a − e_y) of a partition; returns Σ w KL(a ‖ p)."""
+    wa, divergence = part.labels.mixed_residual(part.map(logs), shift, kept, rest, 1.0)
+    part.labels.fill_residual((wa / part.labels.row_weights())[:, -residual.shape[1] :], residual)
+    return divergence
+
+
+def _divergence(part: Partition, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector, share: float) -> float:
+    return part.likelihood.mixed_residual(part.map(logs), shift, kept, rest, share)[1]
+
+
+def _masses(part: Partition, logs: PerRowArrays, shift: Vector, full: bool) -> tuple[Vector, Vector, Vector]:
+    """Σ w a, Σ w e_y, and −Σ w a aᵀ if wanted."""
+    K, labels = len(shift), part.labels
+    p, mass = labels.shifted_softmax(part.map(logs), shift), labels.row_weights()
+    wp = mass * p
+    held = np.bincount(labels.codes, mass[:, 0], minlength=K)
+    return wp.sum(axis=0), held, -(p.T @ wp) if full else np.zeros((K, K))

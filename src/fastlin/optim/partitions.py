@@ -5,6 +5,7 @@ bits are the same wherever the parts lie. What lies in files is mapped for as lo
 time.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -14,20 +15,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.scratch import ScratchArray, ScratchSpace
+from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.design import Design, count_rows, order_by_frequency
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood
+from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
 
 Segments = Callable[[], Iterable[tuple[CSRRows, Likelihood]]]
-PerRowArrays = list[ScratchArray]  # for each part, numbers of its rows
+Blocks = list[tuple[int, int]]
+
+
+class PerRowArrays(list[ScratchArray]):
+    """For each partition, numbers of its rows, under a name that finds them again in another process."""
+
+    def __init__(self, name: str, arrays: Iterable[ScratchArray] = ()) -> None:
+        super().__init__(arrays)
+        self.name = name
+
+    def __reduce__(self) -> Any:
+        return PerRowArrays, (self.name,)
 
 
 class Partition:
-    """Some rows, and what they mean."""
+    """Some rows, and what they mean, open for work that threads share."""
 
-    def __init__(self, index: int, design: Design, inference: Likelihood, held: ExitStack) -> None:
-        self.index, self.design, self.likelihood, self._held = index, design, inference, held
+    def __init__(
+        self,
+        place: tuple[int, int],
+        design: Design,
+        inference: Likelihood,
+        workers: Any,
+        held: ExitStack,
+        blocks: dict[Any, Blocks],
+    ) -> None:
+        self.index, n_partitions = place
+        self.is_last = self.index == n_partitions - 1
+        self.design, self.likelihood, self.workers, self._held, self._blocks = design, inference, workers, held, blocks
+
+    def blocks(self, divide: Callable[..., Blocks], *arguments: Any) -> Blocks:
+        """divide(partition, *arguments): blocks of its rows or columns, made once."""
+        found = self._blocks.get((divide, arguments))
+        if found is None:
+            found = self._blocks[divide, arguments] = divide(self, *arguments)
+        return found
+
+    def map_blocks(self, work: Callable[[int, int], Any], divide: Callable[..., Blocks], *arguments: Any) -> list[Any]:
+        """work(start, stop) of each of these blocks, in their order."""
+        found: list[Any] = self.workers.map(work, self.blocks(divide, *arguments))
+        return found
 
     @property
     def labels(self) -> MultinomialLikelihood:
@@ -38,6 +74,21 @@ class Partition:
     def map(self, of_rows: PerRowArrays) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self.index].map())
+
+
+def instance_blocks(part: Partition) -> Blocks:
+    """Blocks of bounded work of its rows; groups of rows stay whole."""
+    return part.likelihood.row_blocks(part.design)
+
+
+def row_blocks(part: Partition, width: int) -> Blocks:
+    """The same of rows of which each has a label, or none."""
+    return list(parallel.split_by_work(part.design.indptr, width))
+
+
+def column_blocks(part: Partition, width: int) -> Blocks:
+    """Blocks of bounded work of its columns."""
+    return list(parallel.split_by_work(part.design.column_indptr, width))
 
 
 class MappedDesign(Design):
@@ -81,10 +132,20 @@ class PartitionFiles(NamedTuple):
     """Where the arrays of a part's design and inference lie."""
 
     n_rows: int
+    nnz: int
     design_arrays: list[ScratchArray]
     likelihood_arrays: list[ScratchArray]
     kind: Any
     width: int
+    blocks: dict[Any, Blocks]  # of the work on it, as they were made
+
+    @classmethod
+    def of(
+        cls, design: Design, inference: Likelihood, matrix: Iterable[ScratchArray], meaning: Iterable[ScratchArray]
+    ) -> Self:
+        """Those of a design and an inference whose arrays are held so."""
+        kind, width = type(inference), inference.width
+        return cls(design.n_rows, design.nnz, list(matrix), list(meaning), kind, width, {})
 
 
 class Partitions:
@@ -93,6 +154,7 @@ class Partitions:
     def __init__(self, features: NDArray[np.int64], scratch: ScratchSpace) -> None:
         self.features, self.scratch = features, scratch
         self._files: list[PartitionFiles] = []
+        self._allocated = itertools.count()
 
     @classmethod
     def single(cls, design: Design, inference: Likelihood) -> Self:
@@ -102,7 +164,9 @@ class Partitions:
             [ScratchArray(array) for array in design.arrays],
             [ScratchArray(array) for array in inference.arrays],
         )
-        parts._files.append(PartitionFiles(design.n_rows, matrix, meaning, type(inference), inference.width))
+        parts._files.append(
+            PartitionFiles(design.n_rows, design.nnz, matrix, meaning, type(inference), inference.width, {})
+        )
         return parts
 
     @classmethod
@@ -124,7 +188,9 @@ class Partitions:
         parts = cls(features, scratch)
         for design, inference in designs:
             matrix, meaning = parts.store_arrays(design.arrays), parts.store_arrays(inference.arrays)
-            parts._files.append(PartitionFiles(design.n_rows, matrix, meaning, type(inference), inference.width))
+            parts._files.append(
+                PartitionFiles(design.n_rows, design.nnz, matrix, meaning, type(inference), inference.width, {})
+            )
         return parts
 
     def store_arrays(self, arrays: Iterable[NDArray[Any]]) -> list[ScratchArray]:
@@ -146,13 +212,14 @@ class Partitions:
                 yield part
 
     @contextmanager
-    def open(self, index: int) -> Iterator[Partition]:
-        """One of them."""
+    def open(self, index: int, workers: Any = None) -> Iterator[Partition]:
+        """One of them, with the threads that share its work."""
         stored = self._files[index]
         with ExitStack() as held:
             meaning = [held.enter_context(each.map()) for each in stored.likelihood_arrays]
             design = MappedDesign(self.features, stored.n_rows, stored.design_arrays, held)
-            yield Partition(index, design, stored.kind(*meaning, stored.width), held)
+            inference = stored.kind(*meaning, stored.width)
+            yield Partition((index, len(self)), design, inference, workers, held, stored.blocks)
 
     @contextmanager
     def row_range(self, index: int, start: int, stop: int) -> Iterator[RowRange]:
@@ -160,9 +227,18 @@ class Partitions:
         with ExitStack() as held:
             yield RowRange(self._files[index], index, start, stop, held)
 
-    def allocate_per_row(self, width: int, dtype: Any = np.float64) -> PerRowArrays:
-        """So many numbers for each row."""
-        return [self.scratch.zeros((size, width), dtype) for size in self.sizes]
+    def allocate_per_row(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> PerRowArrays:
+        """So many numbers for each row; `transient` ones are those of one partition at a time, in memory."""
+        name = f"{name}-{next(self._allocated)}"
+        if transient:
+            room = aligned_zeros((max(self.sizes), width), dtype)
+            return PerRowArrays(name, (ScratchArray(room[:size]) for size in self.sizes))
+        return PerRowArrays(name, (self.scratch.zeros((size, width), dtype) for size in self.sizes))
+
+    def allocate_per_non_zero(self, name: str) -> PerRowArrays:
+        """A number for each non-zero, of all rows together."""
+        name = f"{name}-{next(self._allocated)}"
+        return PerRowArrays(name, (self.scratch.zeros(stored.nnz) for stored in self._files))
 
     @property
     def sizes(self) -> list[int]:

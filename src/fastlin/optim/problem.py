@@ -2,11 +2,10 @@
 
     f(θ) = Σ_i w_i (log Z_i − s_iy) + ½ Σ_q (θ_q − m_q)² / σ_q²           (an L1 term, if any, is the solver's business)
 
-Part by part of the data, forward gathers over the rows of the design, backward over its columns; the residuals of a
-part lie between them, [n, K]. Vectors are flat: the weights, then the intercepts, which have no prior.
+Its passes over the partitions of the data are in `log_linear_passes`. Vectors are flat: the weights, then the
+intercepts, which have no prior.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
-from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.optim import log_linear_passes
 from fastlin.optim.chunked_vectors import ChunkedVectors
-from fastlin.optim.partitions import Partition, Partitions, PerRowArrays
+from fastlin.optim.log_linear_passes import Fill, LogLinearModel
+from fastlin.optim.partitions import Blocks, Partitions, PerRowArrays
 from fastlin.optim.weight_layouts import WeightLayout
 from fastlin.runtime import parallel
 
@@ -87,17 +87,21 @@ class LogLinearProblem:
         workers: parallel.WorkerPool,
     ) -> None:
         self.partitions, self.layout, self.prior, self.workers = parts, layout, prior, workers
+        self.data = workers.passes(parts)
         self.width = layout.width
         self.precision = layout.expand(prior.precision)
         self.n_weights = layout.n_weights
         self.size = self.n_weights + self.width * fit_intercept
         self.pieces = ChunkedVectors(self.size, workers)
-        self.row_cuts = [part.likelihood.row_blocks(part.design) for part in parts]
-        self.column_cuts = [list(parallel.split_by_work(part.design.column_indptr, self.width)) for part in parts]
-        self.residual = aligned_zeros((max(parts.sizes), self.width))  # of the part at hand
-        self.shares = parts.allocate_per_row(self.width, np.float32)
+        self.feature_blocks: Blocks = self.data.each(log_linear_passes.feature_blocks, self.width)[-1]
+        self.residual = self.data.allocate("residual", self.width, transient=True)
+        shares = self.data.allocate("shares", self.width, np.float32)
+        self.model = LogLinearModel(
+            layout, self.precision, prior.mean, self.n_weights, self.size, self.residual, shares
+        )  # fmt: skip
         self.passes = 0
-        self._curvature, self._product = aligned_zeros((0, self.width)), np.empty(0)
+        self._curvature: dict[Any, PerRowArrays] = {}  # of the type of the last product
+        self._product = np.empty(self.n_weights if len(parts) > 1 else 0)
 
     @property
     def inner_type(self) -> Any:
@@ -119,46 +123,40 @@ class LogLinearProblem:
     def evaluate(self, theta: Vector, gradient: Vector) -> tuple[float, float]:
         """The same, as −Σ w log p and the prior's part."""
         self.passes += 1
-        return self.backward(theta, gradient, lambda part, residual: self.partition_loss(part, theta, residual))
+        return self.backward(theta, gradient, log_linear_passes.fill_loss, self.model, theta)
 
     def loss(self, theta: Vector) -> float:
         """−Σ w log p."""
         self.passes += 1
-        return sum(self.partition_loss(part, theta, self._residual(part)) for part in self.partitions)
+        found: float = self.data.fold(log_linear_passes.loss, self.model, theta)
+        return found
 
     def backward(
-        self,
-        theta: Vector,
-        gradient: Vector,
-        fill: Callable[[Partition, NDArray[np.float64]], float],
-        residuals: Vector | None = None,
+        self, theta: Vector, gradient: Vector, fill: Fill, *arguments: Any, residual: Any = None
     ) -> tuple[float, float]:
-        """The gradient from the residuals that `fill` writes for each part, into `residuals` if they are given.
+        """The gradient from the residuals that `fill` writes for each partition, in `residual` if that is given.
 
         Returns what that has returned, added up, and the prior's part of f at θ.
         """
-        loss = penalty = 0.0
-        gradient[self.n_weights :] = 0
-        for part in self.partitions:
-            residual = (self.residual if residuals is None else residuals)[: part.design.n_rows]
-            loss += fill(part, residual)
-            penalty += self._partition_backward(part, theta, residual, gradient)
         self.passes += 1
-        return loss, penalty
+        residual = self.residual if residual is None else residual
+        found: tuple[float, float] = self.data.fold(
+            log_linear_passes.gradient, self.model, residual, fill, arguments, theta, into=(gradient,)
+        )
+        return found
 
-    def sum_over_features(self, fill: Callable[[Partition, NDArray[np.float64]], float]) -> NDArray[np.float64]:
+    def sum_over_features(self, fill: Fill, *arguments: Any) -> NDArray[np.float64]:
         """Xᵀ R of the residuals that `fill` writes, without a prior's part."""
         theta, counts = np.zeros(self.size), np.empty(self.size)
         if len(self.prior.mean):
             theta[: self.n_weights] = self.prior.mean
-        self.backward(theta, counts, fill)
+        self.backward(theta, counts, fill, *arguments)
         return counts
 
     def scores(self, theta: Vector, out: PerRowArrays | None = None) -> PerRowArrays:
         """X θ, [n, K] of each part, for `line_derivatives` and `step_along`; `out` is used again."""
-        out = self.partitions.allocate_per_row(self.width) if out is None else out
-        for part in self.partitions:
-            self.partition_scores(part, theta, part.map(out))
+        out = self.data.allocate("scores", self.width) if out is None else out
+        self.data.each(log_linear_passes.store_scores, self.model, theta, out)
         self.passes += 1
         return out
 
@@ -166,42 +164,34 @@ class LogLinearProblem:
         self, scores: PerRowArrays, direction_scores: PerRowArrays, step: float
     ) -> tuple[float, float, float]:
         """The loss where the scores are S + αU, and its first two derivatives in α."""
-        loss = slope = bend = 0.0
-        for part in self.partitions:
-            found = self._partition_derivatives(part, part.map(scores), part.map(direction_scores), step)
-            loss, slope, bend = loss + found[0], slope + found[1], bend + found[2]
-        return loss, slope, bend
+        found: tuple[float, float, float] = self.data.fold(
+            log_linear_passes.line_derivatives, self.model, scores, direction_scores, step
+        )
+        return found
 
     def step_along(
         self, scores: PerRowArrays, direction_scores: PerRowArrays, step: float, theta: Vector, gradient: Vector
     ) -> tuple[float, float]:
         """`evaluate` at a θ whose scores are S + αU, which S becomes."""
-
-        def fill(part: Partition, residual: Vector) -> float:
-            return self._partition_step(part, part.map(scores), part.map(direction_scores), step, residual)
-
-        return self.backward(theta, gradient, fill)
+        along = self.model, scores, direction_scores, step
+        return self.backward(theta, gradient, log_linear_passes.fill_step, *along)
 
     def product(self, p: Vector, Hp: Vector) -> float:
         """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
-        if self._curvature.dtype != p.dtype or len(self._curvature) == 0:
-            self._curvature = aligned_zeros(self.residual.shape, p.dtype)
-        if len(self.partitions) > 1 and len(self._product) == 0:
-            self._product = np.empty(self.n_weights)
-        bias, total, of_intercepts = slice(self.n_weights, self.size), 0.0, np.zeros(self.size - self.n_weights)
-        for part in self.partitions:
-            curvature = self._curvature[: part.design.n_rows]
-            of_intercepts += self._partition_curvature(part, p, curvature)
-            total += self._partition_product(part, p, curvature, Hp)
+        if p.dtype not in self._curvature:
+            self._curvature = {p.dtype: self.data.allocate("curvature", self.width, p.dtype, transient=True)}
+        of_intercepts, total = self.data.fold(
+            log_linear_passes.product, self.model, self._curvature[p.dtype], p, into=(self._product, Hp)
+        )
+        bias = slice(self.n_weights, self.size)
         Hp[bias] = of_intercepts
         self.passes += 2
-        return total + vector_ops.dot(p[bias], Hp[bias])
+        return float(total + vector_ops.dot(p[bias], Hp[bias]))
 
     def diagonal(self) -> NDArray[np.float64]:
         """The diagonal of ∇²f where the value was last taken; of groups, as if their candidates shared no feature."""
         diagonal = np.zeros(self.size)
-        for part in self.partitions:
-            self._add_diagonal(part, diagonal)
+        self.data.fold(log_linear_passes.diagonal, self.model, into=(diagonal,))
         self.passes += 1
         return diagonal
 
@@ -214,12 +204,7 @@ class LogLinearProblem:
         """max |x| of the column that each weight belongs to, 1 of an intercept."""
         largest = np.ones(self.size)
         of_columns = np.zeros(self.partitions.n_features)
-        for part in self.partitions:
-            starts = part.design.column_indptr
-            filled = np.flatnonzero(np.diff(starts) > 0)
-            if len(filled):
-                found = np.maximum.reduceat(np.abs(part.design.column_values[: starts[-1]]), starts[:-1][filled])
-                of_columns[filled] = np.maximum(of_columns[filled], found)
+        self.data.fold(log_linear_passes.largest_values, into=(of_columns,))
         starts, _ = self.layout.feature_columns()
         largest[: self.n_weights] = np.repeat(of_columns, np.diff(starts))
         return largest
@@ -242,131 +227,7 @@ class LogLinearProblem:
 
         def work(low: int, high: int) -> tuple[float, float]:
             span = self.layout.slice_of(low, high)
-            return vector_ops.prior_line_derivatives(theta[span], *self.prior_of(span), direction[span])
+            return vector_ops.prior_line_derivatives(theta[span], *self.model.prior_of(span), direction[span])
 
-        parts = self.workers.map(work, self.column_cuts[-1])
+        parts = self.workers.map(work, self.feature_blocks)
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
-
-    def prior_of(self, span: slice) -> tuple[Vector, Vector, int]:
-        """Means, precisions and how many weights share one, for a span of the weights."""
-        step = self.layout.weights_per_feature
-        mean = self.prior.mean[span] if len(self.prior.mean) else self.prior.mean
-        return mean, self.precision[span.start // step : span.stop // step], step
-
-    # Of one part
-
-    def _residual(self, part: Partition) -> NDArray[np.float64]:
-        return self.residual[: part.design.n_rows]
-
-    def partition_loss(self, part: Partition, theta: Vector, residual: Vector) -> float:
-        """−Σ w log p of a part, which leaves its residuals and shares behind."""
-        shares = part.map(self.shares)
-
-        def forward(start: int, stop: int) -> float:
-            scores, block = self._scores(part, theta, start, stop), slice(start, stop)
-            return part.likelihood.loss(scores, start, stop, residual[block], shares[block])
-
-        return sum(self.workers.map(forward, self.row_cuts[part.index]))
-
-    def _partition_backward(self, part: Partition, theta: Vector, residual: Vector, gradient: Vector) -> float:
-        """Add Xᵀ R to the gradient and, last, the prior's part, whose value is returned."""
-        values, last = part.design.column_values, part.index == len(self.partitions) - 1
-
-        def backward(low: int, high: int) -> float:
-            span = self.layout.slice_of(low, high)
-            self.layout.backward(part.design, values, residual, low, high, gradient[span], more=part.index > 0)
-            return vector_ops.prior_penalty(theta[span], *self.prior_of(span), gradient[span]) if last else 0.0
-
-        penalty = sum(self.workers.map(backward, self.column_cuts[part.index]))
-        gradient[self.n_weights :] += self._of_intercepts(part, residual)
-        return penalty
-
-    def partition_scores(self, part: Partition, theta: Vector, scores: Vector) -> None:
-        """X θ."""
-
-        def forward(start: int, stop: int) -> None:
-            scores[start:stop] = self._scores(part, theta, start, stop)
-
-        self.workers.map(forward, self.row_cuts[part.index])
-
-    def _partition_derivatives(
-        self, part: Partition, scores: Vector, direction_scores: Vector, step: float
-    ) -> tuple[float, float, float]:
-        shares = part.map(self.shares)
-
-        def work(start: int, stop: int) -> tuple[float, float, float]:
-            block, direction = slice(start, stop), direction_scores[start:stop]
-            residual = self.residual[block]
-            loss = part.likelihood.loss(scores[block] + step * direction, start, stop, residual, shares[block])
-            curvature = np.empty_like(direction)
-            part.likelihood.curvature(direction, start, stop, shares[block], curvature)
-            slope = vector_ops.dot(residual.reshape(-1), direction.reshape(-1))
-            return loss, slope, vector_ops.dot(curvature.reshape(-1), direction.reshape(-1))
-
-        found = self.workers.map(work, self.row_cuts[part.index])
-        return sum(each[0] for each in found), sum(each[1] for each in found), sum(each[2] for each in found)
-
-    def _partition_step(
-        self, part: Partition, scores: Vector, direction_scores: Vector, step: float, residual: Vector
-    ) -> float:
-        shares = part.map(self.shares)
-
-        def work(start: int, stop: int) -> float:
-            block = slice(start, stop)
-            if step:
-                scores[block] += step * direction_scores[block]
-            return part.likelihood.loss(scores[block].copy(), start, stop, residual[block], shares[block])
-
-        return sum(self.workers.map(work, self.row_cuts[part.index]))
-
-    def _partition_curvature(self, part: Partition, p: Vector, curvature: Vector) -> NDArray[np.float64]:
-        """The curvature along p of each row; returns its sums for the intercepts."""
-        shares = part.map(self.shares)
-
-        def forward(start: int, stop: int) -> NDArray[np.float64]:
-            scores, block = self._scores(part, p, start, stop), slice(start, stop)
-            part.likelihood.curvature(scores, start, stop, shares[block], curvature[block])
-            return self._sums(curvature[block])
-
-        return sum(self.workers.map(forward, self.row_cuts[part.index]))
-
-    def _partition_product(self, part: Partition, p: Vector, curvature: Vector, Hp: Vector) -> float:
-        """Hp from the curvatures; returns pᵀHp."""
-        values, last = part.design.column_values, part.index == len(self.partitions) - 1
-
-        def backward(low: int, high: int) -> float:
-            span = self.layout.slice_of(low, high)
-            product = self._product[span] if len(self._product) else np.empty(span.stop - span.start)
-            self.layout.backward(part.design, values, curvature, low, high, product, more=part.index > 0)
-            _, precision, step = self.prior_of(span)
-            return vector_ops.cg_curvature(product, p[span], precision, step, Hp[span]) if last else 0.0
-
-        return sum(self.workers.map(backward, self.column_cuts[part.index]))
-
-    def _add_diagonal(self, part: Partition, diagonal: Vector) -> None:
-        design, last = part.design, part.index == len(self.partitions) - 1
-        variances, squares = part.likelihood.variances(part.map(self.shares)), np.empty(design.nnz)
-
-        def backward(low: int, high: int) -> None:
-            block, span = slice(*design.column_indptr[[low, high]]), self.layout.slice_of(low, high)
-            np.square(design.column_values[block], out=squares[block], dtype=np.float64)
-            self.layout.backward(design, squares, variances, low, high, diagonal[span], more=part.index > 0)
-            _, precision, step = self.prior_of(span)
-            if last:
-                diagonal[span].reshape(-1, step)[:] += precision[:, np.newaxis]
-
-        self.workers.map(backward, self.column_cuts[part.index])
-        diagonal[self.n_weights :] += self._of_intercepts(part, variances)
-
-    def _of_intercepts(self, part: Partition, of_rows: NDArray[Any]) -> Any:
-        """Sums over the rows of each column that has an intercept."""
-        return sum(self.workers.map(lambda start, stop: self._sums(of_rows[start:stop]), self.row_cuts[part.index]))
-
-    def _sums(self, of_rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums over some rows of each column that has an intercept."""
-        return of_rows.sum(axis=0, dtype=np.float64) if self.size > self.n_weights else np.empty(0)
-
-    def _scores(self, part: Partition, theta: Vector, start: int, stop: int) -> NDArray[np.float64]:
-        bias = np.zeros(self.width)
-        bias[: self.size - self.n_weights] = theta[self.n_weights :]
-        return self.layout.forward(part.design, theta[: self.n_weights], bias, start, stop)

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fastlin.engine.core import passes
+from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
 from fastlin.validation import CSRRows
 
 BLOCK_WORK = 1 << 21  # multiply–adds of a block: milliseconds
@@ -93,6 +94,10 @@ class WorkerPool:
             other.result()
         self._check_stop()
         return results
+
+    def passes(self, partitions: PartitionSet) -> Passes:
+        """Passes over partitions that this process holds; a model asks nobody else for them."""
+        return ThreadPasses(partitions, self)
 
     def _map_in_caller(self, work: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         for job in jobs:

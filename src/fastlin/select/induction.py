@@ -80,7 +80,7 @@ class Induction:
             solver(problem, self.theta, monitor, generator)
         (part,) = parts
         self.loss = problem.loss(self.theta)
-        self.residual = problem.residual
+        self.residual = part.map(problem.residual)
         self._note_probabilities(part.map(problem.scores(self.theta)))
         return self.loss + 0.5 * self.precision * float(np.square(self.weights).sum())
 

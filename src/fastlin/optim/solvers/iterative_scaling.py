@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.engine.solvers import iterative_scaling
+from fastlin.optim import log_linear_passes
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.partitions import Partition
+from fastlin.optim.log_linear_passes import LogLinearModel
+from fastlin.optim.partitions import Partition, PerRowArrays
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights
 
@@ -59,7 +61,7 @@ class GeneralisedScaling:
 
     def __init__(self, problem: LogLinearProblem) -> None:
         self.problem = problem
-        most = max(float(feature_sums(problem, part).max(initial=0)) for part in problem.partitions)
+        most = max(problem.data.each(_largest_sum, problem.model))
         self.largest = max(most, np.finfo(float).tiny)
 
     def update_expectations(self, theta: Vector, gradient: Vector) -> None:
@@ -88,13 +90,13 @@ class ImprovedScaling:
     def __init__(self, problem: LogLinearProblem) -> None:
         (self.part,) = problem.partitions
         self.problem = problem
-        sums = feature_sums(problem, self.part)
+        (sums,) = problem.data.each(_feature_sums, problem.model)
         self.levels, level = np.unique(sums, return_inverse=True)
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
         self.everything = np.arange(len(sums), dtype=np.int32)
 
     def update_expectations(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
-        self.p = self.part.likelihood.expected(self.problem.residual)
+        self.p = self.part.likelihood.expected(self.part.map(self.problem.residual))
 
     def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
         problem, design, p = self.problem, self.part.design, self.p
@@ -109,7 +111,7 @@ class ImprovedScaling:
                 theta, delta, *self._spare(),
             )  # fmt: skip
 
-        problem.workers.map(work, problem.column_cuts[0])
+        problem.workers.map(work, problem.feature_blocks)
         if K:
             every = np.array([0, design.n_rows])
             of_intercepts = np.arange(K, dtype=np.int32) + side.label
@@ -129,17 +131,13 @@ class PartitionedImprovedScaling:
     """The same where the rows of a column lie in several parts: after a pass over them, all equations have a turn."""
 
     def __init__(self, problem: LogLinearProblem) -> None:
-        self.problem, parts = problem, problem.partitions
-        self.sums = parts.allocate_per_row(1 if isinstance(problem.layout, DenseWeights) else problem.width)
-        self.p = parts.allocate_per_row(max(2, problem.width) if parts.has_labels else 1)
-        for part in parts:
-            part.map(self.sums)[:] = feature_sums(problem, part)
+        self.problem, allocate = problem, problem.data.allocate
+        self.sums = allocate("feature_sums", 1 if isinstance(problem.layout, DenseWeights) else problem.width)
+        self.p = allocate("expected", max(2, problem.width) if problem.partitions.has_labels else 1)
+        problem.data.each(_store_feature_sums, problem.model, self.sums)
 
     def update_expectations(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - every scaler is told
-        for part in self.problem.partitions:
-            residual = self.problem.residual[: part.design.n_rows]
-            self.problem.partition_loss(part, theta, residual)
-            part.map(self.p)[:] = part.likelihood.expected(residual)
+        self.problem.data.each(_store_expected, self.problem.model, theta, self.p)
         self.problem.passes += 1
 
     def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
@@ -147,6 +145,10 @@ class PartitionedImprovedScaling:
         equations = np.zeros((iterative_scaling.EQUATION_SIZE, problem.size))
         equations[:3] = np.array([[np.inf], [-np.inf], [np.inf]])  # the smallest f, and the bracket
         delta[:] = 0
+        starts, labels = problem.layout.feature_columns()
+        labels = np.append(labels, np.arange(problem.size - problem.n_weights, dtype=np.int32))
+        labels = np.full_like(labels, side.label) if side.share < 1 else labels
+        terms = self.p, self.sums, starts, labels, delta
         precision = np.append(side.precision, np.zeros((problem.size - problem.n_weights) // step))
 
         def turn(piece: slice) -> int:
@@ -154,52 +156,76 @@ class PartitionedImprovedScaling:
             return iterative_scaling.iis_step(side.observed, precision, step, theta, *where, delta, equations)
 
         for number in range(MAX_TURNS):
-            for part in problem.partitions:
-                self._add(part, side, delta, equations, first=number == 0)
+            problem.data.fold(_add_terms, problem.model, *terms, number == 0, into=(equations,))
             if not sum(problem.pieces.map(turn)):
                 break
 
-    def _add(self, part: Partition, side: ScaledSide, delta: Vector, equations: Vector, first: bool) -> None:
-        """The terms of a part."""
-        problem, design = self.problem, part.design
-        p, sums = part.map(self.p), part.map(self.sums)
-        n, K = problem.n_weights, problem.size - problem.n_weights
-        starts, labels = problem.layout.feature_columns()
-        labels = np.append(labels, np.arange(K, dtype=np.int32))
-        labels = np.full_like(labels, side.label) if side.share < 1 else labels
 
-        def work(low: int, high: int) -> None:
-            columns = design.column_indptr, design.column_rows, design.column_values, low, high
-            iterative_scaling.add_iis_sums(*columns, starts, labels, p, sums, delta, equations, first)
+def _add_terms(
+    part: Partition,
+    model: LogLinearModel,
+    expected: PerRowArrays,
+    feature_sums: PerRowArrays,
+    starts: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    delta: Vector,
+    first: bool,
+    equations: Vector,
+) -> None:
+    """Add the terms of a partition to the equations of δ."""
+    design, p, sums = part.design, part.map(expected), part.map(feature_sums)
+    n, K = model.n_weights, model.size - model.n_weights
 
-        problem.workers.map(work, problem.column_cuts[part.index])
-        if K:
-            ones = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows), 0, 1
-            iterative_scaling.add_iis_sums(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
+    def work(low: int, high: int) -> None:
+        columns = design.column_indptr, design.column_rows, design.column_values, low, high
+        iterative_scaling.add_iis_sums(*columns, starts, labels, p, sums, delta, equations, first)
+
+    log_linear_passes.over_columns(part, model, work)
+    if K:
+        ones = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows), 0, 1
+        iterative_scaling.add_iis_sums(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
 
 
-def feature_sums(problem: LogLinearProblem, part: Partition) -> Vector:
+def _feature_sums(part: Partition, model: LogLinearModel) -> Vector:
     """f# of each row of a part and label, [n, K], or [n, 1] where it is every label's: scores of weights that are 1."""
-    sums = np.empty((part.design.n_rows, problem.width))
-    problem.partition_scores(part, np.ones(problem.size), sums)
-    return sums[:, :1].copy() if isinstance(problem.layout, DenseWeights) else sums
+    sums = np.empty((part.design.n_rows, model.layout.width))
+    log_linear_passes.write_scores(part, model, np.ones(model.size), sums)
+    return sums[:, :1].copy() if isinstance(model.layout, DenseWeights) else sums
+
+
+def _store_feature_sums(part: Partition, model: LogLinearModel, out: PerRowArrays) -> None:
+    part.map(out)[:] = _feature_sums(part, model)
+
+
+def _largest_sum(part: Partition, model: LogLinearModel) -> float:
+    return float(_feature_sums(part, model).max(initial=0))
+
+
+def _store_expected(part: Partition, model: LogLinearModel, theta: Vector, out: PerRowArrays) -> None:
+    """w p of each row."""
+    residual = part.map(model.residual)
+    log_linear_passes.fill_loss(part, residual, model, theta)
+    part.map(out)[:] = part.likelihood.expected(residual)
+
+
+def _fill_observed(part: Partition, residual: Vector) -> float:
+    """w e_y."""
+    residual[:] = part.likelihood.observed(residual.shape[1])
+    return 0.0
+
+
+def _fill_mass(part: Partition, residual: Vector) -> float:
+    """w."""
+    residual[:] = part.labels.row_weights()
+    return 0.0
 
 
 def _sides(problem: LogLinearProblem) -> list[ScaledSide]:
     """Observed counts, of labels that share a column twice: for the one and for the other."""
-
-    def own(part: Partition, residual: Vector) -> float:
-        residual[:] = part.likelihood.observed(problem.width)
-        return 0.0
-
-    def mass(part: Partition, residual: Vector) -> float:
-        residual[:] = part.labels.row_weights()
-        return 0.0
-
-    observed = problem.sum_over_features(own)
+    observed = problem.sum_over_features(_fill_observed)
     if not (problem.width == 1 and problem.partitions.has_labels):
         return [ScaledSide(0, 1.0, 1.0, observed, problem.precision)]
-    total, precision = problem.sum_over_features(mass), 2 * problem.precision
+    total, precision = problem.sum_over_features(_fill_mass), 2 * problem.precision
     return [ScaledSide(0, -1.0, 0.5, total - observed, precision), ScaledSide(1, 1.0, 0.5, observed, precision)]
 
 

@@ -32,7 +32,8 @@ class ExactLineSearch:
         self.gradient = np.empty(problem.size)
         if saved is not None:
             saved.read_into("theta", theta)
-        self.scores, self.direction_scores = problem.scores(theta), problem.partitions.allocate_per_row(problem.width)
+        self.scores = problem.scores(theta)
+        self.direction_scores = problem.data.allocate("direction_scores", problem.width)
         if saved is not None:  # they were added up along the way
             saved.read_per_row("scores", self.scores)
         self._step_along(0.0)

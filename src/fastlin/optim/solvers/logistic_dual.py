@@ -5,7 +5,7 @@ optimum. Where they are slow (little regularisation, few features for many rows)
 """
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,11 @@ from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import logistic_dual
+from fastlin.optim import log_linear_passes
 from fastlin.optim.certificate import prior_gap
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.likelihoods import divergence
+from fastlin.optim.log_linear_passes import LogLinearModel
 from fastlin.optim.partitions import Partition, PerRowArrays, RowRange
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights
@@ -48,6 +50,17 @@ def has_logistic_dual(problem: LogLinearProblem) -> bool:
     )
 
 
+class DualRows(NamedTuple):
+    """The state of the rows in the dual, which stays with their partitions."""
+
+    norms: PerRowArrays  # ‖x‖²
+    state: PerRowArrays  # a, behind its logarithms or logits
+    gaps: PerRowArrays  # as last seen
+    rest: PerRowArrays  # epochs until a row is visited
+    patience: PerRowArrays  # epochs that it rests when it next adds little
+    values: list[PerRowArrays]  # x σ of each non-zero, where features differ in their variances
+
+
 class LogisticDual:
     """a_i for each row, and the weights that follow: W = θ/σ, so that one C serves any prior."""
 
@@ -60,58 +73,24 @@ class LogisticDual:
         self.W = aligned_zeros((parts.n_features, problem.width))
         self.bias = np.zeros(problem.width)
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
-        self.values: PerRowArrays = []  # where features differ in their variances
-        self.norms, self.state = parts.allocate_per_row(1), parts.allocate_per_row(2 * problem.width)
-        self.gaps, self.rest, self.patience = (
-            parts.allocate_per_row(1),
-            parts.allocate_per_row(1, np.int8),
-            parts.allocate_per_row(1, np.int8),
-        )
+        allocate, n_numbers = problem.data.allocate, 2 * problem.width
+        values = [] if same else [parts.allocate_per_non_zero("values")]  # where features differ in their variances
+        self.rows = DualRows(
+            allocate("norms", 1), allocate("state", n_numbers), allocate("gaps", 1), allocate("rest", 1, np.int8),
+            allocate("patience", 1, np.int8), values,
+        )  # fmt: skip
         self.row_ranges = row_ranges(parts.sizes)
         self.met, self.spread = np.zeros((2, len(self.row_ranges)))  # the sum of the gaps of each, and the spread of a
         problem.passes += int(theta.any())
-        for part in parts:
-            self._begin(part, theta)
+        spreads = problem.data.each(_begin, problem.model, self.rows, self.deviation, theta, self.row_ranges)
+        self.spread[:] = list(itertools.chain.from_iterable(spreads))
         self.violation = self.primal_from_dual()
-
-    def _begin(self, part: Partition, theta: Vector) -> None:
-        """Norms of rows, and the first a: nearly the labels, or what θ says."""
-        design, labels, problem = part.design, part.labels, self.problem
-        values = design.values
-        if len(self.deviation) > 1:
-            values = design.values * self.deviation[design.indices]
-            self.values += problem.partitions.store_arrays([values])
-        filled = np.diff(design.indptr) > 0
-        squares = np.square(values, dtype=np.float64)
-        part.map(self.norms)[filled, 0] = np.add.reduceat(squares, design.indptr[:-1][filled])
-
-        K = max(2, problem.width)
-        a = np.full((design.n_rows, K), INITIAL_MASS / K)
-        a[np.arange(design.n_rows), labels.codes] += 1 - INITIAL_MASS
-        if theta.any():
-            residual = problem.residual[: design.n_rows]
-            problem.partition_loss(part, theta, residual)
-            a = np.clip(labels.probabilities(residual), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-        state = part.map(self.state)
-        if problem.width == 1:
-            state[:] = np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
-        else:
-            state[:, :K], state[:, K:] = np.log(a), a
-        part.map(self.gaps)[:] = np.inf
-        for index, (place, start, stop) in enumerate(self.row_ranges):
-            if place == part.index:
-                self.spread[index] = labels.take(slice(start, stop)).mean_variance(_shares(state)[start:stop])
 
     def primal_from_dual(self) -> NDArray[np.float64]:
         """W from a; returns Σ w (e_y − a), which an intercept keeps at zero."""
         problem = self.problem
-
-        def distances(part: Partition, residual: Vector) -> float:
-            part.labels.fill_residual(_shares(part.map(self.state)), residual)
-            return 0.0
-
         counts, n, precision = (
-            problem.sum_over_features(distances),
+            problem.sum_over_features(_fill_distances, self.rows.state),
             problem.n_weights,
             problem.repeat_per_weight(problem.precision),
         )
@@ -134,10 +113,10 @@ class LogisticDual:
         return float(self.met.sum())
 
     def _visit(self, rows: RowRange, index: int, step: float, generator: np.random.Generator) -> None:
-        problem = self.problem
-        values = rows.map_non_zeros(self.values) if self.values else rows.values
-        state, norms, gaps = rows.map(self.state), rows.map(self.norms)[:, 0], rows.map(self.gaps)[:, 0]
-        rest, patience = rows.map(self.rest)[:, 0], rows.map(self.patience)[:, 0]
+        problem, own = self.problem, self.rows
+        values = rows.map_non_zeros(own.values[0]) if own.values else rows.values
+        state, norms, gaps = rows.map(own.state), rows.map(own.norms)[:, 0], rows.map(own.gaps)[:, 0]
+        rest, patience = rows.map(own.rest)[:, 0], rows.map(own.patience)[:, 0]
         order = generator.permutation(np.flatnonzero(rest <= 0))
         room = np.empty((3, problem.width + 2 * logistic_dual.VECTOR_GAP))
         share = max(1, int(BUDGET * len(norms) / (len(values) + len(norms)) / (problem.width + 7)))
@@ -158,15 +137,16 @@ class LogisticDual:
 
     def export_state(self) -> State:
         """The state that the epochs have changed."""
-        names = ("W", "bias", "violation", "met", "spread", "state", "gaps", "rest", "patience")
-        return {f"dual_{name}": getattr(self, name) for name in names}
+        of_all = {name: getattr(self, name) for name in ("W", "bias", "violation", "met", "spread")}
+        of_rows = {name: getattr(self.rows, name) for name in ("state", "gaps", "rest", "patience")}
+        return {f"dual_{name}": value for name, value in (of_all | of_rows).items()}
 
     def restore(self, saved: CheckpointReader) -> None:
         """Become what `export_state` said."""
         for name in ("W", "bias", "violation", "met", "spread"):
             saved.read_into(f"dual_{name}", getattr(self, name))
         for name in ("state", "gaps", "rest", "patience"):
-            saved.read_per_row(f"dual_{name}", getattr(self, name), finite=name != "gaps")
+            saved.read_per_row(f"dual_{name}", getattr(self.rows, name), finite=name != "gaps")
 
     def gap(self, theta: Vector) -> float:
         """The duality gap of the weights that follow from a, with one distribution for all rows mixed in.
@@ -175,23 +155,11 @@ class LogisticDual:
         """
         problem, gradient = self.problem, np.empty(self.problem.size)
         kept, rest = self._mixture() if problem.size > problem.n_weights else (1.0, 0.0)
-
-        def fill(part: Partition, residual: Vector) -> float:
-            scores = np.empty((part.design.n_rows, problem.width))
-            problem.partition_scores(part, theta, scores)
-            a = kept * _of_all_labels(part.map(self.state)) + rest
-            part.labels.fill_residual(a[:, -problem.width :], residual)
-            return divergence(a, part.labels.log_proba(scores), part.labels.row_weights())
-
-        distance, _ = problem.backward(theta, gradient, fill)
+        distance, _ = problem.backward(theta, gradient, _fill_mixed, problem.model, theta, self.rows.state, kept, rest)
         return distance + prior_gap(problem, gradient)
 
     def _mixture(self) -> tuple[float, Any]:
-        total, held = np.zeros((2, max(2, self.problem.width)))
-        for part in self.problem.partitions:
-            labels, mass = part.labels, part.labels.row_weights()
-            total += (mass * _of_all_labels(part.map(self.state))).sum(axis=0)
-            held += np.bincount(labels.codes, mass[:, 0], minlength=len(held))
+        total, held = self.problem.data.fold(_masses, self.rows.state)
         kept = min(1.0, float((held / np.maximum(total, MIN_PROBABILITY)).min()))
         return kept, (held - kept * total) / self.problem.partitions.total_weight
 
@@ -208,6 +176,71 @@ def row_ranges(sizes: list[int]) -> list[tuple[int, int, int]]:
     each = -(-N_ROW_RANGES // len(sizes))
     cuts = [(part, np.linspace(0, size, min(each, size) + 1).astype(int).tolist()) for part, size in enumerate(sizes)]
     return [(part, start, stop) for part, bounds in cuts for start, stop in itertools.pairwise(bounds)]
+
+
+def _begin(
+    part: Partition,
+    model: LogLinearModel,
+    rows: DualRows,
+    deviation: Vector,
+    theta: Vector,
+    ranges: list[tuple[int, int, int]],
+) -> list[float]:
+    """Norms of rows, and the first a: nearly the labels, or what θ says. Returns the spread of a in each range."""
+    design, labels = part.design, part.labels
+    values = design.values
+    if rows.values:
+        values = part.map(rows.values[0])
+        np.multiply(design.values, deviation[design.indices], out=values)
+    filled = np.diff(design.indptr) > 0
+    squares = np.square(values, dtype=np.float64)
+    part.map(rows.norms)[filled, 0] = np.add.reduceat(squares, design.indptr[:-1][filled])
+
+    width = model.layout.width
+    K = max(2, width)
+    a = np.full((design.n_rows, K), INITIAL_MASS / K)
+    a[np.arange(design.n_rows), labels.codes] += 1 - INITIAL_MASS
+    if theta.any():
+        residual = part.map(model.residual)
+        log_linear_passes.fill_loss(part, residual, model, theta)
+        a = np.clip(labels.probabilities(residual), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+    state = part.map(rows.state)
+    if width == 1:
+        state[:] = np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
+    else:
+        state[:, :K], state[:, K:] = np.log(a), a
+    part.map(rows.gaps)[:] = np.inf
+    own = [slice(start, stop) for place, start, stop in ranges if place == part.index]
+    return [labels.take(some).mean_variance(_shares(state)[some]) for some in own]
+
+
+def _fill_distances(part: Partition, residual: Vector, state: PerRowArrays) -> float:
+    """w (a − e_y)."""
+    part.labels.fill_residual(_shares(part.map(state)), residual)
+    return 0.0
+
+
+def _fill_mixed(
+    part: Partition,
+    residual: Vector,
+    model: LogLinearModel,
+    theta: Vector,
+    state: PerRowArrays,
+    kept: float,
+    rest: Any,
+) -> float:
+    """w (a' − e_y) of a' = kept · a + rest; returns Σ w KL(a' ‖ p)."""
+    scores = np.empty((part.design.n_rows, model.layout.width))
+    log_linear_passes.write_scores(part, model, theta, scores)
+    a = kept * _of_all_labels(part.map(state)) + rest
+    part.labels.fill_residual(a[:, -model.layout.width :], residual)
+    return divergence(a, part.labels.log_proba(scores), part.labels.row_weights())
+
+
+def _masses(part: Partition, state: PerRowArrays) -> tuple[Vector, Vector]:
+    """Σ w a, and Σ w e_y."""
+    a, mass = _of_all_labels(part.map(state)), part.labels.row_weights()
+    return (mass * a).sum(axis=0), np.bincount(part.labels.codes, mass[:, 0], minlength=a.shape[1])
 
 
 def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:

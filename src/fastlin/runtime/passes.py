@@ -1,0 +1,84 @@
+"""The seam where passes over partitions run: who does the work, a learner does not know.
+
+A partition is some rows of a fit, laid out for a solver. A pass is one piece of work done on each of them: a function
+of a module, which is called with the open partition and with arguments that may have come from another process. What
+belongs to the rows (scores, responsibilities, dual variables) stays with their partition under a name; what is asked
+about all rows comes back and is put together in the order of the partitions. So the bits are those of one thread,
+whoever did the work.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Work = Callable[..., Any]  # work(partition, *arguments): found at the top level of a module, so that it can be imported
+
+
+class PartitionAddress(NamedTuple):
+    """Where a partition lies, for whoever opens it: in a folder or file of which the CRC-32 is known."""
+
+    path: str
+    fingerprint: int
+    number: int
+
+
+class PartitionSet(Protocol):
+    """Partitions that this process can open."""
+
+    def __len__(self) -> int: ...
+
+    def open(self, index: int, workers: Any) -> AbstractContextManager[Any]:
+        """One of them, for as long as the `with` lasts, with the threads that may share its work."""
+
+    def allocate_per_row(self, name: str, width: int, dtype: Any, transient: bool) -> Any:
+        """So many numbers for each row, which stay with the partitions under this name."""
+
+
+class Passes(Protocol):
+    """Passes over a set of partitions."""
+
+    def fold(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+        """The sum of work(partition, *arguments, *into), of numbers or tuples of them, in the order of the partitions.
+
+        `into` are arrays that the work of each partition changes, and that of the next one finds so.
+        """
+
+    def each(self, work: Work, *arguments: Any) -> list[Any]:
+        """work(partition, *arguments) of every partition, in their order."""
+
+    def allocate(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> Any:
+        """Zeros for each row, which stay with the partitions; `transient`: until the work goes on to another one."""
+
+
+class ThreadPasses:
+    """Passes in this process: one partition after the other, whose work the threads of a pool share."""
+
+    def __init__(self, partitions: PartitionSet, workers: Any) -> None:
+        self._partitions, self._workers = partitions, workers
+
+    def fold(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+        total = None
+        for found in self._run(work, *arguments, *into):
+            total = add_results(total, found)
+        return total
+
+    def each(self, work: Work, *arguments: Any) -> list[Any]:
+        return list(self._run(work, *arguments))
+
+    def allocate(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> Any:
+        return self._partitions.allocate_per_row(name, width, dtype, transient)
+
+    def _run(self, work: Work, *arguments: Any) -> Iterator[Any]:
+        for index in range(len(self._partitions)):
+            with self._partitions.open(index, self._workers) as part:
+                yield work(part, *arguments)
+
+
+def add_results(total: Any, found: Any) -> Any:
+    """The sum so far and what one more partition gives; nothing stands for zeros."""
+    if isinstance(found, tuple):
+        return tuple(map(add_results, (None,) * len(found) if total is None else total, found))
+    return found if found is None else (0 if total is None else total) + found
