@@ -77,7 +77,7 @@ class MultinomialEM:
         self._column_cuts = [
             list(parallel.split_by_work(_work(part.design.column_indptr), self.width)) for part in parts
         ]
-        self._lengths = parts.allocate_per_row(1)
+        self._lengths = parts.allocate_per_row("lengths", 1)
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
         words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)
         self.factors = self.total_weight + words  # what logarithms are multiplied with in the bound, in all

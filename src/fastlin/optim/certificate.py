@@ -221,5 +221,5 @@ def _masses(part: Partition, logs: PerRowArrays, shift: Vector, full: bool) -> t
     K, labels = len(shift), part.labels
     p, mass = labels.shifted_softmax(part.map(logs), shift), labels.row_weights()
     wp = mass * p
-    held = np.bincount(labels.codes, mass[:, 0], minlength=K)
+    held = np.bincount(labels.codes, mass[:, 0], minlength=K).astype(np.float64, copy=False)
     return wp.sum(axis=0), held, -(p.T @ wp) if full else np.zeros((K, K))

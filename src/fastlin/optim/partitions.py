@@ -71,7 +71,7 @@ class Partition:
         assert isinstance(self.likelihood, MultinomialLikelihood)
         return self.likelihood
 
-    def map(self, of_rows: PerRowArrays) -> NDArray[Any]:
+    def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self.index].map())
 
@@ -119,7 +119,7 @@ class RowRange:
         codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.likelihood_arrays)
         self.labels = MultinomialLikelihood(codes, weights, stored.width)
 
-    def map(self, of_rows: PerRowArrays) -> NDArray[Any]:
+    def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return self._held.enter_context(of_rows[self._place].map(*self._rows))
 

@@ -50,7 +50,7 @@ def has_logistic_dual(problem: LogLinearProblem) -> bool:
     )
 
 
-class DualRows(NamedTuple):
+class DualArrays(NamedTuple):
     """The state of the rows in the dual, which stays with their partitions."""
 
     norms: PerRowArrays  # ‖x‖²
@@ -75,7 +75,7 @@ class LogisticDual:
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
         allocate, n_numbers = problem.data.allocate, 2 * problem.width
         values = [] if same else [parts.allocate_per_non_zero("values")]  # where features differ in their variances
-        self.rows = DualRows(
+        self.rows = DualArrays(
             allocate("norms", 1), allocate("state", n_numbers), allocate("gaps", 1), allocate("rest", 1, np.int8),
             allocate("patience", 1, np.int8), values,
         )  # fmt: skip
@@ -181,7 +181,7 @@ def row_ranges(sizes: list[int]) -> list[tuple[int, int, int]]:
 def _begin(
     part: Partition,
     model: LogLinearModel,
-    rows: DualRows,
+    rows: DualArrays,
     deviation: Vector,
     theta: Vector,
     ranges: list[tuple[int, int, int]],

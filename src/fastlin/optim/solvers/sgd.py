@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
+from fastlin.data.scratch import ScratchArray
 from fastlin.engine.core import vector_ops
 from fastlin.losses import CODES
 from fastlin.optim.candidates import training_groups
@@ -18,7 +19,7 @@ from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import RowSource, Stopping, TrainingRows, Visit, train_epochs
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.partitions import Partition, Partitions, PerRowArrays
+from fastlin.optim.partitions import Partition, Partitions
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.solvers import newton
 from fastlin.optim.training_state import CheckpointManager
@@ -76,14 +77,14 @@ class PartitionStream:
     def n_weighted(self) -> int:
         return len(self)
 
-    def residuals(self, width: int) -> PerRowArrays:
+    def residuals(self, width: int) -> list[ScratchArray]:
         scratch = self.partitions.scratch
         return [scratch.zeros((size if width else 0, width)) for size in self.partitions.sizes]
 
     def parts(self) -> Iterator[TrainingRows]:
         return (_data(part, self.generator) for part in self.partitions)
 
-    def visit(self, residuals: PerRowArrays, visit: Visit) -> None:
+    def visit(self, residuals: list[ScratchArray], visit: Visit) -> None:
         for index in self.generator.permutation(len(self.partitions)):
             with self.partitions.open(index) as part:
                 data = _data(part, self.generator)
