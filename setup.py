@@ -20,6 +20,7 @@ from setuptools.errors import CompileError
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
 ONCE = ("engine/cpu", "features/dict_rows", "sequence/attributes", "text/token_strings")  # no kernels: one build does
+SHARED = "engine/cython_shared"  # what Cython would write into every module: its memoryviews, a half of each C file
 KERNELS = sorted(f"{path.parent.name}/{path.stem}" for path in ENGINE.glob("*/*.pyx"))
 FOLDERS = sorted({path.parent for path in ENGINE.glob("*/*.p[yx][xd]")})
 # Cython's own processes, where they are copies of this one; elsewhere each would run this file from its beginning.
@@ -55,10 +56,10 @@ def name_of(path: str) -> str:
     return f"fastlin.{path.replace('/', '.')}"
 
 
-def extension(path: str) -> Extension:
+def extension(path: str, suffix: str = "pyx") -> Extension:
     return Extension(
         name_of(path),
-        [str(PACKAGE / f"{path}.pyx")],
+        [str(PACKAGE / f"{path}.{suffix}")],
         include_dirs=[str(folder) for folder in FOLDERS],
         depends=[str(header) for kind in ("pxd", "h") for header in PACKAGE.glob(f"**/*.{kind}")],
         extra_compile_args=FLAGS,
@@ -76,7 +77,7 @@ class BuildEveryInstructionSet(build_ext):
     def build_extensions(self) -> None:
         supported = [build for build, flags in BUILDS.items() if self.accepts(flags)]
         translated = {module.name: module for module in self.extensions}
-        self.extensions = [translated[name_of(path)] for path in ONCE]
+        self.extensions = [translated[name_of(path)] for path in (SHARED, *ONCE)]
         for build in supported:
             for kernel in KERNELS:
                 module = copy.copy(translated[name_of(f"engine/{kernel}")])
@@ -109,8 +110,12 @@ class BuildEveryInstructionSet(build_ext):
 
 setup(
     ext_modules=cythonize(
-        [extension(path) for path in (*ONCE, *(f"engine/{kernel}" for kernel in KERNELS))],
+        [
+            extension(SHARED, "c"),
+            *(extension(path) for path in (*ONCE, *(f"engine/{kernel}" for kernel in KERNELS))),
+        ],
         build_dir="build",
+        shared_utility_qualified_name=name_of(SHARED),
         compiler_directives=DIRECTIVES,
         force=DEBUG or SANITIZE,
         nthreads=PROCESSES,

@@ -506,7 +506,7 @@ cdef class TokenReader:
         """Sort the row; entries of one column become their sum."""
         cdef Py_ssize_t m = self.n - self.start
         if m > MAX_INSERTION_SORT:
-            self.sort_long(m)
+            self.sort_long()
         elif self.values:
             sort_row(self.indices + self.start, self.values + self.start, m)
         else:
@@ -523,13 +523,13 @@ cdef class TokenReader:
             PyErr_CheckSignals()
         return 0
 
-    cdef int sort_long(self, Py_ssize_t m) except -1:
-        """The same for a row that insertion would take long for."""
-        indices = np.asarray(<int32_t[:m]>(self.indices + self.start))
+    cdef int sort_long(self) except -1:
+        """Sort a row that insertion would take long for."""
+        indices = np.frombuffer(self.kept_indices, np.int32)[self.start:self.n]
         order = indices.argsort(kind="stable")
         indices[:] = indices[order]
         if self.values:
-            values = np.asarray(<double[:m]>(self.values + self.start))
+            values = np.frombuffer(self.kept_values, np.float64)[self.start:self.n]
             values[:] = values[order]
         return 0
 
