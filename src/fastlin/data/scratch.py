@@ -63,6 +63,10 @@ class ScratchArray:
         """The array, or its rows from `start` to `stop`, to be read and written while the `with` lasts."""
         yield self._array[start:stop]
 
+    def map_while(self, held: contextlib.ExitStack) -> NDArray[Any]:  # noqa: ARG002 - memory needs no map
+        """The array, mapped for as long as what is held."""
+        return self._array
+
 
 class MappedScratchArray(ScratchArray):
     """An array in a part of a scratch's file."""
@@ -83,6 +87,10 @@ class MappedScratchArray(ScratchArray):
             yield np.frombuffer(room, self._dtype, n, offset).reshape(shape)
         else:
             yield np.empty(shape, self._dtype)
+
+    def map_while(self, held: contextlib.ExitStack) -> NDArray[Any]:
+        """The array, mapped for as long as what is held."""
+        return held.enter_context(self.map())
 
 
 class TemporaryFolder:

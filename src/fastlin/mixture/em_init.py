@@ -14,7 +14,7 @@ where the bound is that of a document. Seeds among plain counts, whose distances
 random responsibilities: −1287.6 at alpha 0.01.
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,12 @@ from fastlin.core.class_counts import SmoothingPrior, log_phi
 from fastlin.engine.core import passes
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.mixture.merged_columns import MergedPartitions
-from fastlin.mixture.multinomial_em import Fill
-from fastlin.optim.partitions import Partition
+from fastlin.mixture.multinomial_em import Fill, RandomFill
+from fastlin.optim.partitions import Partition, row_blocks
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows, one_of
 
 Floats = NDArray[np.float64]
-Change = Callable[[Floats, NDArray[np.int32]], Floats]  # takes values and their columns
 
 INIT_METHODS = ("kmeans", "k-means++", "random")
 SEED_SAMPLE_ROWS = 1 << 13  # rows among which seeds are drawn, or 16 for each seed if that is more
@@ -50,71 +49,37 @@ class EMInitializer:
         self, parts: MergedPartitions, n_components: int, generator: np.random.Generator, workers: parallel.WorkerPool
     ) -> None:
         self.parts, self.n_components, self.generator, self.workers = parts, n_components, generator, workers
+        self.data = workers.passes(parts)
         self._first = np.concatenate([[0], np.cumsum(parts.sizes)])  # the number of the first row of each part
 
     def initialize(self, way: str, init: NDArray[Any], prior: SmoothingPrior, kept: NDArray[np.bool_]) -> Fill:
         """One of the `WAYS`, or of what `checked` calls a given start; of that one's rows only some may be `kept`."""
         if way == "random":
-            return self._at_random()
+            return RandomFill(self.generator)
         if way in INIT_METHODS:
             return self._by_seeds(KMEANS_ROUNDS if way == "kmeans" else 0)
         if way == "words":
             return self._by_words(init, prior)
         return self._given(init if kept.all() else init[kept])
 
-    def _at_random(self) -> Fill:
-        """Responsibilities that are uniform on the simplex."""
-
-        def fill(_: Partition, shares: Floats) -> None:
-            self.generator.standard_exponential(out=shares)
-            shares /= shares.sum(axis=1, keepdims=True)
-
-        return fill
-
-    def _equally(self) -> Fill:
-        """All that rows without a word allow."""
-        return lambda _, shares: shares.fill(1 / self.n_components)
-
     def _by_seeds(self, rounds: int) -> Fill:
         """Each row belongs to the seed it is most like; those that several are equally like share it."""
-        if not self.parts.n_features:
-            return self._equally()
+        if not self.parts.n_features:  # all that rows without a word allow
+            return partial(_fill_equally)
         idf = self._idf()
         columns = np.ascontiguousarray(idf[:, np.newaxis] * self._seeds(*self._sample(idf), rounds, self.n_components))
-
-        def fill(part: Partition, shares: Floats) -> None:
-            self._score(part, columns, self._damped, shares)
-            nearest(shares)
-
-        return fill
+        return partial(_fill_nearest, columns=columns, times=self.parts.times)
 
     def _by_words(self, given: Floats, prior: SmoothingPrior) -> Fill:
         """p(component | row) under p(word | component), with equally likely components."""
         if _is_one(given.sum(axis=1)).all():
             prior = SmoothingPrior(np.zeros(1), prior.measure, None)  # probabilities as they stand, not counts
         logs, _, impossible = log_phi(np.ascontiguousarray(given.T), prior.pseudo, prior.measure)
-        columns = self.parts.averages(logs)
-
-        def fill(part: Partition, shares: Floats) -> None:
-            self._score(part, columns, lambda values, _: values, shares)
-            if impossible:
-                shares[np.isneginf(shares.max(axis=1))] = 0
-            row_kernels.softmax(shares, False)
-
-        return fill
+        return partial(_fill_likely, columns=self.parts.averages(logs), impossible=impossible)
 
     def _given(self, init: NDArray[Any]) -> Fill:
         """Responsibilities, or a component for each row."""
-
-        def fill(part: Partition, shares: Floats) -> None:
-            of_part = init[self._first[part.index] : self._first[part.index + 1]]
-            if init.ndim == 2:
-                np.divide(of_part, of_part.sum(axis=1, keepdims=True), out=shares)
-            else:
-                shares[:] = 0
-                shares[np.arange(len(shares)), of_part] = 1
-
-        return fill
+        return partial(_fill_given, init=init, first=self._first)
 
     def _seeds(self, rows: CSRRows, weights: Floats, rounds: int, n_seeds: int) -> Floats:
         """Seeds of norm 1, [V, seeds]; after some rounds of spherical k-means."""
@@ -139,39 +104,79 @@ class EMInitializer:
 
     def _taken(self, numbers: NDArray[np.int64], idf: Floats) -> tuple[CSRRows, Floats]:
         """The rows of these numbers, which rise, log(1 + x)·idf, and their weights."""
-        taken, weights = [], []
-        for part in self.parts:
-            first, last = np.searchsorted(numbers, self._first[part.index : part.index + 2])
-            here, design = numbers[first:last] - self._first[part.index], part.design
-            matrix = sp.csr_array((design.values, design.indices, design.indptr), (design.n_rows, design.n_features))
-            taken.append(matrix[here].astype(np.float64))
-            weights.append(part.labels.row_weights()[here, 0])
+        found = self.data.each(_take_rows, numbers, self._first)
+        taken, weights = zip(*found, strict=True)
         rows = sp.vstack(taken, format="csr")
-        rows.data = self._damped(rows.data, rows.indices) * idf[rows.indices]
+        rows.data = damped(rows.data, rows.indices, self.parts.times) * idf[rows.indices]
         return validation.as_rows(rows), np.concatenate(weights)
-
-    def _damped(self, values: Floats, columns: NDArray[np.int32]) -> Floats:
-        """log(1 + x), where a column that stands for several features counts as the norm of theirs."""
-        times = self.parts.times[columns]
-        return np.log1p(values / times) * np.sqrt(times)
 
     def _idf(self) -> Floats:
         """1 + log (1 + n)/(1 + rows that have the feature)."""
-        rows_with = np.zeros(self.parts.n_features)
-        for part in self.parts:
-            rows_with += np.diff(part.design.column_indptr)
+        rows_with = self.data.fold(_count_rows_with)
         return 1 + np.log((1 + self.parts.n_rows) / (1 + rows_with))
 
-    def _score(self, part: Partition, columns: Floats, change: Change, scores: Floats) -> None:
-        """change(x) times columns, for every row of a part."""
-        width, design = columns.shape[1], part.design
 
-        def forward(start: int, stop: int) -> None:
-            indptr, indices, values = design.rows(start, stop)
-            bias, spare, values = np.zeros(width), np.empty(width), change(values.astype(np.float64), indices)
-            passes.forward(indptr, indices, values, start, stop, columns, bias, spare, scores[start:stop])
+def damped(values: Floats, columns: NDArray[np.int32], times: Floats) -> Floats:
+    """log(1 + x), where a column that stands for several features counts as the norm of theirs."""
+    its_times = times[columns]
+    return np.log1p(values / its_times) * np.sqrt(its_times)
 
-        self.workers.map(forward, parallel.split_by_work(design.indptr, width))
+
+# The work on a partition
+
+
+def score(part: Partition, columns: Floats, times: Floats | None, scores: Floats) -> None:
+    """x times columns for every row; `damped` by `times`, if they are given."""
+    width, design = columns.shape[1], part.design
+
+    def forward(start: int, stop: int) -> None:
+        indptr, indices, values = design.rows(start, stop)
+        bias, spare, values = np.zeros(width), np.empty(width), values.astype(np.float64)
+        values = values if times is None else damped(values, indices, times)
+        passes.forward(indptr, indices, values, start, stop, columns, bias, spare, scores[start:stop])
+
+    part.map_blocks(forward, row_blocks, width)
+
+
+def _fill_equally(part: Partition, shares: Floats) -> None:  # noqa: ARG001 - of whatever rows
+    shares.fill(1 / shares.shape[1])
+
+
+def _fill_nearest(part: Partition, shares: Floats, columns: Floats, times: Floats) -> None:
+    """Each row to the seed it is most like."""
+    score(part, columns, times, shares)
+    nearest(shares)
+
+
+def _fill_likely(part: Partition, shares: Floats, columns: Floats, impossible: bool) -> None:
+    """p(component | row) under log p(word | component)."""
+    score(part, columns, None, shares)
+    if impossible:
+        shares[np.isneginf(shares.max(axis=1))] = 0
+    row_kernels.softmax(shares, False)
+
+
+def _fill_given(part: Partition, shares: Floats, init: NDArray[Any], first: NDArray[np.int64]) -> None:
+    """Responsibilities, or a component for each row, of all rows."""
+    of_part = init[first[part.index] : first[part.index + 1]]
+    if init.ndim == 2:
+        np.divide(of_part, of_part.sum(axis=1, keepdims=True), out=shares)
+    else:
+        shares[:] = 0
+        shares[np.arange(len(shares)), of_part] = 1
+
+
+def _take_rows(part: Partition, numbers: NDArray[np.int64], first: NDArray[np.int64]) -> tuple[sp.csr_array, Floats]:
+    """The rows of these numbers among all, and their weights."""
+    low, high = np.searchsorted(numbers, first[part.index : part.index + 2])
+    here, design = numbers[low:high] - first[part.index], part.design
+    matrix = sp.csr_array((design.values, design.indices, design.indptr), (design.n_rows, design.n_features))
+    return matrix[here].astype(np.float64), part.labels.row_weights()[here, 0]
+
+
+def _count_rows_with(part: Partition) -> NDArray[np.int64]:
+    """How many rows have each feature."""
+    return np.diff(part.design.column_indptr)
 
 
 def nearest(scores: Floats) -> None:

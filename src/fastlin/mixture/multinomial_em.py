@@ -11,7 +11,9 @@ logarithms of the new φ are taken while the counts are in cache. The totals of 
 lengths of the rows, shared out. See docs/engine.md for what that saves.
 """
 
+import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +24,33 @@ from fastlin.engine.core import passes
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import multinomial_em as kernels
 from fastlin.mixture.merged_columns import MergedPartitions
-from fastlin.optim.partitions import Partition
+from fastlin.optim.partitions import Blocks, Partition, PerRowArrays, row_blocks
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
-Fill = Callable[[Partition, Floats], None]  # writes the responsibilities of a part's rows, [n, M]
+Fill = Callable[..., None]  # fill(partition, shares) writes the responsibilities of its rows, [n, M]
 LOGARITHM = 8  # non-zeros
 LOG_CHUNK = 1 << 10  # numbers: the part of a table whose logarithms are taken together
 DEAD_SHARE = 1e-9  # of all mass: a component with less has no share of any row
+
+
+@dataclass(frozen=True)
+class RandomFill:
+    """Responsibilities that are uniform on the simplex."""
+
+    generator: np.random.Generator
+
+    def __call__(self, part: Partition, shares: Floats, generator: np.random.Generator) -> None:  # noqa: ARG002
+        generator.standard_exponential(out=shares)
+        shares /= shares.sum(axis=1, keepdims=True)
+
+
+class EMRows(NamedTuple):
+    """What EM leaves with the rows."""
+
+    lengths: PerRowArrays  # |x|
+    shares: PerRowArrays  # w q, of one partition at a time
 
 
 class _ReseedState(NamedTuple):
@@ -56,7 +76,7 @@ class MultinomialEM:
         n_columns: int,
         workers: parallel.WorkerPool,
     ) -> None:
-        self.parts, self.families, self.prior, self.workers = parts, families, prior, workers
+        self.parts, self.families, self.prior = parts, families, prior
         self.width, self.n_columns = int(families[-1]), n_columns
         self._known = ClassCounts(np.zeros((0, self.width)), np.zeros(self.width), prior) if known is None else known
         pseudo = np.broadcast_to(prior.pseudo, n_columns)
@@ -68,18 +88,15 @@ class MultinomialEM:
         self._unseen = float(unseen.sum()), float(unseen @ np.log(unseen))
         self._rare = int(np.argmax(np.append(parts.times, 2) > 1))  # columns of several features stand last
         self._others = parts.times[self._rare :] - 1
-        self._layout = DenseWeights(parts.n_features, self.width)
+        self.data = workers.passes(parts)
         self._logs = aligned_zeros((parts.n_features, self.width))
         self._sums = self._logs if len(parts) == 1 else aligned_zeros(self._logs.shape)  # of all parts but the last
         self._counts = np.empty((0, self.width))
-        self._shares = aligned_zeros((max(1, *parts.sizes), self.width))  # w q of the part at hand
-        self._row_cuts = [list(parallel.split_by_work(part.design.indptr, self.width)) for part in parts]
-        self._column_cuts = [
-            list(parallel.split_by_work(_work(part.design.column_indptr), self.width)) for part in parts
-        ]
-        self._lengths = parts.allocate_per_row("lengths", 1)
+        self._rows = EMRows(
+            self.data.allocate("lengths", 1), self.data.allocate("responsibilities", self.width, transient=True)
+        )
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
-        words = float(self._fixed_totals.sum()) + sum(self._measure(part) for part in parts)
+        words = float(self._fixed_totals.sum()) + self.data.fold(_measure, self._rows)
         self.factors = self.total_weight + words  # what logarithms are multiplied with in the bound, in all
 
     # Steps
@@ -87,31 +104,17 @@ class MultinomialEM:
     def start(self, fill: Fill | None, keep: bool = False) -> None:
         """The M-step from responsibilities that `fill` writes; without it, from what is known alone."""
         self._masses, self._words = np.zeros(self.width), np.zeros(self.width)
-        for part in self.parts:
-            shares = self._shares[: part.design.n_rows]
-            shares[:] = 0
-            if fill is not None:
-                fill(part, shares)
-                if len(part.labels.weights):
-                    shares *= part.labels.weights[:, np.newaxis]
-                self._masses += shares.sum(axis=0)
-                self._words += part.map(self._lengths)[:, 0] @ shares
-            self._gather(part, shares)
+        drawn = (fill.generator,) if isinstance(fill, RandomFill) else ()
+        self.data.fold(_start, self._rows, fill, into=(self._masses, self._words, self._sums, *drawn))
         self.maximise(keep)
 
     def expect(self) -> float:
         """The E-step: what the rows say of the components. Returns the bound of the parameters."""
-        likelihood = float(self._known.labels @ np.where(self._known.labels > 0, self._log_masses, 0.0))
+        likelihood = np.array([self._known.labels @ np.where(self._known.labels > 0, self._log_masses, 0.0)])
         self._masses, self._words = np.zeros(self.width), np.zeros(self.width)
-        for part in self.parts:
-            shares, lengths = self._shares[: part.design.n_rows], part.map(self._lengths)[:, 0]
-            infer = self._inference(part, shares, lengths)
-            for found, masses, words in self.workers.map(infer, self._row_cuts[part.index]):
-                likelihood += found
-                self._masses += masses
-                self._words += words
-            self._gather(part, shares)
-        return likelihood + float(self._penalties.sum())
+        sums = likelihood, self._masses, self._words, self._sums
+        self.data.fold(_expect, self._rows, self.families, self._logs, self._log_masses, into=sums)
+        return float(likelihood[0]) + float(self._penalties.sum())
 
     def maximise(self, keep: bool = False) -> None:
         """The M-step: the most likely parameters for what the rows said; `keep` their counts for `counts()`."""
@@ -122,19 +125,8 @@ class MultinomialEM:
         self._counts = aligned_zeros(self._logs.shape) if keep else self._counts[:0]
         self._kept = self._masses + self._known.labels
         tile = np.tile(log_totals, (max(1, LOG_CHUNK // self.width), 1))
-        with self.parts.open(len(self.parts) - 1) as part:
-            shares, more = self._shares[: max(1, part.design.n_rows)], len(self.parts) > 1
-
-            def work(low: int, high: int) -> Floats:
-                prior = np.zeros(tile.shape)
-                kernels.maximise(
-                    *part.design.columns(low, high, part.design.column_values), low, high, shares, self._alpha,
-                    self._extra, tile, more, self._counts[low:high], self._sums[low:high], prior,
-                    np.empty(tile.shape),
-                )  # fmt: skip
-                return prior.sum(axis=0)
-
-            found = self.workers.map(work, self._column_cuts[part.index])
+        tables = self._alpha, self._extra, tile
+        found = self.data.at(len(self.parts) - 1, _maximise, self._rows, *tables, into=(self._counts, self._sums))
         self._logs, self._sums = self._sums, self._logs
         if empty.any():
             with np.errstate(divide="ignore"):
@@ -170,11 +162,9 @@ class MultinomialEM:
         before = _ReseedState(places, logs, self._log_masses, self._penalties.copy(), self._kept, counts)
         self._kept = self._kept.copy()
         for place, (index, row) in self._worst(places).items():
-            with self.parts.open(index) as part:
-                columns, values = part.design.rows(row, row + 1)[1:]
-                weight = float(part.labels.weights[row]) if len(part.labels.weights) else 1.0
-                counts, times = np.zeros(self.parts.n_features), self.parts.times
-                counts[columns] = np.multiply(weight, values, dtype=np.float64) / times[columns]
+            columns, values, weight = self.data.at(index, _row, row)
+            counts, times = np.zeros(self.parts.n_features), self.parts.times
+            counts[columns] = np.multiply(weight, values, dtype=np.float64) / times[columns]
             self._kept[place] = weight
             if len(self._counts):
                 self._counts[:, place] = counts
@@ -199,27 +189,8 @@ class MultinomialEM:
 
         With the words of a row for its own, w (Σ_j x_j log x_j/|x| − log p(x, c)) is gained, c its best component.
         """
-        found: list[tuple[float, int, int, int]] = []
-        for part in self.parts:
-            lengths, gains = part.map(self._lengths)[:, 0], np.empty(part.design.n_rows)
-
-            def judge(start: int, stop: int, part: Partition = part, gains: Floats = gains) -> None:
-                indptr, columns, values = part.design.rows(start, stop)
-                own = values * np.log(values / self.parts.times[columns])
-                of_rows = np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1]))
-                gains[start:stop] = np.bincount(of_rows, own, minlength=stop - start)
-                gains[start:stop] -= self._scores(part, start, stop).max(axis=1)
-
-            self.workers.map(judge, self._row_cuts[part.index])
-            some = np.flatnonzero(lengths > 0)
-            gains = gains[some] - lengths[some] * np.log(lengths[some])
-            if len(part.labels.weights):
-                gains *= part.labels.weights[some]
-            codes = part.labels.codes[some]
-            for label in np.unique(codes):
-                own = np.flatnonzero(codes == label)
-                best = own[np.argsort(-gains[own], kind="stable")[: len(places)]]
-                found += [(-float(gains[row]), part.index, int(some[row]), int(label)) for row in best]
+        arguments = self._rows, self._logs, self._log_masses, self.parts.times, len(places)
+        found = list(itertools.chain.from_iterable(self.data.each(_worst_rows, *arguments)))
         found.sort()
         chosen: dict[int, tuple[int, int]] = {}
         for place in places:
@@ -231,43 +202,6 @@ class MultinomialEM:
         return chosen
 
     # Parts
-
-    def _scores(self, part: Partition, start: int, stop: int) -> Floats:
-        return self._layout.forward(part.design, self._logs.reshape(-1), self._log_masses, start, stop)
-
-    def _inference(self, part: Partition, shares: Floats, lengths: Floats) -> Callable[[int, int], Any]:
-        codes, weights = part.labels.codes, part.labels.weights
-
-        def infer(start: int, stop: int) -> tuple[float, Floats, Floats]:
-            masses, words, block = np.zeros(self.width), np.zeros(self.width), slice(start, stop)
-            found = kernels.posterior(
-                self._scores(part, start, stop), codes[block], weights[block], self.families, self._log_masses,
-                lengths[block], shares[block], masses, words,
-            )  # fmt: skip
-            return found, masses, words
-
-        return infer
-
-    def _gather(self, part: Partition, shares: Floats) -> None:
-        """Add the expected counts of a part to the sums; those of the last one are the M-step's business."""
-        if part.index == len(self.parts) - 1:
-            return
-
-        def work(low: int, high: int) -> None:
-            sums = self._sums[low:high].reshape(-1)
-            self._layout.backward(part.design, part.design.column_values, shares, low, high, sums, part.index > 0)
-
-        self.workers.map(work, self._column_cuts[part.index])
-
-    def _measure(self, part: Partition) -> float:
-        """The length of each row, the words it has; returns Σ w |x|."""
-        lengths, ones = part.map(self._lengths)[:, 0], np.ones(self.parts.n_features)
-
-        def work(start: int, stop: int) -> None:
-            passes.column_dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
-
-        self.workers.map(work, self._row_cuts[part.index])
-        return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())
 
     def _pseudo_count_table(self, known: ClassCounts | None) -> tuple[float, Floats]:
         """What is added to expected counts: a number, and a table unless all features and components are alike."""
@@ -291,6 +225,140 @@ class MultinomialEM:
             return np.log(shares) + np.repeat(self.prior.labels, sizes)
 
 
-def _work(column_indptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the columns up to each cost, in non-zeros: a logarithm is as dear as some of them."""
-    return column_indptr + LOGARITHM * np.arange(len(column_indptr))
+# The work on a partition
+
+
+def _logarithm_blocks(part: Partition, width: int) -> Blocks:
+    """Blocks of columns of which each is as dear as its non-zeros and a logarithm."""
+    indptr = part.design.column_indptr
+    return list(parallel.split_by_work(indptr + LOGARITHM * np.arange(len(indptr)), width))
+
+
+def _measure(part: Partition, rows: EMRows) -> float:
+    """The length of each row, the words it has; returns Σ w |x|."""
+    lengths, ones = part.map(rows.lengths)[:, 0], np.ones(part.design.n_features)
+
+    def work(start: int, stop: int) -> None:
+        passes.column_dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
+
+    part.map_blocks(work, row_blocks, 1)
+    return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())
+
+
+def _start(
+    part: Partition,
+    rows: EMRows,
+    fill: Fill | None,
+    masses: Floats,
+    words: Floats,
+    sums: Floats,
+    *drawn: np.random.Generator,
+) -> None:
+    """Take in the responsibilities that `fill` writes."""
+    shares = part.map(rows.shares)
+    shares[:] = 0
+    if fill is not None:
+        fill(part, shares, *drawn)
+        if len(part.labels.weights):
+            shares *= part.labels.weights[:, np.newaxis]
+        masses += shares.sum(axis=0)
+        words += part.map(rows.lengths)[:, 0] @ shares
+    _gather(part, shares, sums)
+
+
+def _expect(
+    part: Partition,
+    rows: EMRows,
+    families: NDArray[np.int64],
+    logs: Floats,
+    log_masses: Floats,
+    likelihood: Floats,
+    masses: Floats,
+    words: Floats,
+    sums: Floats,
+) -> None:
+    """The E-step: adds up Σ w log p(x), the rows and words of each component, and its expected counts."""
+    shares, lengths, width = part.map(rows.shares), part.map(rows.lengths)[:, 0], len(log_masses)
+    codes, weights = part.labels.codes, part.labels.weights
+
+    def infer(start: int, stop: int) -> tuple[float, Floats, Floats]:
+        its_masses, its_words, block = np.zeros(width), np.zeros(width), slice(start, stop)
+        found = kernels.posterior(
+            _scores(part, logs, log_masses, start, stop), codes[block], weights[block], families, log_masses,
+            lengths[block], shares[block], its_masses, its_words,
+        )  # fmt: skip
+        return found, its_masses, its_words
+
+    for found, its_masses, its_words in part.map_blocks(infer, row_blocks, width):
+        likelihood += found
+        masses += its_masses
+        words += its_words
+    _gather(part, shares, sums)
+
+
+def _gather(part: Partition, shares: Floats, sums: Floats) -> None:
+    """Add the expected counts of a partition to the sums; those of the last one are the M-step's business."""
+    if part.is_last:
+        return
+    layout = DenseWeights(*sums.shape)
+
+    def work(low: int, high: int) -> None:
+        own = sums[low:high].reshape(-1)
+        layout.backward(part.design, part.design.column_values, shares, low, high, own, part.index > 0)
+
+    part.map_blocks(work, _logarithm_blocks, layout.width)
+
+
+def _maximise(
+    part: Partition, rows: EMRows, alpha: float, extra: Floats, tile: Floats, counts: Floats, sums: Floats
+) -> list[Floats]:
+    """The last partition's expected counts, and log φ while they are in cache; returns Σ α log φ of blocks."""
+    width = sums.shape[1]
+    shares = part.map(rows.shares) if part.design.n_rows else np.zeros((1, width))
+
+    def work(low: int, high: int) -> Floats:
+        prior = np.zeros(tile.shape)
+        kernels.maximise(
+            *part.design.columns(low, high, part.design.column_values), low, high, shares, alpha, extra, tile,
+            part.index > 0, counts[low:high], sums[low:high], prior, np.empty(tile.shape),
+        )  # fmt: skip
+        return prior.sum(axis=0)
+
+    return part.map_blocks(work, _logarithm_blocks, width)
+
+
+def _row(part: Partition, row: int) -> tuple[NDArray[np.int32], NDArray[Any], float]:
+    """Columns and values of a row, and its weight."""
+    _, columns, values = part.design.rows(row, row + 1)
+    return columns, values, float(part.labels.weights[row]) if len(part.labels.weights) else 1.0
+
+
+def _worst_rows(
+    part: Partition, rows: EMRows, logs: Floats, log_masses: Floats, times: Floats, n: int
+) -> list[tuple[float, int, int, int]]:
+    """Of each label and of none, so many rows that gain most: less the gain, the partition, the row, the label."""
+    lengths, gains = part.map(rows.lengths)[:, 0], np.empty(part.design.n_rows)
+
+    def judge(start: int, stop: int) -> None:
+        indptr, columns, values = part.design.rows(start, stop)
+        own = values * np.log(values / times[columns])
+        of_rows = np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1]))
+        gains[start:stop] = np.bincount(of_rows, own, minlength=stop - start)
+        gains[start:stop] -= _scores(part, logs, log_masses, start, stop).max(axis=1)
+
+    part.map_blocks(judge, row_blocks, len(log_masses))
+    some = np.flatnonzero(lengths > 0)
+    gains = gains[some] - lengths[some] * np.log(lengths[some])
+    if len(part.labels.weights):
+        gains *= part.labels.weights[some]
+    codes = part.labels.codes[some]
+    found = []
+    for label in np.unique(codes):
+        own = np.flatnonzero(codes == label)
+        best = own[np.argsort(-gains[own], kind="stable")[:n]]
+        found += [(-float(gains[row]), part.index, int(some[row]), int(label)) for row in best]
+    return found
+
+
+def _scores(part: Partition, logs: Floats, log_masses: Floats, start: int, stop: int) -> Floats:
+    return DenseWeights(*logs.shape).forward(part.design, logs.reshape(-1), log_masses, start, stop)

@@ -1,10 +1,12 @@
 """Where EM begins when labels have components: with the rows of each label shared out among its own."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.mixture.class_components import Families
-from fastlin.mixture.em_init import KMEANS_ROUNDS, SEED_SAMPLE_ROWS, EMInitializer, Floats, nearest
+from fastlin.mixture.em_init import KMEANS_ROUNDS, SEED_SAMPLE_ROWS, EMInitializer, Floats, nearest, score
 from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.mixture.multinomial_em import Fill
 from fastlin.optim.partitions import Partition
@@ -26,7 +28,7 @@ class PerClassInitializer(EMInitializer):
         super().__init__(parts, int(families[-1]), generator, workers)
         self._families = families
         self._owners = np.repeat(np.arange(len(families) - 1), np.diff(families))  # the label of each component
-        codes = np.concatenate([part.labels.codes for part in parts])
+        codes = np.concatenate(self.data.each(_codes))
         there = np.flatnonzero(codes >= 0)
         there = there[np.argsort(codes[there], kind="stable")]
         labels, sizes = np.unique(codes[there], return_counts=True)
@@ -42,16 +44,7 @@ class PerClassInitializer(EMInitializer):
 
     def within_labels(self) -> Fill:
         """Each row belongs to that seed of its label which it is most like, or several that are alike share it."""
-        columns = self._columns()
-
-        def fill(part: Partition, shares: Floats) -> None:
-            codes = part.labels.codes
-            self._score(part, columns, self._damped, shares)
-            shares[codes[:, np.newaxis] != self._owners] = -np.inf
-            nearest(shares)
-            shares[codes < 0] = 0
-
-        return fill
+        return partial(_fill_nearest_own, columns=self._columns(), times=self.parts.times, owners=self._owners)
 
     def _columns(self) -> Floats:
         """The seeds of all components, [V, M]; none of them where there are no words."""
@@ -71,3 +64,19 @@ class PerClassInitializer(EMInitializer):
         own, size = self._rows[label], self._families[label + 1] - self._families[label]
         some = max(SEED_SAMPLE_ROWS // len(self._rows), MIN_ROWS_PER_COMPONENT * size)
         return own if len(own) <= some else np.sort(self.generator.choice(own, some, replace=False))
+
+
+def _codes(part: Partition) -> NDArray[np.int32]:
+    """The label of each row, −1 for none."""
+    return part.labels.codes
+
+
+def _fill_nearest_own(
+    part: Partition, shares: Floats, columns: Floats, times: Floats, owners: NDArray[np.int64]
+) -> None:
+    """Each row to the seed of its label that it is most like."""
+    codes = part.labels.codes
+    score(part, columns, times, shares)
+    shares[codes[:, np.newaxis] != owners] = -np.inf
+    nearest(shares)
+    shares[codes < 0] = 0

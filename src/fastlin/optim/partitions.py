@@ -73,7 +73,7 @@ class Partition:
 
     def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
-        return self._held.enter_context(of_rows[self.index].map())
+        return of_rows[self.index].map_while(self._held)
 
 
 def instance_blocks(part: Partition) -> Blocks:
@@ -102,7 +102,7 @@ class MappedDesign(Design):
         """One of the arrays, which is an attribute from then on."""
         if name not in self.__dict__.get("_kept", ()):
             raise AttributeError(name)
-        array = self.__dict__[name] = self._held.enter_context(self._kept[name].map())
+        array = self.__dict__[name] = self._kept[name].map_while(self._held)
         return array
 
 
@@ -216,7 +216,7 @@ class Partitions:
         """One of them, with the threads that share its work."""
         stored = self._files[index]
         with ExitStack() as held:
-            meaning = [held.enter_context(each.map()) for each in stored.likelihood_arrays]
+            meaning = [each.map_while(held) for each in stored.likelihood_arrays]
             design = MappedDesign(self.features, stored.n_rows, stored.design_arrays, held)
             inference = stored.kind(*meaning, stored.width)
             yield Partition((index, len(self)), design, inference, workers, held, stored.blocks)

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 Work = Callable[..., Any]  # work(partition, *arguments): found at the top level of a module, so that it can be imported
 
@@ -40,14 +39,18 @@ class PartitionSet(Protocol):
 class Passes(Protocol):
     """Passes over a set of partitions."""
 
-    def fold(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+    def fold(self, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
         """The sum of work(partition, *arguments, *into), of numbers or tuples of them, in the order of the partitions.
 
-        `into` are arrays that the work of each partition changes, and that of the next one finds so.
+        `into` are arrays, or generators of random numbers, that the work of each partition changes and that of the next
+        one finds so.
         """
 
     def each(self, work: Work, *arguments: Any) -> list[Any]:
         """work(partition, *arguments) of every partition, in their order."""
+
+    def at(self, index: int, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
+        """work(partition, *arguments, *into) of one partition."""
 
     def allocate(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> Any:
         """Zeros for each row, which stay with the partitions; `transient`: until the work goes on to another one."""
@@ -59,7 +62,7 @@ class ThreadPasses:
     def __init__(self, partitions: PartitionSet, workers: Any) -> None:
         self._partitions, self._workers = partitions, workers
 
-    def fold(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+    def fold(self, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
         total = None
         for found in self._run(work, *arguments, *into):
             total = add_results(total, found)
@@ -68,13 +71,16 @@ class ThreadPasses:
     def each(self, work: Work, *arguments: Any) -> list[Any]:
         return list(self._run(work, *arguments))
 
+    def at(self, index: int, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
+        with self._partitions.open(index, self._workers) as part:
+            return work(part, *arguments, *into)
+
     def allocate(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> Any:
         return self._partitions.allocate_per_row(name, width, dtype, transient)
 
     def _run(self, work: Work, *arguments: Any) -> Iterator[Any]:
         for index in range(len(self._partitions)):
-            with self._partitions.open(index, self._workers) as part:
-                yield work(part, *arguments)
+            yield self.at(index, work, *arguments)
 
 
 def add_results(total: Any, found: Any) -> Any:
