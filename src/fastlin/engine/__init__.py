@@ -39,9 +39,12 @@ def _choose() -> str:
 ISA = _choose()
 
 
-def import_kernels(package: str) -> dict[str, ModuleType]:
-    """The kernels of a folder of this one, in the chosen build, by name."""
-    folder = package.rsplit(".", 1)[1]
-    built = Path(__file__).parent / ISA / folder
-    names = [kernel.name for kernel in pkgutil.iter_modules([str(built)])]
-    return {name: importlib.import_module(f"{__name__}.{ISA}.{folder}.{name}") for name in names}
+def import_kernels(package: str, path: list[str]) -> dict[str, ModuleType]:
+    """The kernels of a folder of this one, in the chosen build, by name: they become modules of the folder's package.
+
+    `path` is where the package looks for modules, so that kernels find each other's classes there, too.
+    """
+    built = str(Path(__file__).parent / ISA / package.rsplit(".", 1)[1])
+    path.append(built)
+    names = [kernel.name for kernel in pkgutil.iter_modules([built])]
+    return {name: importlib.import_module(f"{package}.{name}") for name in names}

@@ -11,6 +11,7 @@ from fastlin.core.checkpoint_reader import State
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online import candidates
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
@@ -64,16 +65,12 @@ class TrainingGroups(TrainingRows):
     unit: ClassVar[str] = "group"
 
     def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
-        rows, largest = self.rows, int(np.diff(self.starts).max())
-        batch_rows, numbers = np.empty((2, largest), np.int64), np.zeros((3, largest))
-        change = np.zeros(1, state.weights.dtype)
-        return lambda position: candidates.run(
-            state.rule, state.clock, state.past,
-            rows.indptr, rows.indices, rows.values, rows.largest, self.starts, self.labels, self.weights,
-            order, position, BUDGET,
-            state.weights, state.total, state.squares, state.pending, state.generation, state.touched, residual,
-            batch_rows, numbers, change,
+        rows = self.rows
+        epoch = candidates.GroupEpoch(
+            CSRView(rows.indptr, rows.indices, rows.values), rows.largest, self.starts, self.labels, self.weights,
+            order, residual,
         )  # fmt: skip
+        return lambda position: candidates.run(epoch, state.bound(learn=True), position, BUDGET)
 
 
 def training_groups(
@@ -164,13 +161,13 @@ class HingeDual:
         for index in generator.permutation(n) if n > 1 else range(n):
             rows, groups = self.grouped.piece(index)
             order, position = generator.permutation(len(groups.gold)), 0
+            view = CSRView(rows.indptr, rows.indices, rows.values)
             room = np.empty(int(np.diff(groups.starts).max()))
             with self.alpha[index].map() as alpha:
                 while position < len(order):
                     position, met = candidates.coordinate_epoch(
-                        rows.indptr, rows.indices, rows.values, groups.starts, groups.gold, order, position, BUDGET,
-                        alpha, self.theta, room,
-                    )  # fmt: skip
+                        view, groups.starts, groups.gold, order, position, BUDGET, alpha, self.theta, room
+                    )
                     gap += met
         return gap
 

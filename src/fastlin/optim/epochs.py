@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.data.scratch import ScratchArray, ScratchSpace
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online import online
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import CheckpointManager, TrainingState
@@ -108,19 +109,13 @@ class TrainingRows:
 
     def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
         """A bounded piece of an epoch, with memory of its own."""
-        rows, lanes, rank = self.rows, state.bias.shape[1], state.rank()
+        rows, rank = self.rows, state.rank()
         labels = state.order[self.labels].astype(np.int32) if len(rank) else self.labels
-        size = min(int(state.rule["batch_size"][0]), len(order))
-        batch_rows = np.empty((2, size), np.int64)
-        numbers = np.zeros((2 + size, lanes))
-        change = np.zeros(lanes, state.weights.dtype)
-        return lambda position: online.run(
-            state.rule, state.clock, state.past,
-            rows.indptr, rows.indices, rows.values, rows.largest, labels, self.weights, order, position, BUDGET, rank,
-            state.weights, state.bias, state.total, state.squares, state.z, state.root, state.pending,
-            state.debt, state.generation, state.touched, residual,
-            batch_rows, numbers, change,
+        epoch = online.OnlineEpoch(
+            CSRView(rows.indptr, rows.indices, rows.values), rows.largest, labels, self.weights, order, rank, residual,
+            int(state.rule["batch_size"][0]), state.bias.shape[1],
         )  # fmt: skip
+        return lambda position: online.run(epoch, state.bound(learn=True), position, BUDGET)
 
 
 class Overflow(ValueError):

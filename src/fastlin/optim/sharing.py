@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core.aligned import aligned_zeros
-from fastlin.engine.online import online
+from fastlin.engine.online.lazy_weights import LazyWeights
 from fastlin.optim.array_views import ArrayViews
 from fastlin.runtime.shared_lock import SharedLock
 
@@ -127,8 +127,7 @@ class SharedArrays(ABC):
         """Pay all debts of all features, once; O(VK) the first time, nothing when called again."""
         if self._has_debts():
             with self.changing():
-                lazy = self.debt, self.generation, self.touched
-                online.catch_up_all(self.rule, self.clock, self.past, self.weights, self.total, self.squares, *lazy)
+                self.bound(learn=True).catch_up_all()
 
     # Reading
 
@@ -140,10 +139,14 @@ class SharedArrays(ABC):
 
     def _settle_into(self, out: NDArray[Any], features: NDArray[np.int64] | None = None, start: int = 0) -> None:
         """The weights to predict with of some features, or of those from `start` on."""
-        features = np.empty(0, np.int64) if features is None else features
-        online.current_weights(
-            self.rule, self.clock, self.past, self.weights, self.total, self.squares, self.debt, self.generation,
-            self.touched, features, start, np.empty(self.weights.shape[1]), out,
+        self.bound(learn=False).current(np.empty(0, np.int64) if features is None else features, start, out)
+
+    def bound(self, learn: bool) -> LazyWeights:
+        """The arrays as kernels take them, for one call: whoever `learn`s next may replace them."""
+        return LazyWeights(
+            self.rule, self.clock, self.past, self.weights, self.bias,
+            (self.total, self.squares, self.z, self.root, self.pending),
+            (self.debt, self.generation, self.touched), learn,
         )  # fmt: skip
 
     def settled_or_none(self) -> NDArray[Any] | None:

@@ -15,13 +15,17 @@ A step moves mass from the row of least ℓ that has some to the row of largest 
 maximum is at (ℓ_r − ℓ_q)/‖f_r − f_q‖² (Platt's pair, with the most violating one of a group found by its scores).
 """
 
+cimport cython
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
 
+from fastlin.engine.core.allocation cimport checked_product
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
+from fastlin.engine.online.lazy_weights cimport LazyWeights
 from fastlin.engine.online.minibatch cimport (
     DONE, ALL_LABELS, NO_SCALE_EPOCH, NO_GRADIENT, OVERFLOW, MiniBatch, Intercepts, TrainingRows, adagrad_batch,
-    apply_row, end_step)
+    allocate_batch, apply_row, end_step, free_batch)
 from fastlin.engine.core.csr cimport add_row, prefetch_range, real, score_row
 from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, find_rival, log_loss, margin_loss
 from fastlin.engine.online.update_rules cimport (
@@ -85,10 +89,14 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
     return 2 * fabs(slope)
 
 
-cdef Py_ssize_t epoch(const UpdateRule* rule, Counters* counters, ScaleEpoch* past, Py_ssize_t room,
-                      const LazyState* lazy, const TrainingRows* rows, const int64_t* starts, const int64_t* gold,
-                      const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget, MiniBatch* batch,
-                      real* W, double* residual, int* status) noexcept nogil:
+cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, const int64_t* starts,
+                      const int64_t* gold, const int64_t* order, Py_ssize_t position, Py_ssize_t end, int64_t budget,
+                      MiniBatch* batch, double* residual, int* status) noexcept nogil:
+    cdef const UpdateRule* rule = weights.rule
+    cdef Counters* counters = weights.counters
+    cdef ScaleEpoch* past = weights.past
+    cdef const LazyState* lazy = &weights.lazy
+    cdef Py_ssize_t room = weights.n_past
     cdef bint scaled = lazy.scale_epoch != NULL, adagrad = rule.step == ADAGRAD, changed
     cdef bint owing = adagrad and (rule.l2 > 0 or lazy.total != NULL)
     cdef const real* values = <const real*>rows.values
@@ -166,49 +174,57 @@ cdef Py_ssize_t epoch(const UpdateRule* rule, Counters* counters, ScaleEpoch* pa
     return position
 
 
-def run(const UpdateRule[::1] rule, Counters[::1] counters, ScaleEpoch[::1] past, const int64_t[::1] indptr,
-        const int32_t[::1] indices, const real[::1] values, double largest, const int64_t[::1] starts,
-        const int64_t[::1] gold, const double[::1] weights, const int64_t[::1] order, Py_ssize_t position,
-        int64_t budget, real[:, ::1] W, double[:, ::1] total, double[:, ::1] squares, double[:, ::1] batch_gradient,
-        int32_t[::1] scale_epoch, int64_t[::1] touched, double[:, ::1] residual, int64_t[:, ::1] batch_rows,
-        double[:, ::1] batch_numbers, real[::1] batch_change):
-    """Learn from the groups order[position:], at most `budget` multiply–adds; returns (position, status).
+@cython.final
+cdef class GroupEpoch:
+    """One epoch over groups of proved rows, no value of which is beyond ±largest, with room for the largest group.
 
-    Arrays of length 0 stand for state the rule does not need; those of a batch are as long as the largest group.
+    No `weights` are all ones, and a `residual` [n, 1] is what the average of the weights needs.
     """
-    cdef Py_ssize_t end = order.shape[0]
-    cdef int status = DONE
-    cdef LazyState lazy
+
+    cdef CSRView view
     cdef TrainingRows rows
     cdef MiniBatch batch
-    if W.shape[0] == 0 or position >= end:
+    cdef const int64_t[::1] starts, gold, order
+    cdef const double[::1] weights
+    cdef double[:, ::1] residual
+
+    def __cinit__(self, CSRView rows not None, double largest, const int64_t[::1] starts, const int64_t[::1] gold,
+                  const double[::1] weights, const int64_t[::1] order, double[:, ::1] residual):
+        cdef Py_ssize_t g, n = gold.shape[0], most = 1
+        if starts.shape[0] != n + 1 or weights.shape[0] not in (0, n) or residual.shape[0] not in (0, rows.stop):
+            raise ValueError(f"starts, weights or residuals do not fit {n} groups of {rows.stop} rows")
+        for g in range(n):
+            most = max(most, starts[g + 1] - starts[g])
+        self.view, self.starts, self.gold, self.weights, self.order = rows, starts, gold, weights, order
+        self.residual = residual
+        self.rows.indptr, self.rows.indices, self.rows.values = rows.indptr, rows.indices, rows.values
+        self.rows.weights = &weights[0] if weights.shape[0] else NULL
+        self.rows.largest = largest if largest > 1 else 1.0
+        allocate_batch(&self.batch, most, checked_product(3, most), 1)
+        self.batch.direction = self.batch.scores + most
+        self.batch.spare = self.batch.direction + most
+
+    def __dealloc__(self):
+        free_batch(&self.batch)
+
+
+def run(GroupEpoch task not None, LazyWeights weights not None, Py_ssize_t position, int64_t budget):
+    """Learn from the groups order[position:], at most `budget` multiply–adds; returns (position, status)."""
+    cdef Py_ssize_t end = task.order.shape[0]
+    cdef int status = DONE
+    cdef double* residual = &task.residual[0, 0] if task.residual.shape[0] else NULL
+    weights.check_learner()
+    if weights.single != task.view.single or weights.K != 1:
+        raise ValueError(f"rows of another type, or {weights.K} columns, do not fit: weights of candidates have one")
+    if weights.V == 0 or position >= end:
         return end, status
-    lazy.K = 1
-    lazy.total = &total[0, 0] if total.shape[0] else NULL
-    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
-    lazy.batch_gradient = &batch_gradient[0, 0] if batch_gradient.shape[0] else NULL
-    lazy.z = NULL
-    lazy.root = NULL
-    lazy.debt = NULL
-    lazy.scale_epoch = &scale_epoch[0] if scale_epoch.shape[0] else NULL
-    lazy.touched = &touched[0] if touched.shape[0] else NULL
-    lazy.past = &past[0]
-    rows.indptr = &indptr[0]
-    rows.indices = &indices[0] if indices.shape[0] else NULL
-    rows.values = &values[0] if values.shape[0] else NULL
-    rows.labels = NULL
-    rows.weights = &weights[0] if weights.shape[0] else NULL
-    rows.largest = largest if largest > 1 else 1.0
-    batch.row = &batch_rows[0, 0]
-    batch.rival = &batch_rows[1, 0]
-    batch.scores = &batch_numbers[0, 0]
-    batch.direction = &batch_numbers[1, 0]
-    batch.spare = &batch_numbers[2, 0]
-    batch.change = &batch_change[0]
     with nogil:
-        position = epoch(&rule[0], &counters[0], &past[0], past.shape[0], &lazy, &rows, &starts[0], &gold[0], &order[0],
-                         position, end, budget, &batch, &W[0, 0],
-                         &residual[0, 0] if residual.shape[0] else NULL, &status)
+        if weights.single:
+            position = epoch(weights, <float*>weights.W, &task.rows, &task.starts[0], &task.gold[0],
+                             &task.order[0], position, end, budget, &task.batch, residual, &status)
+        else:
+            position = epoch(weights, <double*>weights.W, &task.rows, &task.starts[0], &task.gold[0],
+                             &task.order[0], position, end, budget, &task.batch, residual, &status)
     return position, status
 
 
@@ -244,36 +260,49 @@ cdef double pair_step(const int64_t* indptr, const int32_t* indices, const real*
     return gap
 
 
-def coordinate_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
-                     const int64_t[::1] starts, const int64_t[::1] gold, const int64_t[::1] order, Py_ssize_t position,
-                     int64_t budget, double[::1] alpha, double[::1] theta, double[::1] scores):
+def coordinate_epoch(CSRView rows not None, const int64_t[::1] starts, const int64_t[::1] gold,
+                     const int64_t[::1] order, Py_ssize_t position, int64_t budget, double[::1] alpha,
+                     double[::1] theta, double[::1] scores):
     """A pair for each group of order[position:], at most `budget` multiply–adds; returns (position, gap).
 
     `gap` is the sum of the groups' parts of the duality gap, each before its own step: that of no one θ, but above 0
     for as long as there is anything to gain. `scores` has room for the largest group.
     """
-    cdef Py_ssize_t end = order.shape[0], b, n
-    cdef int64_t g, i, last, ahead, soon, start, m, work = 0
-    cdef const int32_t* columns = &indices[0] if indices.shape[0] else NULL
-    cdef const real* numbers = &values[0] if values.shape[0] else NULL
     cdef double gap = 0
     with nogil:
-        while position < end and work < budget:
-            g = order[position]
-            n = starts[g + 1] - starts[g]
-            last = starts[g + 1] - 1
-            soon = starts[order[position + 1]] if position + 1 < end else last
-            for b in range(n):
-                i = starts[g] + b
-                ahead = i + 1 if i < last else soon
-                start = indptr[i]
-                m = indptr[i + 1] - start
-                work += 8 * (m + 1)
-                score_row(&scores[b], &theta[0], 1, columns + start, numbers + start, m, columns + indptr[ahead],
-                          indptr[ahead + 1] - indptr[ahead])
-            for b in range(n):
-                scores[b] += b != gold[g]
-            gap += pair_step(&indptr[0], columns, numbers, starts[g], n, &alpha[starts[g]], &scores[0], &theta[0],
-                             &work)
-            position += 1
+        if rows.single:
+            position = visit_groups(rows, <const float*>rows.values, starts, gold, order, position, budget, alpha,
+                                    theta, scores, &gap)
+        else:
+            position = visit_groups(rows, <const double*>rows.values, starts, gold, order, position, budget, alpha,
+                                    theta, scores, &gap)
     return position, gap
+
+
+cdef Py_ssize_t visit_groups(CSRView rows, const real* values, const int64_t[::1] starts, const int64_t[::1] gold,
+                             const int64_t[::1] order, Py_ssize_t position, int64_t budget, double[::1] alpha,
+                             double[::1] theta, double[::1] scores, double* gap) noexcept nogil:
+    """`coordinate_epoch`; returns the position reached."""
+    cdef const int64_t* indptr = rows.indptr
+    cdef const int32_t* indices = rows.indices
+    cdef Py_ssize_t end = order.shape[0], b, n
+    cdef int64_t g, i, last, ahead, soon, start, m, work = 0
+    while position < end and work < budget:
+        g = order[position]
+        n = starts[g + 1] - starts[g]
+        last = starts[g + 1] - 1
+        soon = starts[order[position + 1]] if position + 1 < end else last
+        for b in range(n):
+            i = starts[g] + b
+            ahead = i + 1 if i < last else soon
+            start = indptr[i]
+            m = indptr[i + 1] - start
+            work += 8 * (m + 1)
+            score_row(&scores[b], &theta[0], 1, indices + start, values + start, m, indices + indptr[ahead],
+                      indptr[ahead + 1] - indptr[ahead])
+        for b in range(n):
+            scores[b] += b != gold[g]
+        gap[0] += pair_step(indptr, indices, values, starts[g], n, &alpha[starts[g]], &scores[0], &theta[0],
+                            &work)
+        position += 1
+    return position

@@ -1,7 +1,9 @@
 """The rows of a step and what it does to the weights: those of a mini-batch, or the candidates of an instance."""
 
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 
+from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_product
 from fastlin.engine.online.lazy_updates cimport LazyState
 from fastlin.engine.core.csr cimport add_row, add_row_to_pair, prefetch, prefetch_range, real
 from fastlin.engine.online.update_rules cimport (
@@ -35,7 +37,7 @@ cdef struct MiniBatch:
     double* direction        # [batch, lanes]
     double* scores           # [lanes]
     double* spare            # [lanes]
-    void* change             # [lanes] of the weights' type
+    void* change             # [lanes] of the weights' type, float32 or float64
 
 cdef struct Intercepts:
     double* value            # [lanes]
@@ -43,6 +45,23 @@ cdef struct Intercepts:
     double* total            # [lanes]; average
     double* z                # [lanes]; FTRL
     double* root             # [lanes]; FTRL
+
+
+cdef inline int allocate_batch(MiniBatch* batch, Py_ssize_t size, int64_t n_numbers, Py_ssize_t width) except -1:
+    """Make room for so many rows, for `scores` and the numbers that follow them, and for a change of the weights."""
+    batch.row = <int64_t*>allocate(checked_product(2, size), sizeof(int64_t))
+    batch.scores = <double*>allocate_zeros(n_numbers, sizeof(double))
+    batch.change = allocate_zeros(width, sizeof(double))
+    if batch.row == NULL or batch.scores == NULL or batch.change == NULL:
+        raise MemoryError
+    batch.rival = batch.row + size
+    return 0
+
+
+cdef inline void free_batch(MiniBatch* batch) noexcept:
+    free(batch.row)
+    free(batch.scores)
+    free(batch.change)
 
 
 cdef inline void start_scale_epoch(Counters* counters, ScaleEpoch* past) noexcept nogil:

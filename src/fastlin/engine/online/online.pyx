@@ -11,14 +11,17 @@ learner measured within 3 %). What a feature owes while it rests is in lazy_upda
 leave the numbers; the caller goes on from the position it returns.
 """
 
+cimport cython
 from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
 
-from fastlin.engine.online.lazy_updates cimport LazyState, catch_up, catch_up_row
+from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
+from fastlin.engine.online.lazy_weights cimport LazyWeights
 from fastlin.engine.online.minibatch cimport (
     DONE, ALL_LABELS, NO_SCALE_EPOCH, NO_GRADIENT, OVERFLOW, MiniBatch, Intercepts, TrainingRows, adagrad_batch,
-    apply_row, end_step, fetch_ftrl, ftrl_batch, start_scale_epoch)
+    allocate_batch, apply_row, end_step, fetch_ftrl, free_batch, ftrl_batch, start_scale_epoch)
+from fastlin.engine.core.allocation cimport checked_product
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
 from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss
 from fastlin.engine.online.update_rules cimport (
@@ -121,10 +124,14 @@ cdef inline double norm_growth(const Counters* counters, const TrainingRows* row
     return 2 * dot + square * squared_norm(values, m)
 
 
-cdef Py_ssize_t epoch(const UpdateRule* rule, Counters* counters, ScaleEpoch* past, Py_ssize_t room,
-                      const LazyState* lazy, const TrainingRows* rows, const int64_t* order, Py_ssize_t position,
-                      Py_ssize_t end, int64_t budget, MiniBatch* batch, real* W, Py_ssize_t K, Py_ssize_t padded_width,
-                      const Intercepts* bias, double* residual, int* status) noexcept nogil:
+cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, const int64_t* order, Py_ssize_t position,
+                      Py_ssize_t end, int64_t budget, MiniBatch* batch, double* residual, int* status) noexcept nogil:
+    cdef const UpdateRule* rule = weights.rule
+    cdef Counters* counters = weights.counters
+    cdef ScaleEpoch* past = weights.past
+    cdef const LazyState* lazy = &weights.lazy
+    cdef const Intercepts* bias = &weights.bias
+    cdef Py_ssize_t room = weights.n_past, K = weights.K, padded_width = weights.padded_width
     cdef bint scaled = lazy.scale_epoch != NULL, adagrad = rule.step == ADAGRAD, ftrl = rule.step == FTRL
     cdef bint own_rates = adagrad or ftrl
     cdef bint owing = lazy.debt != NULL or (own_rates and lazy.total != NULL) or (
@@ -235,157 +242,71 @@ cdef Py_ssize_t epoch(const UpdateRule* rule, Counters* counters, ScaleEpoch* pa
     return position
 
 
-def run(const UpdateRule[::1] rule, Counters[::1] counters, ScaleEpoch[::1] past, const int64_t[::1] indptr,
-        const int32_t[::1] indices, const real[::1] values, double largest, const int32_t[::1] labels,
-        const double[::1] weights, const int64_t[::1] order, Py_ssize_t position, int64_t budget,
-        const int32_t[::1] rank, real[:, ::1] W, double[:, ::1] bias, double[:, ::1] total, double[:, ::1] squares,
-        double[:, ::1] z, double[:, ::1] root, double[:, ::1] batch_gradient, double[::1] debt,
-        int32_t[::1] scale_epoch, int64_t[::1] touched, double[:, ::1] residual, int64_t[:, ::1] batch_rows,
-        double[:, ::1] batch_numbers, real[::1] batch_change):
-    """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status).
+@cython.final
+cdef class OnlineEpoch:
+    """One epoch over proved rows: those in `order`, no value of which is beyond ±largest, and room for a mini-batch.
 
-    Arrays of length 0 stand for state the rule does not need. The arrays of a row's numbers are as wide as `bias`: for
-    more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over labels need no
-    remainder. So are those of columns that no label has yet. Row i's label has the column labels[i]; where columns are
-    not in the labels' order, rank says which label each has.
+    Row i's label has the column labels[i]; where columns are not in the labels' order, `rank` says which label each
+    has. No `weights` are all ones, and a `residual` [n, K] is what the average of the weights needs. The arrays of a
+    row's numbers are `width` wide, as the bias of the weights: for more than one column a multiple of 8, in which the
+    intercepts beyond K are −∞, so that loops over labels need no remainder. So are those of columns that no label has
+    yet.
     """
-    cdef Py_ssize_t K = W.shape[1], padded_width = bias.shape[1], end = order.shape[0]
-    cdef int status = DONE
-    cdef LazyState lazy
+
+    cdef CSRView view
     cdef TrainingRows rows
     cdef MiniBatch batch
-    cdef Intercepts intercept
-    if W.shape[0] == 0 or position >= end:
+    cdef const int32_t[::1] labels, rank
+    cdef const double[::1] weights
+    cdef const int64_t[::1] order
+    cdef double[:, ::1] residual
+    cdef Py_ssize_t batch_size, width
+
+    def __cinit__(self, CSRView rows not None, double largest, const int32_t[::1] labels, const double[::1] weights,
+                  const int64_t[::1] order, const int32_t[::1] rank, double[:, ::1] residual, Py_ssize_t batch_size,
+                  Py_ssize_t width):
+        cdef Py_ssize_t n = rows.stop
+        if labels.shape[0] != n or weights.shape[0] not in (0, n) or residual.shape[0] not in (0, n):
+            raise ValueError(f"labels, weights or residuals do not fit {n} rows")
+        self.view, self.labels, self.weights, self.order, self.rank = rows, labels, weights, order, rank
+        self.residual, self.batch_size, self.width = residual, max(1, min(batch_size, order.shape[0])), width
+        self.rows.indptr, self.rows.indices, self.rows.values = rows.indptr, rows.indices, rows.values
+        self.rows.labels = &labels[0] if n else NULL
+        self.rows.rank = &rank[0] if rank.shape[0] else NULL
+        self.rows.weights = &weights[0] if weights.shape[0] else NULL
+        self.rows.largest = largest if largest > 1 else 1.0
+        allocate_batch(&self.batch, self.batch_size, checked_product(self.batch_size + 2, width), width)
+        self.batch.spare = self.batch.scores + width
+        self.batch.direction = self.batch.spare + width
+
+    def __dealloc__(self):
+        free_batch(&self.batch)
+
+
+def run(OnlineEpoch task not None, LazyWeights weights not None, Py_ssize_t position, int64_t budget):
+    """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status)."""
+    cdef Py_ssize_t end = task.order.shape[0]
+    cdef int status = DONE
+    cdef double* residual = &task.residual[0, 0] if task.residual.shape[0] else NULL
+    weights.check_learner()
+    if weights.single != task.view.single or weights.padded_width != task.width:
+        raise ValueError(f"rows of another type, or {task.width} numbers a row, do not fit these weights")
+    if weights.rule.batch_size > task.batch_size and task.batch_size < end:
+        raise ValueError(f"there is room for a mini-batch of {task.batch_size}, not of {weights.rule.batch_size}")
+    if residual != NULL and task.residual.shape[1] != weights.K:
+        raise ValueError(f"residuals of {task.residual.shape[1]} columns do not fit {weights.K}")
+    if weights.V == 0 or position >= end:
         return end, status
-    lazy.K = K
-    lazy.total = &total[0, 0] if total.shape[0] else NULL
-    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
-    lazy.z = &z[0, 0] if z.shape[0] else NULL
-    lazy.root = &root[0, 0] if root.shape[0] else NULL
-    lazy.batch_gradient = &batch_gradient[0, 0] if batch_gradient.shape[0] else NULL
-    lazy.debt = &debt[0] if debt.shape[0] else NULL
-    lazy.scale_epoch = &scale_epoch[0] if scale_epoch.shape[0] else NULL
-    lazy.touched = &touched[0] if touched.shape[0] else NULL
-    lazy.past = &past[0]
-    rows.indptr = &indptr[0]
-    rows.indices = &indices[0] if indices.shape[0] else NULL
-    rows.values = &values[0] if values.shape[0] else NULL
-    rows.labels = &labels[0]
-    rows.rank = &rank[0] if rank.shape[0] else NULL
-    rows.weights = &weights[0] if weights.shape[0] else NULL
-    rows.largest = largest if largest > 1 else 1.0
-    batch.row = &batch_rows[0, 0]
-    batch.rival = &batch_rows[1, 0]
-    batch.scores = &batch_numbers[0, 0]
-    batch.spare = &batch_numbers[1, 0]
-    batch.direction = &batch_numbers[2, 0]
-    batch.change = &batch_change[0]
-    intercept.value = &bias[0, 0]
-    intercept.squares = &bias[1, 0]
-    intercept.total = &bias[2, 0]
-    intercept.z = &bias[3, 0]
-    intercept.root = &bias[4, 0]
     with nogil:
-        position = epoch(&rule[0], &counters[0], &past[0], past.shape[0], &lazy, &rows, &order[0], position, end,
-                         budget, &batch, &W[0, 0], K, padded_width, &intercept,
-                         &residual[0, 0] if residual.shape[0] else NULL, &status)
+        if weights.single:
+            position = epoch(weights, <float*>weights.W, &task.rows, &task.order[0], position, end, budget,
+                             &task.batch, residual, &status)
+        else:
+            position = epoch(weights, <double*>weights.W, &task.rows, &task.order[0], position, end, budget,
+                             &task.batch, residual, &status)
     return position, status
 
 
 def learning_rate(const UpdateRule[::1] rule, int64_t t):
     """η at instance t."""
     return rate(&rule[0], t)
-
-
-def catch_up_all(const UpdateRule[::1] rule, Counters[::1] counters, const ScaleEpoch[::1] past, real[:, ::1] W,
-                 double[:, ::1] total, double[:, ::1] squares, double[::1] debt, int32_t[::1] scale_epoch,
-                 int64_t[::1] touched):
-    """Pay every debt of every feature: then scale 1, scale epoch 0, no average weight and no debt describe the state.
-
-    The steps of Adagrad go on counting.
-    """
-    cdef Py_ssize_t j, K = W.shape[1]
-    cdef LazyState lazy
-    lazy.K = K
-    lazy.total = &total[0, 0] if total.shape[0] else NULL
-    lazy.squares = &squares[0, 0] if squares.shape[0] else NULL
-    lazy.z = NULL
-    lazy.root = NULL
-    lazy.batch_gradient = NULL
-    lazy.debt = &debt[0] if debt.shape[0] else NULL
-    lazy.scale_epoch = &scale_epoch[0] if scale_epoch.shape[0] else NULL
-    lazy.touched = &touched[0] if touched.shape[0] else NULL
-    lazy.past = &past[0]
-    with nogil:
-        for j in range(W.shape[0]):
-            catch_up(&rule[0], &counters[0], &lazy, &W[0, 0], j)
-            if lazy.touched != NULL:
-                continue
-            finish_scale_epoch(&counters[0], &lazy, &W[0, 0], j)
-            if lazy.scale_epoch != NULL:
-                scale_epoch[j] = 0
-            if lazy.debt != NULL:
-                debt[j] = 0
-        counters[0].norm *= counters[0].scale * counters[0].scale
-        counters[0].scale = 1
-        counters[0].average_weight = 0
-        counters[0].debt = 0
-        counters[0].scale_epoch = 0
-
-
-cdef inline void finish_scale_epoch(const Counters* counters, const LazyState* lazy, real* W,
-                                    Py_ssize_t j) noexcept nogil:
-    """Take what feature j owes to the present scale epoch: its share of the average, and the scale."""
-    cdef Py_ssize_t k, K = lazy.K
-    if lazy.total != NULL:
-        for k in range(K):
-            lazy.total[j * K + k] += counters.average_weight * W[j * K + k]
-    if lazy.scale_epoch != NULL:
-        for k in range(K):
-            W[j * K + k] *= <real>counters.scale
-
-
-def current_weights(const UpdateRule[::1] rule, const Counters[::1] counters, const ScaleEpoch[::1] past,
-                    const real[:, ::1] W, const double[:, ::1] total, double[:, ::1] squares, const double[::1] debt,
-                    const int32_t[::1] scale_epoch, const int64_t[::1] touched, const int64_t[::1] features,
-                    Py_ssize_t start, double[::1] spare, real[:, ::1] out):
-    """out[i] = the weights of feature features[i], or without such a list of start + i, with all debts paid.
-
-    Where there is an average, it stands in their place. The state stays as it is; `spare` has room for K numbers.
-    """
-    cdef Py_ssize_t i, j, k, K = W.shape[1], n = out.shape[0]
-    cdef bint listed = features.shape[0] > 0, averages = counters[0].averaged > 0 and total.shape[0] > 0
-    cdef double owed = 0
-    cdef int32_t born = 0
-    cdef int64_t rested = 0
-    cdef LazyState lazy
-    if n == 0:
-        return
-    lazy.K = K
-    lazy.total = &spare[0] if total.shape[0] else NULL
-    lazy.z = NULL
-    lazy.root = NULL
-    lazy.batch_gradient = NULL
-    lazy.debt = &owed if debt.shape[0] else NULL
-    lazy.scale_epoch = &born if scale_epoch.shape[0] else NULL
-    lazy.touched = &rested if touched.shape[0] else NULL
-    lazy.past = &past[0]
-    with nogil:
-        for i in range(n):
-            j = features[i] if listed else start + i
-            lazy.squares = &squares[j, 0] if squares.shape[0] else NULL
-            memcpy(&out[i, 0], &W[j, 0], K * sizeof(real))
-            if lazy.total != NULL:
-                memcpy(&spare[0], &total[j, 0], K * sizeof(double))
-            if lazy.debt != NULL:
-                owed = debt[j]
-            if lazy.scale_epoch != NULL:
-                born = scale_epoch[j]
-            if lazy.touched != NULL:
-                rested = touched[j]
-            catch_up(&rule[0], &counters[0], &lazy, &out[i, 0], 0)
-            if lazy.touched == NULL:
-                finish_scale_epoch(&counters[0], &lazy, &out[i, 0], 0)
-            if averages:
-                for k in range(K):
-                    out[i, k] = <real>(spare[k] / counters[0].averaged)
