@@ -229,3 +229,16 @@ def test_imports_only_point_down(path):
         room = rest[0] if rest and rest[0] in LAYERS else "__init__"  # where fastlin.Perceptron is
         if package == "fastlin" and room != own:
             assert LAYERS.index(room) > LAYERS.index(own), f"{own} imports {room}"
+
+
+DATASETS = {"Corpus", "CorpusDataset", "InMemoryDataset"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_reader_of_datasets_asks_whether_rows_are_a_corpus(path):
+    """Rows in memory and those of a corpus answer the same questions, and estimators ask them."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    asked = [call for call in calls if ast.unparse(call.func) in ("isinstance", "issubclass", "type")]
+    found = [call.lineno for call in asked if DATASETS & set(re.findall(r"\w+", ast.unparse(call)))]
+    if path.parent.name != "data" and path != PACKAGE / "core" / "dataset.py":
+        assert not found, f"ask a Dataset instead of its type, on the lines {found}"

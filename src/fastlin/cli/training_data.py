@@ -3,9 +3,11 @@
 import argparse
 import warnings
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastlin import Corpus
 from fastlin.cli import available_memory, learners, model_io
@@ -23,17 +25,51 @@ FEW = 2  # documents, each of which may well have a label of its own
 class TrainingData(NamedTuple):
     """Rows and labels, and the fitted steps that made the rows of documents."""
 
-    X: Any  # a matrix or a Corpus
-    labels: Any  # of a matrix
+    X: Any
+    labels: Any
     weights: Any
     steps: Steps
     first_index: int = 0  # that svmlight's files give the first column
 
     def fit(self, learner: Any, **options: Any) -> None:
-        if isinstance(self.X, Corpus):
-            learner.fit(self.X, None, **options)
-        else:
-            learner.fit(self.X, self.labels, sample_weight=self.weights, **options)
+        learner.fit(self.X, self.labels, sample_weight=self.weights, **options)
+
+    def all_labels(self) -> NDArray[Any]:
+        """The label of every document."""
+        return np.asarray(self.labels)
+
+    def label_counts(self) -> tuple[dict[Any, int], Any]:
+        """How many documents have each label, and the label of the first."""
+        labels = self.labels if isinstance(self.labels, list) else self.labels.tolist()
+        return Counter(labels), labels[0]
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Some of the documents."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(X=self.X[rows], labels=np.asarray(self.labels)[rows], weights=weights)
+
+    def blocks(self) -> Iterable[tuple[Any, Any]]:
+        """Rows and labels."""
+        return [(self.X, self.labels)]
+
+
+class StoredTrainingData(TrainingData):
+    """The rows of a `Corpus`, which has labels and weights itself."""
+
+    def all_labels(self) -> NDArray[Any]:
+        return self.X.classes[self.X.codes()]
+
+    def label_counts(self) -> tuple[dict[Any, int], Any]:
+        classes, codes = self.X.classes.tolist(), self.X.codes()
+        counts = np.bincount(codes, minlength=len(classes)).tolist()
+        return dict(zip(classes, counts, strict=True)), classes[codes[0]] if classes else None
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        return self._replace(X=self.X.subset(rows))
+
+    def blocks(self) -> Iterable[tuple[Any, Any]]:
+        """Rows and labels, segment by segment."""
+        return ((rows.matrix(), self.X.classes[codes]) for _, rows, codes, _ in self.X.segments())
 
 
 def prepare(options: argparse.Namespace, progress: Progress) -> TrainingData:
@@ -43,7 +79,7 @@ def prepare(options: argparse.Namespace, progress: Progress) -> TrainingData:
     if is_stored(options.files):
         learners.refuse_features(options)
         corpus = stored(options.files[0], ready)
-        return checked(TrainingData(corpus, None, None, ready or [], corpus.first_index), options)
+        return checked(StoredTrainingData(corpus, None, None, ready or [], corpus.first_index), options)
     with InputSource(options.files, options, again=True) as source:
         needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
         if options.out_of_core or needed > (options.memory or available_memory.available() // 2):
@@ -67,7 +103,7 @@ def check_labels(labels: Any, options: argparse.Namespace) -> None:
 
 def checked(data: TrainingData, options: argparse.Namespace) -> TrainingData:
     """What was prepared, its labels looked at: those that say that columns were taken for others are warned of."""
-    counts, first = label_counts(data)
+    counts, first = data.label_counts()
     if options.learner == "semi-nb":
         counts = {label: count for label, count in counts.items() if not is_missing(label)}
     elif "" in counts:
@@ -85,16 +121,6 @@ def checked(data: TrainingData, options: argparse.Namespace) -> TrainingData:
             stacklevel=2,
         )
     return data
-
-
-def label_counts(data: TrainingData) -> tuple[dict[Any, int], Any]:
-    """How many documents have each label, and the label of the first."""
-    if isinstance(data.X, Corpus):
-        classes, codes = data.X.classes.tolist(), data.X.codes()
-        counts = np.bincount(codes, minlength=len(classes)).tolist()
-        return dict(zip(classes, counts, strict=True)), classes[codes[0]] if classes else None
-    labels = data.labels if isinstance(data.labels, list) else data.labels.tolist()
-    return Counter(labels), labels[0]
 
 
 def stored(path: str, steps: Steps | None) -> Corpus:
@@ -149,7 +175,7 @@ def on_disk(
         report_skipped(corpus.skipped)
     if not len(corpus.classes):
         raise UserError(f"{source.name}: the documents have no labels")
-    return TrainingData(corpus, None, None, steps, source.first_index)
+    return StoredTrainingData(corpus, None, None, steps, source.first_index)
 
 
 def learn(steps: Steps, source: InputSource, stage: Stage) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fastlin import Corpus
 from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown
@@ -59,14 +58,14 @@ class Folds:
 
     def __init__(self, data: TrainingData, learner: Any, options: argparse.Namespace, progress: Progress) -> None:
         self.data, self.learner, self.options, self.progress = data, learner, options, progress
-        labels = data.X.classes[data.X.codes()] if isinstance(data.X, Corpus) else np.asarray(data.labels)
+        labels = data.all_labels()
         there = np.ones(len(labels), bool)
         if options.learner == "semi-nb":
             there = np.array([not is_missing(label) for label in labels.tolist()])
         self.names = all_shown(np.unique(labels[there]))
         self.learners = [clone(learner) for _ in range(options.folds)]  # a path goes on where its last fit ended
         parts = split(labels, there, options.folds, options.seed)
-        self.rows = [(chosen(data, np.setdiff1d(np.arange(len(labels)), part)), chosen(data, part)) for part in parts]
+        self.rows = [(data.take(np.setdiff1d(np.arange(len(labels)), part)), data.take(part)) for part in parts]
 
     def row(self, name: str, value: float) -> Row:
         """Fit with a value as often as there are parts; the figures are of all documents."""
@@ -87,7 +86,7 @@ class Folds:
     def _predicted(self, learner: Any, held: TrainingData) -> Iterator[tuple[list[Any], list[Any], Any]]:
         """Labels, what was predicted, and the probabilities of all labels there are."""
         columns = [self.names.index(label) for label in all_shown(learner.classes_)]
-        for X, labels in blocks(held):
+        for X, labels in held.blocks():
             probabilities = None
             if hasattr(learner, "predict_proba"):
                 probabilities = np.zeros((X.shape[0], len(self.names)))
@@ -114,23 +113,6 @@ def split(labels: NDArray[Any], there: NDArray[np.bool_], n: int, seed: int) -> 
     rows = np.random.default_rng(seed).permutation(rows)
     rows = rows[np.argsort(np.unique(labels[rows], return_inverse=True)[1], kind="stable")]
     return [np.sort(rows[start::n]) for start in range(n)]
-
-
-def chosen(data: TrainingData, rows: NDArray[np.int64]) -> TrainingData:
-    """Some of the rows."""
-    if isinstance(data.X, Corpus):
-        return data._replace(X=data.X.subset(rows))
-    weights = None if data.weights is None else data.weights[rows]
-    return data._replace(X=data.X[rows], labels=np.asarray(data.labels)[rows], weights=weights)
-
-
-def blocks(data: TrainingData) -> Iterator[tuple[Any, Any]]:
-    """Rows and labels, of a corpus segment by segment."""
-    if not isinstance(data.X, Corpus):
-        yield data.X, data.labels
-        return
-    for _, rows, codes, _ in data.X.segments():
-        yield rows.matrix(), data.X.classes[codes]
 
 
 def figures(found: Report) -> Row:

@@ -1,7 +1,7 @@
 """K-means of sparse rows: hard and soft, Euclidean and on the sphere."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -24,16 +24,9 @@ from fastlin.cluster.kmeans_steps import KMeansState, make_step, squares
 from fastlin.cluster.lloyd import LloydRun, run_lloyd
 from fastlin.cluster.seeding import squared_norms
 from fastlin.core.callbacks import Report, make_callback
+from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
-from fastlin.core.sparse_estimator import (
-    RowsOrCorpus,
-    Scorer,
-    SparseEstimator,
-    dense_scorer,
-    reject_with_corpus,
-    width_of,
-)
-from fastlin.data import Corpus
+from fastlin.core.sparse_estimator import Scorer, SparseEstimator, dense_scorer
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number, whole_number
 
@@ -190,17 +183,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         """
         model, options = self._working_copy(), self._options()
         generator = validation.as_generator(self.random_state)
-        rows: RowsOrCorpus = X if isinstance(X, Corpus) else validation.as_rows(X, **self._row_constraints())
-        model._check_width(X, rows, reset=True)
+        rows = model._read_rows(X, True, **self._row_constraints())
         number_of_parts("n_clusters", self.n_clusters, len(rows))
-        weights, factor = scaled(self._weights(X, rows, sample_weight))
-        ready = list(model._iter_segments(rows)) if isinstance(rows, CSRRows) or rows.n_segments == 1 else None
-        scratch = rows.scratch() if isinstance(rows, Corpus) and ready is None else None
+        weights, factor = scaled(rows.weights_beside(sample_weight))
+        ready = list(model._iter_segments(rows)) if rows.n_segments == 1 else None
+        scratch = rows.scratch() if ready is None else None
 
         def pieces() -> Iterator[tuple[int, CSRRows]]:
-            return model._iter_segments(rows) if ready is None else iter(ready)
+            return iter(model._iter_segments(rows) if ready is None else ready)
 
-        points, variance = lay_out(pieces, width_of(rows), weights, options.spherical, scratch)
+        points, variance = lay_out(pieces, rows.n_features, weights, options.spherical, scratch)
         best: LloydRun | None = None
         with parallel.WorkerPool(self.n_jobs) as workers:
             step = make_step(points, options.n_clusters, options.spherical, options.temperature, workers)
@@ -210,7 +202,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
                         options.init, pieces, points, options.n_clusters, generator, options.spherical, self.n_jobs
                     )
                 else:
-                    start = _given(X, rows, options, generator)
+                    start = _given(rows, options, generator)
                 start = normalize_centres(start) if options.spherical else start
                 report = model._reporter(step, factor)
                 found = run_lloyd(step, start, options.max_iter, options.tol * variance, report)
@@ -270,7 +262,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             w; None with a Corpus.
         """
         rows = self._checked_rows(X)
-        weights = self._weights(X, rows, sample_weight)
+        weights = rows.weights_beside(sample_weight)
         costs, width = np.empty(len(rows)), self._width()
 
         def use(distances: NDArray[np.float64], start: int, stop: int) -> None:
@@ -347,17 +339,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         temperature = real_number("temperature", self.temperature, above=0, at_most=MAX_ABS_CENTRE)
         return temperature if self._spherical() else 2 * temperature
 
-    def _iter_segments(self, rows: RowsOrCorpus) -> Iterator[tuple[int, CSRRows]]:
-        for start, part in super()._iter_segments(rows):
-            yield start, normalize_rows(part) if self._spherical() else part
-
-    def _weights(self, X: Any, rows: RowsOrCorpus, sample_weight: Any) -> NDArray[np.float64]:
-        """w; of length 0 for all ones."""
-        if isinstance(X, Corpus):
-            reject_with_corpus(sample_weight=sample_weight)
-            return X.weights()
-        weights = validation.as_weights(sample_weight, len(rows))
-        return np.empty(0) if weights is None else weights
+    def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
+        segments = super()._iter_segments(rows)
+        return ((start, normalize_rows(part)) for start, part in segments) if self._spherical() else segments
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
@@ -372,7 +356,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         shift = np.zeros(len(centres)) if self._spherical() else 0.5 * squares(centres.T)
         return dense_scorer(np.ascontiguousarray(centres.T), -shift, self.n_jobs)
 
-    def _measure(self, rows: RowsOrCorpus, use: Callable[[NDArray[np.float64], int, int], None]) -> None:
+    def _measure(self, rows: Dataset, use: Callable[[NDArray[np.float64], int, int], None]) -> None:
         """d of all centres goes to `use`, a block of rows at a time."""
         spherical = self._spherical()
         norms = (
@@ -406,13 +390,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         return self
 
 
-def _given(X: Any, rows: RowsOrCorpus, options: KMeansOptions, generator: np.random.Generator) -> NDArray[np.float64]:
+def _given(rows: Dataset, options: KMeansOptions, generator: np.random.Generator) -> NDArray[np.float64]:
     """The centres that the user gives, or whose function does."""
     init = options.init
     if callable(init):
         state = np.random.RandomState(int(generator.integers(2**31)))
-        init = init(rows.matrix() if isinstance(rows, CSRRows) else X, options.n_clusters, random_state=state)
-    return as_centres(init, options.n_clusters, width_of(rows))
+        init = init(rows.as_input(), options.n_clusters, random_state=state)
+    return as_centres(init, options.n_clusters, rows.n_features)
 
 
 def _kernel(distances: NDArray[np.float64], lowest: NDArray[np.float64], width: float) -> NDArray[np.float64]:

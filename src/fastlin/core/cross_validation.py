@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from fastlin.data import Corpus
+from fastlin.core.dataset import DatasetView
 
 Members = NDArray[np.int64]
 Weights = NDArray[np.float64] | None  # None: ones
+Split = tuple[Any, NDArray[Any], Weights]  # rows, labels and weights to score on
 Score = Callable[[Any, Any, Any, Weights], float]  # of a model on rows with labels and weights
 
 
@@ -46,20 +47,24 @@ def _numbers(indices: Any, n_rows: int) -> Members:
     return array.astype(np.int64) % n_rows
 
 
-def weights_to_score(X_val: Any) -> Weights:
-    """The weights of validation data, which only a corpus has."""
-    if not isinstance(X_val, Corpus) or not X_val.weighted:
-        return None
-    weights = X_val.weights()
-    if not weights.any():
-        raise ValueError("X_val is a Corpus in which the weight of every row is zero: no score weighs anything")
-    return weights
+def as_split(held: DatasetView, labels: NDArray[Any]) -> Split:
+    """What is scored on: rows, their labels and weights."""
+    data = held.dataset
+    weights = data.weights() if data.weighted else None
+    if weights is not None and not weights.any():
+        raise ValueError(f"{data.name} is a Corpus in which the weight of every row is zero: no score weighs anything")
+    return data.as_input(), labels[held.codes()], weights
 
 
-def as_score(model: Any, scoring: Any, accuracy: Score) -> Score:
+def mean_accuracy(model: Any, X: Any, y: NDArray[Any], weights: Weights) -> float:
+    """The share of right predictions, weighted."""
+    return float(np.average(model.predict(X) == y, weights=weights))
+
+
+def as_score(model: Any, scoring: Any) -> Score:
     """What `scoring` asks for, None the accuracy; the rows weigh where a scorer takes weights."""
     if scoring is None:
-        return accuracy
+        return mean_accuracy
     scorer = check_scoring(model, scoring=scoring)
     weighs = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
 

@@ -1,7 +1,7 @@
 """What models share that count, and turn p(x | k) round by Bayes: k is a label or, without labels, a component."""
 
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.class_counts import ClassCounts, Estimates
+from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import reads
-from fastlin.core.sparse_estimator import RowsOrCorpus, SparseClassifier, SparseEstimator
+from fastlin.core.sparse_estimator import SparseClassifier, SparseEstimator
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.validation import CSRRows
 
@@ -31,7 +32,7 @@ class GenerativeModel(SparseEstimator, ABC):
         """p(k | x), a column for each label or, where there are none, component."""
         return self._probabilities(X, logarithmic=False)
 
-    def _most_likely(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
+    def _most_likely(self, rows: Dataset) -> NDArray[np.int64]:
         """The most likely k of each row, the first among equals."""
         best, scorer = np.zeros(len(rows), np.int64), self._scorer()
 
@@ -100,9 +101,11 @@ class MultinomialModel(GenerativeModel, ABC):
     def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": np.dtype(np.float64), "nonnegative": True}
 
-    def _iter_segments(self, rows: RowsOrCorpus) -> Iterator[tuple[int, CSRRows]]:
-        for start, part in super()._iter_segments(rows):
-            yield start, part.without_zeros() if self._estimates().impossible else part
+    def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
+        segments = super()._iter_segments(rows)
+        if not self._estimates().impossible:
+            return segments
+        return ((start, part.without_zeros()) for start, part in segments)
 
 
 class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
@@ -141,7 +144,7 @@ class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
         """The number of labels under which rows were counted."""
         return len(self._counts.labels)
 
-    def _codes(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
+    def _codes(self, rows: Dataset) -> NDArray[np.int64]:
         return self._most_likely(rows)
 
     def _label_prior(self, n_labels: int) -> NDArray[np.float64] | None:

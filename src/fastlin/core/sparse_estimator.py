@@ -1,9 +1,8 @@
 """What all estimators share: to scikit-learn they are estimators, most of them classifiers, of sparse rows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,17 +12,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import storage, validation
+from fastlin.core.dataset import Dataset, DatasetView, accuracy, read_rows, read_validation
 from fastlin.core.estimator import Estimator, reads
-from fastlin.core.label_sets import check_kind, label_positions
-from fastlin.data import Corpus, Segment
-from fastlin.data.scratch import ScratchSpace
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
 UNNAMED_KINDS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
-Labelled = tuple[CSRRows, NDArray[np.int32]]
-RowsOrCorpus = CSRRows | Corpus
 Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
 
 
@@ -34,56 +29,11 @@ class Scorer(NamedTuple):
     forward: Callable[[CSRRows, Infer], None]
 
 
-@dataclass(frozen=True)
-class InMemoryDataset:
-    """Labelled rows in memory, as a corpus of one segment."""
-
-    rows: CSRRows
-    classes: NDArray[Any]
-    labels: NDArray[np.int32]
-    of_rows: NDArray[np.float64]  # the weights, of length 0 for all ones
-    n_segments: ClassVar[int] = 1
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.rows.n_columns
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.rows.values.dtype
-
-    @property
-    def weighted(self) -> bool:
-        return len(self.of_rows) > 0
-
-    @property
-    def bounds(self) -> NDArray[np.int64]:
-        return np.array([0, len(self.rows)])
-
-    def codes(self) -> NDArray[np.int32]:
-        return self.labels
-
-    def weights(self) -> NDArray[np.float64]:
-        return self.of_rows
-
-    def segment(self, _: int) -> Segment:
-        return Segment(0, self.rows, self.labels, self.of_rows)
-
-    def segments(self) -> Iterator[Segment]:
-        yield self.segment(0)
-
-    def scratch(self) -> ScratchSpace:
-        return ScratchSpace()
-
-
 class SparseEstimator(Estimator, ABC):
     """An estimator of sparse rows.
 
-    It reads rows for its predictions all at once or, of a corpus, a segment at a time: `_parts` hands them out, and
-    what `_scorer` returns scores them.
+    It reads rows for its predictions all at once or, of a corpus, a segment at a time: `_iter_segments` hands them out,
+    and what `_scorer` returns scores them.
     """
 
     n_features_in_: int
@@ -96,12 +46,12 @@ class SparseEstimator(Estimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
-    def _check_width(self, X: Any, rows: RowsOrCorpus, reset: bool) -> None:
+    def _check_width(self, X: Any, rows: Dataset, reset: bool) -> None:
         """Set, or compare, the number of features and their names.
 
         Arrays have no names, which scikit-learn takes a third of the time of predicting a row to find out.
         """
-        width, named = width_of(rows), "feature_names_in_" in self.__dict__
+        width, named = rows.n_features, "feature_names_in_" in self.__dict__
         if named or not isinstance(X, UNNAMED_KINDS):
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
@@ -116,31 +66,33 @@ class SparseEstimator(Estimator, ABC):
         """What `validation.as_rows` has to see to before rows meet the weights."""
         return {"dtype": np.dtype(np.float64)}
 
-    def _checked_rows(self, X: Any) -> RowsOrCorpus:
-        """Rows to predict for; those of a corpus are looked at when they are read."""
-        self._check_fitted()
-        rows = X if isinstance(X, Corpus) else validation.as_rows(X, **self._row_constraints())
-        self._check_width(X, rows, reset=False)
+    def _read_rows(self, X: Any, reset: bool, **constraints: Any) -> Dataset:
+        """Rows without labels, as wide as is known or, to `reset` it, as is known from now on."""
+        rows = read_rows(X, constraints)
+        self._check_width(X, rows, reset)
         return rows
 
-    def _iter_segments(self, rows: RowsOrCorpus) -> Iterator[tuple[int, CSRRows]]:
+    def _checked_rows(self, X: Any) -> Dataset:
+        """Rows to predict for; those of a corpus are looked at when they are read."""
+        self._check_fitted()
+        rows = read_rows(X, self._row_constraints())
+        self._check_width(X, rows, False)
+        return rows
+
+    def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
         """The rows in one piece, or in segments, each with the number of its first row."""
-        if isinstance(rows, CSRRows):
-            yield 0, rows
-            return
-        for segment in rows.segments():
-            yield segment.start, validation.check_values(segment.rows, start=segment.start, **self._row_constraints())
+        return rows.numbered_rows()
 
     @abstractmethod
     def _scorer(self) -> Scorer:
         """What scores rows with the weights as they are now."""
 
-    def _forward(self, rows: RowsOrCorpus, scorer: Scorer, infer: Infer) -> None:
+    def _forward(self, rows: Dataset, scorer: Scorer, infer: Infer) -> None:
         """Score rows in blocks, each of which goes to `infer`."""
         for start, part in self._iter_segments(rows):
             scorer.forward(part, _from(start, infer))
 
-    def _scores(self, rows: RowsOrCorpus) -> NDArray[np.float64]:
+    def _scores(self, rows: Dataset) -> NDArray[np.float64]:
         """The scores of all rows, [n, columns]."""
         scorer = self._scorer()
         whole = np.empty((len(rows), scorer.width))
@@ -177,64 +129,34 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
         """
-        if not isinstance(X, Corpus):
-            return float(super().score(X, y, sample_weight))
-        reject_with_corpus(y=y, sample_weight=sample_weight)
-        classes = labels_of(X)
-        check_kind(self.classes_, classes)
-        right = self.predict(X) == classes[X.codes()]
-        if not X.weighted:
-            return float(np.mean(right))
-        parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
-        total, of_right = np.sum(parts, axis=0)
-        return float(of_right / total)
+        self._check_fitted()
+        return accuracy(self.predict, self.classes_, X, y, sample_weight)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    def _checked_validation(
-        self, X: Any, y: Any, classes: NDArray[Any], learnt: RowsOrCorpus
-    ) -> tuple[RowsOrCorpus, NDArray[np.int32]]:
-        """Rows and codes of validation data; a label that is not learnt has the code −1."""
-        if isinstance(X, Corpus):
-            reject_with_corpus("X_val", y_val=y)
-            rows: RowsOrCorpus = X
-            seen, codes = labels_of(X, "X_val"), X.codes()
-        else:
-            if X is None or y is None:
-                raise ValueError("X_val and y_val must be given together")
-            dtype = learnt.dtype if isinstance(learnt, Corpus) else learnt.values.dtype
-            rows = validation.as_rows(X, dtype=dtype, name="X_val")
-            seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
-        if width_of(rows) != width_of(learnt):
-            raise ValueError(f"X_val has {width_of(rows)} features, X has {width_of(learnt)}")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        check_kind(classes, seen)
-        return rows, label_positions(classes, seen)[codes]
-
     # Reading
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **wanted: Any) -> Corpus | InMemoryDataset:
-        """What to learn from: a corpus, or X, y and weights as one; `wanted` is for `validation.as_rows`."""
-        if isinstance(X, Corpus):
-            reject_with_corpus(y=y, sample_weight=sample_weight)
-            self._check_width(X, X, reset)
-            labels_of(X)
-            return X
-        rows = validation.as_rows(X, **wanted)
-        self._check_width(X, rows, reset)
-        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
-        weights = validation.as_weights(sample_weight, len(rows))
-        return InMemoryDataset(rows, classes, codes, np.empty(0) if weights is None else weights)
+    def _read_labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool, **constraints: Any) -> Dataset:
+        """What to learn from: a corpus, or X, y and weights as one."""
+        return self._read_rows(X, reset, **constraints).labelled(y, sample_weight, estimator=type(self).__name__)
 
-    def _codes(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
+    def _read_validation(
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: Dataset, **constraints: Any
+    ) -> DatasetView:
+        """Validation data; a label that is not learnt has the code −1."""
+        held = read_validation(X, y, classes, learnt, estimator=type(self).__name__, **constraints)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return held
+
+    def _codes(self, rows: Dataset) -> NDArray[np.int64]:
         """Which label each row gets."""
         codes = np.empty(len(rows), np.int64)
         self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
         return codes
 
-    def _accuracy(self, rows: RowsOrCorpus, codes: NDArray[np.int32]) -> float:
-        return float(np.mean(self._codes(rows) == codes))
+    def _accuracy(self, held: DatasetView) -> float:
+        return float(np.mean(self._codes(held.dataset) == held.codes()))
 
     def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
         """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""
@@ -255,25 +177,6 @@ def checkpoint_of(
     return storage.Checkpoint(
         path, checkpoint_interval, resume, {} if path is None else storage.identity(model, source, **given)
     )
-
-
-def reject_with_corpus(name: str = "X", **given: Any) -> None:
-    """What a corpus brings itself must not be given, too."""
-    for argument, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} is a Corpus, which brings its labels and weights: {argument} must be None")
-
-
-def labels_of(corpus: Corpus, name: str = "X") -> NDArray[Any]:
-    """The labels of a corpus that must have some."""
-    if not len(corpus.classes):
-        raise ValueError(f"{name} is a Corpus without labels")
-    return corpus.classes
-
-
-def width_of(rows: RowsOrCorpus) -> int:
-    """How many features the rows have."""
-    return rows.n_columns if isinstance(rows, CSRRows) else rows.shape[1]
 
 
 def _from(first: int, infer: Infer) -> Infer:

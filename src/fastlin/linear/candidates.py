@@ -9,19 +9,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from fastlin import validation
+from fastlin.core.dataset import Dataset, InMemoryDataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_set_weights
-from fastlin.core.sparse_estimator import InMemoryDataset, Scorer, dense_scorer, reject_with_corpus
-from fastlin.data import Corpus
+from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.engine.core.aligned import aligned_zeros
-from fastlin.linear import candidate_groups
+from fastlin.linear.candidate_groups import grouped_rows
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.losses import CODES
 from fastlin.optim import candidates
 from fastlin.optim.candidates import GroupedRows
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import Stopping, train_epochs
-from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.training_state import CheckpointManager
@@ -212,9 +211,10 @@ class CandidateClassifier(MaxentClassifier):
         """
         solver = self._check_parameters()
         model = self._working_copy()
-        grouped = model._checked(X, y, group_sizes, sample_weight, solver in COUNTS)
-        sizes = X.groups if isinstance(X, Corpus) else group_sizes
-        file = self._checkpoint_of(_source(X, grouped), checkpoint, checkpoint_interval, resume, groups=sizes)
+        data = model._read_data(X, nonnegative=solver in COUNTS)
+        grouped = grouped_rows(data, data.grouped(y, group_sizes, sample_weight))
+        sizes = data.groups if group_sizes is None else group_sizes
+        file = self._checkpoint_of(_source(data, grouped), checkpoint, checkpoint_interval, resume, groups=sizes)
         if self.loss == "log_loss":
             model._maximise_entropy(grouped, solver, file)
         elif self.loss == "hinge":
@@ -246,10 +246,8 @@ class CandidateClassifier(MaxentClassifier):
     @reads
     def predict(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
         """The place of the best candidate within each group; the first among equals."""
-        scores, starts = self._scored(X, group_sizes)
-        top = np.maximum.reduceat(scores, starts[:-1])
-        best = np.flatnonzero(scores == np.repeat(top, np.diff(starts)))
-        return best[np.searchsorted(best, starts[:-1])] - starts[:-1]
+        rows = self._checked_rows(X)
+        return self._best(rows, rows.group_starts(group_sizes))
 
     @reads
     def rank(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
@@ -281,15 +279,10 @@ class CandidateClassifier(MaxentClassifier):
         self, X: Any, y: Any = None, group_sizes: Any = None, sample_weight: Any = None
     ) -> float:
         """The share of the instances whose right candidate is predicted; a corpus says itself which that is."""
-        chosen = self.predict(X, group_sizes)
-        if isinstance(X, Corpus):
-            reject_with_corpus(y=y, sample_weight=sample_weight)
-            gold = candidate_groups.positions(X)
-            weights = X.weights()[candidate_groups.group_starts(X)[:-1] + gold] if X.weighted else None
-        else:
-            gold = validation.as_positions(y, np.concatenate([[0], np.cumsum(group_sizes)]))
-            weights = validation.as_weights(sample_weight, len(gold), unit="group")
-        return float(np.average(chosen == gold, weights=weights))
+        rows = self._checked_rows(X)
+        starts, right, weights = rows.grouped(y, group_sizes, sample_weight)
+        chosen = self._best(rows, starts)
+        return float(np.average(chosen == right, weights=weights if len(weights) else None))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
@@ -324,23 +317,13 @@ class CandidateClassifier(MaxentClassifier):
             raise ValueError("loss='hinge' needs a finite C and a penalty: separable data have no largest margin else")
         return solver
 
-    def _checked(self, X: Any, y: Any, group_sizes: Any, sample_weight: Any, nonnegative: bool) -> GroupedRows:
-        """The rows and groups to learn from; groups of weight 0 are gone."""
-        known, dtype = getattr(self, "n_features_in_", None), validation.as_dtype(self.dtype)
-        if isinstance(X, Corpus):
-            reject_with_corpus(y=y, group_sizes=group_sizes, sample_weight=sample_weight)
-        rows = X if isinstance(X, Corpus) else validation.as_rows(X, dtype=dtype, nonnegative=nonnegative)
-        self._check_width(X, rows, reset=True)
+    def _read_data(self, X: Any, nonnegative: bool) -> Dataset:
+        """The rows to learn from; their groups are not looked at."""
+        known = getattr(self, "n_features_in_", None)
+        data = self._read_rows(X, reset=True, dtype=validation.as_dtype(self.dtype), nonnegative=nonnegative)
         if self.warm_start and hasattr(self, "coef_") and known != self.n_features_in_:
             raise ValueError(f"warm_start goes on with the same features: {known}, but X has {self.n_features_in_}")
-        if isinstance(rows, Corpus):
-            return candidate_groups.groups_of_corpus(rows, dtype, nonnegative)
-        starts = validation.as_groups(group_sizes, len(rows))
-        gold = validation.as_positions(y, starts)
-        weights = validation.as_weights(sample_weight, len(gold), unit="group")
-        return candidate_groups.groups_of_rows(
-            rows, ConditionalLogitLikelihood(starts, gold, np.empty(0) if weights is None else weights)
-        )
+        return data
 
     def _maximise_entropy(self, data: GroupedRows, solver: str, checkpoint: Checkpoint) -> None:
         parts, n_features = data.to_partitions(), data.n_features
@@ -412,18 +395,22 @@ class CandidateClassifier(MaxentClassifier):
     def _type(self, data: GroupedRows) -> Any:
         return validation.as_dtype(self.dtype) or data.dtype
 
+    def _best(self, rows: Dataset, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of the best row within each group."""
+        scores = self._scores(rows)[:, 0]
+        top = np.maximum.reduceat(scores, starts[:-1])
+        best = np.flatnonzero(scores == np.repeat(top, np.diff(starts)))
+        return best[np.searchsorted(best, starts[:-1])] - starts[:-1]
+
     def _scored(self, X: Any, group_sizes: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The scores of the rows, and where the groups start."""
-        if isinstance(X, Corpus):
-            reject_with_corpus(group_sizes=group_sizes)
-            return self.decision_function(X), candidate_groups.group_starts(X)
-        scores = self.decision_function(X)
-        return scores, validation.as_groups(group_sizes, len(scores))
+        rows = self._checked_rows(X)
+        return self._scores(rows)[:, 0], rows.group_starts(group_sizes)
 
 
-def _source(X: Any, data: GroupedRows) -> Corpus | InMemoryDataset:
+def _source(data: Dataset, grouped: GroupedRows) -> Dataset:
     """What is learnt from, as checkpoints know it."""
-    if isinstance(X, Corpus):
-        return X
-    rows, groups = data.piece(0)
-    return InMemoryDataset(rows, np.empty(0), groups.gold.astype(np.int32), groups.weights)
+    if data.rows is None:
+        return data
+    rows, groups = grouped.piece(0)
+    return InMemoryDataset(rows, codes=groups.gold.astype(np.int32), weights=groups.weights)

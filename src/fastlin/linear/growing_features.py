@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _get_feature_names
 
-from fastlin.core.sparse_estimator import Infer, RowsOrCorpus, Scorer, SparseClassifier
+from fastlin.core.dataset import Dataset
+from fastlin.core.sparse_estimator import Infer, Scorer, SparseClassifier
 from fastlin.optim.online_state import OnlineState
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
@@ -19,7 +20,7 @@ class GrowingClassifier(SparseClassifier, ABC):
 
     grow_features: bool
 
-    def _check_width(self, X: Any, rows: RowsOrCorpus, reset: bool) -> None:
+    def _check_width(self, X: Any, rows: Dataset, reset: bool) -> None:
         """With `grow_features` a matrix may have more features than are known, or fewer: the first are the same."""
         if reset or not self.grow_features:
             super()._check_width(X, rows, reset)

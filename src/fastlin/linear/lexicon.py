@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fastlin import validation
+from fastlin.core.dataset import Dataset, as_matrix, read_rows
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import label_positions, n_weight_columns
-from fastlin.core.sparse_estimator import RowsOrCorpus, Scorer, SparseClassifier, dense_scorer, width_of
-from fastlin.data import Corpus
+from fastlin.core.sparse_estimator import Scorer, SparseClassifier, dense_scorer
 from fastlin.text.negation import NEGATION_PREFIX
 from fastlin.validation import real_number
 
@@ -165,15 +165,15 @@ class LexiconClassifier(SparseClassifier):
 
     # Parts
 
-    def _checked_rows(self, X: Any) -> RowsOrCorpus:
+    def _checked_rows(self, X: Any) -> Dataset:
         self._check_fitted()
         validation.check_n_jobs(self.n_jobs)
-        if self.vectorizer is not None and not isinstance(X, Corpus):
-            X = self.vectorizer_.transform(X)
-        rows: RowsOrCorpus = X if isinstance(X, Corpus) else validation.as_rows(X, **self._row_constraints())
-        if width_of(rows) != self.n_features_in_:
+        if self.vectorizer is not None:
+            X = as_matrix(X, self.vectorizer_)
+        rows = read_rows(X, self._row_constraints())
+        if rows.n_features != self.n_features_in_:
             raise ValueError(
-                f"X has {width_of(rows)} features, but {type(self).__name__} is expecting "
+                f"X has {rows.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
         if self.vectorizer is None and self.vocabulary is None:
@@ -183,7 +183,7 @@ class LexiconClassifier(SparseClassifier):
     def _scorer(self) -> Scorer:
         return dense_scorer(self._weights, np.zeros(len(self.classes_)), self.n_jobs)
 
-    def _codes(self, rows: RowsOrCorpus) -> NDArray[np.int64]:
+    def _codes(self, rows: Dataset) -> NDArray[np.int64]:
         preferred = np.where(_ties(self._scores(rows)), self.class_prior_, -1.0)
         return np.argmax(preferred, axis=1)
 
@@ -198,7 +198,7 @@ class LexiconClassifier(SparseClassifier):
             names = _names(self.vocabulary)
         elif hasattr(X, "columns"):
             names = np.asarray(X.columns, dtype=object)
-            self._check_width(X, validation.as_rows(X), reset=True)
+            self._read_rows(X, reset=True)
         else:
             raise ValueError("the columns of X have no names: give a vectorizer, for raw texts, or a vocabulary")
         place = {name: column for column, name in enumerate(names.tolist()) if name is not None}

@@ -1,7 +1,7 @@
 """Logistic regression, binary and multinomial: the conditional maximum-entropy model of rows and labels."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +9,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.core.dataset import Dataset, DatasetView, view_to_learn
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
-from fastlin.linear.training_sample import TrainingSample
+from fastlin.optim.design import Design
+from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.partitions import Partitions
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
-from fastlin.validation import one_of
+from fastlin.validation import CSRRows, one_of
 
 WEIGHTS = ("dense", "observed")
 
@@ -205,13 +207,13 @@ class LogisticRegression(MaxentClassifier):
         model = self._working_copy()
         solver = self._check_parameters()
         counts = solver in COUNTS
-        source = model._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
-        sample = TrainingSample(source, self.class_weight, counts)
+        data = model._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
+        sample = view_to_learn(data, self.class_weight)
         evaluate = None
         if X_val is not None or y_val is not None:
-            held = model._checked_validation(X_val, y_val, sample.classes, sample.readable)
-            evaluate = functools.partial(model._accuracy, *held)
-        file = self._checkpoint_of(source, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
+            held = model._read_validation(X_val, y_val, sample.classes, data, dtype=model._type(data))
+            evaluate = functools.partial(model._accuracy, held)
+        file = self._checkpoint_of(data, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
         model._fit_sample(sample, model._parts_of(sample), evaluate, file)
         self._take_fitted(model)
         self._warn()
@@ -219,7 +221,7 @@ class LogisticRegression(MaxentClassifier):
 
     def _fit_sample(
         self,
-        sample: TrainingSample,
+        sample: DatasetView,
         parts: Partitions,
         evaluate: Callable[[], float] | None = None,
         checkpoint: Checkpoint | None = None,
@@ -227,7 +229,7 @@ class LogisticRegression(MaxentClassifier):
         """Find the optimum for rows that are proved and laid out."""
         solver, n_features = self._check_parameters(), sample.n_features
         layout = self._layout(parts, n_features, len(sample.classes))
-        dtype = sample.source.dtype if self.dtype is None else validation.as_dtype(self.dtype)
+        dtype = self._type(sample.dataset)
         kept = self.prior_mean is not None and self.weights == "dense"
         rest = self._means(n_features, layout.width) if kept else None  # the weights of columns that no row has
         with parallel.WorkerPool(self.n_jobs) as workers:
@@ -288,11 +290,23 @@ class LogisticRegression(MaxentClassifier):
 
     # Parts
 
-    def _parts_of(self, sample: TrainingSample) -> Partitions:
+    def _type(self, data: Dataset) -> np.dtype[Any]:
+        """The type of the weights."""
+        return validation.as_dtype(self.dtype) or data.dtype
+
+    def _parts_of(self, sample: DatasetView) -> Partitions:
         """The rows laid out, with labels of as many columns as there will be weights for."""
         one_of("weights", self.weights, WEIGHTS)
         n_labels = len(sample.classes)
-        return sample.lay_out(n_labels if self.weights == "observed" else n_weight_columns(n_labels))
+        width = n_labels if self.weights == "observed" else n_weight_columns(n_labels)
+
+        def blocks() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:
+            return ((rows, MultinomialLikelihood(codes, weights, width)) for rows, codes, weights in sample.blocks())
+
+        if sample.dataset.n_segments > 1:
+            return Partitions.from_segments(blocks, sample.n_features, sample.dataset.scratch())
+        ((rows, labels),) = blocks()
+        return Partitions.single(Design.of(rows), labels)
 
     def _layout(self, parts: Partitions, n_features: int, n_labels: int) -> WeightLayout:
         cutoff = validation.as_cutoff(self.cutoff, n_features)

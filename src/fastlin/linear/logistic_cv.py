@@ -8,19 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.callbacks import print_record
-from fastlin.core.cross_validation import Score, Weights, as_score, best_setting, make_folds, weights_to_score
+from fastlin.core.cross_validation import Score, Split, as_score, as_split, best_setting, make_folds
+from fastlin.core.dataset import DatasetView, view_to_learn
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import RowsOrCorpus
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
-from fastlin.linear.training_sample import TrainingSample
 from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
-from fastlin.validation import CHEAP, CSRRows, one_of, real_number, whole_number
+from fastlin.validation import CHEAP, one_of, real_number, whole_number
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
-Split = tuple[Any, Any, Weights]  # rows, labels and weights to score on
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -176,16 +174,16 @@ class LogisticRegressionCV(LogisticRegression):
         found.Cs_, found.l1_ratios_ = self._grid()
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
         counts = template._check_parameters() in COUNTS
-        source = found._labelled(X, y, sample_weight, reset=True, nonnegative=counts)
-        sample = TrainingSample(source, self.class_weight, counts)
-        score = as_score(template, self.scoring, _accuracy)
+        data = found._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
+        sample = view_to_learn(data, self.class_weight)
+        score = as_score(template, self.scoring)
         parts = found._splits(sample, X_val, y_val)
         found._search(template, sample, parts, score)
         final = self._template(found.C_, found.l1_ratio_).set_params(n_jobs=self.n_jobs)
         if self.refit:
             final._fit_sample(sample, final._parts_of(sample))
         else:
-            final = _mean([_fold(copy.copy(final), sample.fold(train))[0] for train, _ in parts])
+            final = _mean([_fold(copy.copy(final), _of_fold(sample, train))[0] for train, _ in parts])
         for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
             setattr(found, name, getattr(final, name))
         found.converged_, found._stopped = final.converged_, final._stopped
@@ -193,22 +191,21 @@ class LogisticRegressionCV(LogisticRegression):
         final._warn()
         return self
 
-    def _splits(self, sample: TrainingSample, X_val: Any, y_val: Any) -> list[tuple[Any, Split]]:
+    def _splits(self, sample: DatasetView, X_val: Any, y_val: Any) -> list[tuple[NDArray[np.int64], Split]]:
         """The rows to learn from, of those that have a weight, and what to score on, of each fold."""
-        codes, plain = sample.codes(), np.array(sample.classes.tolist())
+        plain, parts, members = np.array(sample.classes.tolist()), [], sample.row_numbers()
         if X_val is not None or y_val is not None:
-            rows, seen = self._checked_validation(X_val, y_val, sample.classes, sample.readable)
-            if (seen < 0).any():
+            held = self._read_validation(X_val, y_val, sample.classes, sample.dataset, dtype=self._type(sample.dataset))
+            if (held.codes() < 0).any():
                 raise ValueError("y_val holds a label that y lacks")
-            return [(np.arange(len(codes)), (_readable(rows), plain[seen], weights_to_score(X_val)))]
-        parts, members = [], sample.members()
-        place = np.full(len(sample.source), -1)  # of all rows among those that have a weight
-        place[members] = np.arange(len(members))
-        for train, test in make_folds(self.cv, sample.source.codes(), members):
-            learnt, held = (place[rows][place[rows] >= 0] for rows in (train, test))
-            if not len(learnt) or not len(held):
+            return [(members, as_split(held, plain))]
+        weighs = np.zeros(len(sample.dataset), bool)
+        weighs[members] = True
+        for train, test in make_folds(self.cv, sample.dataset.codes(), members):
+            learnt, scored = train[weighs[train]], test[weighs[test]]
+            if not len(learnt) or not len(scored):
                 raise ValueError("a fold of cv has no rows of a weight above 0 to learn from, or to score on")
-            parts.append((learnt, (_readable(sample.take(held)), plain[codes[held]], sample.row_weights(held))))
+            parts.append((learnt, as_split(sample.take(scored), plain)))
         if not parts:
             raise ValueError("cv has no folds")
         return parts
@@ -237,7 +234,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _search(
         self,
         template: LogisticRegression,
-        sample: TrainingSample,
+        sample: DatasetView,
         parts: list[tuple[Any, Split]],
         score: Score,
     ) -> None:
@@ -249,7 +246,7 @@ class LogisticRegressionCV(LogisticRegression):
 
         def follow(fold: int) -> None:
             train, held = parts[fold]
-            own, laid_out = sample.fold(train), None
+            own, laid_out = _of_fold(sample, train), None
             for i, ratio in enumerate(self.l1_ratios_.tolist()):
                 model = None
                 for j, C in enumerate(self.Cs_.tolist()):
@@ -288,7 +285,7 @@ class LogisticRegressionCV(LogisticRegression):
 
 
 def _fold(
-    model: LogisticRegression, sample: TrainingSample, parts: Partitions | None = None
+    model: LogisticRegression, sample: DatasetView, parts: Partitions | None = None
 ) -> tuple[LogisticRegression, Partitions]:
     """The model fitted on the rows of a fold, which are laid out once for a path."""
     parts = model._parts_of(sample) if parts is None else parts
@@ -297,13 +294,12 @@ def _fold(
     return model, parts
 
 
-def _accuracy(model: LogisticRegression, X: Any, y: NDArray[Any], weights: Weights) -> float:
-    return float(np.average(model.predict(X) == y, weights=weights))
-
-
-def _readable(rows: RowsOrCorpus) -> Any:
-    """As models take it."""
-    return rows.matrix() if isinstance(rows, CSRRows) else rows
+def _of_fold(sample: DatasetView, rows: NDArray[np.int64]) -> DatasetView:
+    """The rows of a fold, which have all labels."""
+    fold = sample.take(rows)
+    if len(np.unique(fold.codes())) < len(sample.classes):
+        raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
+    return fold
 
 
 def _mean(models: list[LogisticRegression]) -> LogisticRegression:

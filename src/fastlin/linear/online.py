@@ -12,24 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
+from fastlin.core.dataset import Dataset, DatasetView, InMemoryDataset
 from fastlin.core.estimator import learns
 from fastlin.core.label_sets import column_mapping, label_positions, n_weight_columns, union_of_labels
-from fastlin.core.sparse_estimator import (
-    InMemoryDataset,
-    RowsOrCorpus,
-    checkpoint_of,
-    labels_of,
-    reject_with_corpus,
-    width_of,
-)
+from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.core.stratified_split import stratified_split
-from fastlin.data import Corpus
 from fastlin.linear.online_config import OnlineOptions, check_rate, checked_options, initial_coef, initial_intercept
 from fastlin.linear.online_weights import OnlineWeights
 from fastlin.optim.epochs import Stopping, count_single_label, train_epochs
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import CheckpointManager, TrainingState
-from fastlin.validation import CSRRows
 
 
 class OnlineClassifier(OnlineWeights, ABC):
@@ -104,35 +96,35 @@ class OnlineClassifier(OnlineWeights, ABC):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model = self._working_copy()
-        (rows, codes), classes = model._checked(X, y, sample_weight, validation.as_dtype(self.dtype), reset=True)
+        data = model._read(X, y, sample_weight, validation.as_dtype(self.dtype), reset=True)
+        classes = data.classes
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        weights = self._weights(rows, sample_weight, classes, codes, strict=True)
-        dtype = self._dtype(rows)
+        weights, dtype = self._weights(data, strict=True), self._dtype(data)
         options, generator = self._options(dtype), validation.as_generator(self.random_state)
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
-        given["segments"] = isinstance(rows, Corpus)
-        source = rows if isinstance(rows, Corpus) else InMemoryDataset(rows, classes, codes, np.empty(0))
+        given["segments"] = data.rows is None
+        source = data if data.rows is None else InMemoryDataset(data.rows, classes=classes, codes=data.codes())
         manager = CheckpointManager(
             checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, given), generator
         )
-        shape = width_of(rows), n_weight_columns(len(classes))
-        manager.check_fits(shape, options.rule, rows.bounds if isinstance(rows, Corpus) else np.array([0, len(rows)]))
+        shape = data.n_features, n_weight_columns(len(classes))
+        manager.check_fits(shape, options.rule, data.bounds)
         state = manager.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
-        members, held = model._validation_rows(X_val, y_val, classes, rows, codes, generator)
+        members, held = model._validation_rows(X_val, y_val, data, dtype, generator)
         own = np.arange(len(classes), dtype=np.int32)
-        data = options.source(rows, codes, weights, members, own, generator, manager.training)
-        if not data.n_weighted():
+        rows = options.source(data, weights, members, own, generator, manager.training)
+        if not rows.n_weighted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
-        check_rate(options.rule, 0, data.n_weighted())
+        check_rate(options.rule, 0, rows.n_weighted())
 
         model._install(state, classes, generator)
         with state.lock.writing() if self.callback is not None else contextlib.nullcontext() as turn:
             history, converged = train_epochs(
                 state,
-                data,
+                rows,
                 options.stopping,
-                evaluate=None if held is None else lambda: model._accuracy(*held),
+                evaluate=None if held is None else lambda: model._accuracy(held),
                 score_decides=self.early_stopping,
                 report=make_callback(model, lambda: model),
                 n_jobs=self.n_jobs,
@@ -178,37 +170,38 @@ class OnlineClassifier(OnlineWeights, ABC):
                 raise ValueError("call densify() before partial_fit: the weights are in sparse form")
         dtype = validation.as_dtype(self.dtype)
         dtype = dtype if first else self._state.weights.dtype
-        (rows, codes), seen = model._checked(X, y, sample_weight, dtype, reset=first)
+        data = model._read(X, y, sample_weight, dtype, reset=first)
+        seen = data.classes
         if self.grow_features:
             model._learn_names(X)
         if isinstance(self.class_weight, str):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
             raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
-        weights = self._weights(rows, sample_weight, seen, codes, strict=False)
+        weights = self._weights(data, strict=False)
         known = seen if first else union_of_labels(self.classes_, seen)
         if classes is not None:
             known = union_of_labels(known, validation.as_classes(classes))
-        dtype = self._dtype(rows) if dtype is None else dtype
+        dtype = self._dtype(data) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        data = options.source(rows, codes, weights, None, label_positions(known, seen), generator, TrainingState())
-        check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), data.n_weighted())
+        rows = options.source(data, weights, None, label_positions(known, seen), generator, TrainingState())
+        check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), rows.n_weighted())
 
         if first:
-            state = OnlineState(options.rule, width_of(rows), n_weight_columns(len(known)), dtype)
+            state = OnlineState(options.rule, data.n_features, n_weight_columns(len(known)), dtype)
             model._install(state, known, generator)
         with model._state.lock.writing() as turn:
             if not first:
-                state = self._grow(model, width_of(rows), known)
+                state = self._grow(model, data.n_features, known)
                 state.set_rule(options.rule)
             try:
                 if len(known) > 1:
                     report, once = make_callback(model, lambda: model), Stopping(1, None, 1)
                     history, _ = train_epochs(
-                        state, data, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True
+                        state, rows, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True
                     )
                 else:
-                    history = [count_single_label(state, data)]
+                    history = [count_single_label(state, rows)]
             except BaseException as error:
                 if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
                     self._take_fitted(model._record([], converged=False))
@@ -231,54 +224,38 @@ class OnlineClassifier(OnlineWeights, ABC):
 
     # Parts
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Any, dtype: np.dtype[Any] | None, reset: bool
-    ) -> tuple[tuple[RowsOrCorpus, NDArray[np.int32]], NDArray[Any]]:
-        """((rows, codes), classes), rows in memory in the type of the weights; sets or compares the features' names."""
-        if isinstance(X, Corpus):
-            reject_with_corpus(y=y, sample_weight=sample_weight)
-            classes = labels_of(X)
-            self._check_width(X, X, reset)
-            return (X, X.codes()), classes
-        rows = validation.as_rows(X, dtype=dtype)
-        self._check_width(X, rows, reset)
-        classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
-        return (rows if dtype is None else rows.astype(dtype), codes), classes
+    def _read(self, X: Any, y: Any, sample_weight: Any, dtype: np.dtype[Any] | None, reset: bool) -> Dataset:
+        """What to learn from, rows in memory in the type of the weights; sets or compares the features' names."""
+        data = self._read_labelled(X, y, sample_weight, reset, dtype=dtype)
+        return data if dtype is None else data.astype(dtype)
 
-    def _dtype(self, rows: RowsOrCorpus) -> np.dtype[Any]:
+    def _dtype(self, data: Dataset) -> np.dtype[Any]:
         """The type of new weights."""
-        return validation.as_dtype(self.dtype) or (rows.values.dtype if isinstance(rows, CSRRows) else rows.dtype)
+        return validation.as_dtype(self.dtype) or data.dtype
 
-    def _weights(
-        self, rows: RowsOrCorpus, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], strict: bool
-    ) -> NDArray[np.float64]:
+    def _weights(self, data: Dataset, strict: bool) -> NDArray[np.float64]:
         """One weight a row or, for a corpus, which has those itself, a label; an empty array for all ones."""
-        if isinstance(rows, CSRRows):
-            weights = validation.as_weights(sample_weight, len(codes))
-            weights = validation.class_weights(self.class_weight, classes, codes, weights, strict)
-        else:
-            weights = validation.class_factors(self.class_weight, classes, codes, strict, rows.weights())
-        return np.empty(0) if weights is None else weights
+        own = data.weights()
+        factors = validation.class_factors(self.class_weight, data.classes, data.codes(), strict, own)
+        if data.rows is None:
+            return np.empty(0) if factors is None else factors
+        if factors is None:
+            return own
+        return factors[data.codes()] * own if len(own) else factors[data.codes()]
 
     def _options(self, dtype: np.dtype[Any]) -> OnlineOptions:
         return checked_options(self, self._rule(), self._sampling(), dtype)
 
     def _validation_rows(
-        self,
-        X_val: Any,
-        y_val: Any,
-        classes: NDArray[Any],
-        rows: RowsOrCorpus,
-        codes: NDArray[np.int32],
-        generator: np.random.Generator,
-    ) -> tuple[NDArray[np.int64] | None, tuple[RowsOrCorpus, NDArray[np.int32]] | None]:
-        """(the rows to learn from, None: all; the rows to validate on and their codes, None: there are none)."""
+        self, X_val: Any, y_val: Any, data: Dataset, dtype: np.dtype[Any], generator: np.random.Generator
+    ) -> tuple[NDArray[np.int64] | None, DatasetView | None]:
+        """(the rows to learn from, None: all; the rows to validate on, None: there are none)."""
         if X_val is not None or y_val is not None:
-            return None, self._checked_validation(X_val, y_val, classes, rows)
+            return None, self._read_validation(X_val, y_val, data.classes, data, dtype=dtype)
         if not self.early_stopping:
             return None, None
-        members, chosen = stratified_split(codes, self.validation_fraction, generator)
-        return members, (rows.take(chosen) if isinstance(rows, CSRRows) else rows.subset(chosen), codes[chosen])
+        members, chosen = stratified_split(data.codes(), self.validation_fraction, generator)
+        return members, DatasetView(data, data.classes).take(chosen)
 
     def _beginning(
         self,

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.sparse_estimator import RowsOrCorpus
-from fastlin.data import Corpus
+from fastlin.core.dataset import Dataset
 from fastlin.engine.online import online
 from fastlin.optim.corpus_stream import CorpusStream
 from fastlin.optim.epochs import RowSource, Stopping, TrainingRows
@@ -29,8 +28,7 @@ class OnlineOptions:
 
     def source(
         self,
-        rows: RowsOrCorpus,
-        codes: NDArray[np.int32],
+        data: Dataset,
         weights: NDArray[np.float64],
         members: NDArray[np.int64] | None,
         places: NDArray[np.int32],
@@ -41,11 +39,11 @@ class OnlineOptions:
 
         Without `members`, all rows are learnt from.
         """
-        if isinstance(rows, Corpus):
+        if data.rows is None:
             size = int(self.rule["batch_size"][0])
-            return CorpusStream(rows, places, weights, members, self.sampling, generator, self.dtype, size, training)
-        members = np.arange(len(rows)) if members is None else members
-        return TrainingRows(rows, places[codes], weights, members, self.sampling, generator)
+            return CorpusStream(data, places, weights, members, self.sampling, generator, self.dtype, size, training)
+        members = np.arange(len(data)) if members is None else members
+        return TrainingRows(data.rows, places[data.codes()], weights, members, self.sampling, generator)
 
 
 def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> OnlineOptions:

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import storage, validation
+from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import n_weight_columns
-from fastlin.core.sparse_estimator import Infer, RowsOrCorpus, Scorer, dense_scorer, sparse_scorer
-from fastlin.data import Corpus
+from fastlin.core.sparse_estimator import Infer, Scorer, dense_scorer, sparse_scorer
 from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns, grown_scorer, lasting_scorer
 from fastlin.linear.online_config import initial_coef, initial_intercept
 from fastlin.optim.online_state import OnlineState
@@ -213,15 +213,15 @@ class OnlineWeights(GrowingClassifier):
                 f"n_features_in_ is {self.n_features_in_!r}, but there are weights of {n_features} features"
             )
 
-    def _checked_rows(self, X: Any) -> RowsOrCorpus:
+    def _checked_rows(self, X: Any) -> Dataset:
         self._check_learnt()
         return super()._checked_rows(X)
 
     def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": (self._state.weights if self._sparse is None else self._sparse.coef).dtype}
 
-    def _forward(self, rows: RowsOrCorpus, scorer: Scorer, infer: Infer) -> None:
-        if self._sparse is None and isinstance(rows, Corpus):  # all of its segments meet the same weights
+    def _forward(self, rows: Dataset, scorer: Scorer, infer: Infer) -> None:
+        if self._sparse is None and rows.rows is None:  # all of its segments meet the same weights
             scorer = lasting_scorer(self._state, self.n_jobs)
         super()._forward(rows, scorer, infer)
 

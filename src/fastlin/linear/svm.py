@@ -194,22 +194,22 @@ class LinearSVC(SparseClassifier):
         """
         model, options = self._working_copy(), self._options()
         generator = validation.as_generator(self.random_state)
-        corpus = model._labelled(X, y, sample_weight, reset=True, dtype=np.dtype(np.float64))
-        classes = corpus.classes
+        data = model._read_labelled(X, y, sample_weight, reset=True, dtype=np.dtype(np.float64))
+        classes = data.classes
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         n_columns, joint = n_weight_columns(len(classes)), options.joint
         costs = SvmObjective(
             options.C,
-            validation.class_factors(self.class_weight, classes, corpus.codes(), True, corpus.weights()),
+            validation.class_factors(self.class_weight, classes, data.codes(), True, data.weights()),
             n_columns,
             options.squared,
             joint and n_columns > 1,
             options.scaling,
             share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
         )
-        file = checkpoint_of(self, corpus, checkpoint, checkpoint_interval, resume, {})
-        problem = SvmProblem(corpus, costs, corpus.scratch())
+        file = checkpoint_of(self, data, checkpoint, checkpoint_interval, resume, {})
+        problem = SvmProblem(data, costs, data.scratch())
         parts = label_blocks(problem, generator)
         model.classes_ = classes
         kept = self._kept(problem, classes)

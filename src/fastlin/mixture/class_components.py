@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import ClassCounts, Estimates, log_prior
-from fastlin.mixture.partial_labels import Mask
+from fastlin.core.dataset import Mask
 from fastlin.validation import MAX_COLUMNS, number_of_parts
 
 Floats = NDArray[np.float64]

@@ -11,12 +11,10 @@ from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
 from fastlin.core.em_loop import EMRun, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import InMemoryDataset, reject_with_corpus
-from fastlin.data import Corpus
 from fastlin.mixture.em_init import EMInitializer, checked
 from fastlin.mixture.multinomial_em import Fill, MultinomialEM
 from fastlin.mixture.online_em import add_expected
-from fastlin.mixture.partial_labels import LabelledSource, PartlyLabelledDocuments
+from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.mixture.scoring import MixtureDensity
 from fastlin.runtime import parallel
 from fastlin.validation import number_of_parts, whole_number
@@ -225,23 +223,14 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
 
     def _documents(self, X: Any, sample_weight: Any, reset: bool) -> PartlyLabelledDocuments:
         """What to learn from: rows without labels."""
-        source: Corpus | InMemoryDataset
-        if isinstance(X, Corpus):
-            reject_with_corpus(sample_weight=sample_weight)
-            self._check_width(X, X, reset)
-            source = X
-        else:
-            rows = validation.as_rows(X, **self._row_constraints())
-            self._check_width(X, rows, reset)
-            weights, none = validation.as_weights(sample_weight, len(rows)), np.empty(0)
-            source = InMemoryDataset(rows, none, none.astype(np.int32), none if weights is None else weights)
-        return PartlyLabelledDocuments(np.empty(0), [LabelledSource("X", source, np.full(len(source), -1, np.int32))])
+        view = self._read_rows(X, reset, **self._row_constraints()).unlabelled(sample_weight)
+        return PartlyLabelledDocuments(view.classes, [view])
 
     def _em(
         self, documents: PartlyLabelledDocuments, prior: SmoothingPrior, workers: parallel.WorkerPool
     ) -> tuple[MultinomialEM, Callable[[], Fill]]:
         """EM for these documents, and what makes a start for it."""
-        kept = documents.sources[0].of_weight()
+        kept = documents.views[0].dataset.of_weight()
         n = number_of_parts("n_components", self.n_components, len(kept))
         if not kept.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import ClassCounts
+from fastlin.core.dataset import LabelledBlock, Mask
 from fastlin.engine.solvers import multinomial_em as kernels
 from fastlin.mixture.class_components import Families, log_priors, several, single
 from fastlin.mixture.multinomial_em import MultinomialEM
-from fastlin.mixture.partial_labels import DocumentBlock, Mask, PartlyLabelledDocuments
+from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.mixture.per_class_init import PerClassInitializer
 from fastlin.runtime import parallel
 
@@ -32,10 +33,10 @@ class OnlineEM:
         documents.count(single(self.families), self.families, self.counts, self.n_jobs, keep=True)
         masses = np.add.reduceat(self.counts.labels, self.families[:-1])
         new = several(self.families) & np.append(masses == 0, False)
-        if documents.sources_of(new):
+        if documents.views_of(new):
             self._begin(documents, new, generator)
         rest = several(self.families, unlabelled=self.unlabeled_weight > 0) & ~new
-        if not documents.sources_of(rest):
+        if not documents.views_of(rest):
             return  # what labels say costs nothing a feature
         now = self.counts.settle().estimates()
         pieces, prior = documents.to_infer(rest, self.unlabeled_weight), log_priors(now, self.families)[1]
@@ -56,7 +57,7 @@ class OnlineEM:
 
 
 def add_expected(
-    pieces: Iterable[DocumentBlock],
+    pieces: Iterable[LabelledBlock],
     logs: Floats,
     prior: Floats,
     families: Families,
@@ -71,7 +72,7 @@ def add_expected(
         parallel.run_uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
 
 
-def _shares(piece: DocumentBlock, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:
+def _shares(piece: LabelledBlock, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:
     """w p(c | x), among the components of a row's label."""
     shares = np.empty((len(piece.rows), len(prior)))
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import DensityMixin
 
 from fastlin import validation
+from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import reads
 from fastlin.core.generative_model import MultinomialModel
-from fastlin.core.sparse_estimator import Scorer, dense_scorer, reject_with_corpus
-from fastlin.data import Corpus
+from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.validation import whole_number
 
@@ -41,28 +41,20 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     @reads
     def score_samples(self, X: Any) -> Floats:
         """log p(x) of each row, without the multinomial coefficient; −inf where no component can produce it."""
-        rows = self._checked_rows(X)
-        found = np.empty(len(rows))
-
-        def add_up(scores: Floats, start: int, stop: int) -> None:
-            best = scores.max(axis=1)
-            row_kernels.softmax(self._possible(scores), True)
-            found[start:stop] = best - scores.max(axis=1)
-
-        self._forward(rows, self._scorer(), add_up)
-        return found
+        return self._log_likelihoods(self._checked_rows(X))
 
     @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """The mean of log p(x) over the rows of X, a matrix or a `Corpus`, which has weights itself."""
-        likelihood, mass = self._likelihood(X, sample_weight)
+        likelihood, mass = self._likelihood(self._checked_rows(X), sample_weight)
         return likelihood / mass
 
     @reads
     def perplexity(self, X: Any, sample_weight: Any = None) -> float:
         """exp(−Σ w log p(x) / Σ w Σ_j x_j): out of how many equally likely words the model had to guess each."""
-        likelihood, _ = self._likelihood(X, sample_weight)
-        words = self._words(X, sample_weight)
+        rows = self._checked_rows(X)
+        likelihood, _ = self._likelihood(rows, sample_weight)
+        words = self._words(rows, sample_weight)
         if words == 0:
             raise ValueError("X has no words, of which perplexity is a mean")
         with np.errstate(over="ignore"):
@@ -71,13 +63,13 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
     @reads
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """−2 Σ w log p(x) + m log Σ w with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""
-        likelihood, mass = self._likelihood(X, sample_weight)
+        likelihood, mass = self._likelihood(self._checked_rows(X), sample_weight)
         return -2 * likelihood + self._n_parameters() * float(np.log(mass))
 
     @reads
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """−2 Σ w log p(x) + 2m with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""
-        likelihood, _ = self._likelihood(X, sample_weight)
+        likelihood, _ = self._likelihood(self._checked_rows(X), sample_weight)
         return -2 * likelihood + 2 * self._n_parameters()
 
     @reads
@@ -122,30 +114,37 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
         found = self._estimates()
         return dense_scorer(found.logs, found.log_prior, self.n_jobs)
 
-    def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+    def _log_likelihoods(self, rows: Dataset) -> Floats:
+        """log p(x) of each row."""
+        found = np.empty(len(rows))
+
+        def add_up(scores: Floats, start: int, stop: int) -> None:
+            best = scores.max(axis=1)
+            row_kernels.softmax(self._possible(scores), True)
+            found[start:stop] = best - scores.max(axis=1)
+
+        self._forward(rows, self._scorer(), add_up)
+        return found
+
+    def _likelihood(self, rows: Dataset, sample_weight: Any) -> tuple[float, float]:
         """Σ w log p(x), and Σ w."""
-        logs = self.score_samples(X)
-        weights = self._weights_of(X, sample_weight)
+        logs, weights = self._log_likelihoods(rows), self._weights_of(rows, sample_weight)
         there = weights > 0
         if not there.any():
             raise ValueError("sample_weight is zero for every row of X")
         return float(weights[there] @ logs[there]), float(weights.sum())
 
-    def _weights_of(self, X: Any, sample_weight: Any) -> Floats:
-        """w of the rows of X, which have been looked at."""
-        if isinstance(X, Corpus):
-            reject_with_corpus(sample_weight=sample_weight)
-            return X.weights() if X.weighted else np.ones(len(X))
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        weights = validation.as_weights(sample_weight, n_rows)
-        return np.ones(n_rows) if weights is None else weights
+    def _weights_of(self, rows: Dataset, sample_weight: Any) -> Floats:
+        """w of each row."""
+        weights = rows.weights_beside(sample_weight)
+        return weights if len(weights) else np.ones(len(rows))
 
-    def _words(self, X: Any, sample_weight: Any) -> float:
+    def _words(self, rows: Dataset, sample_weight: Any) -> float:
         """Σ w Σ_j x_j."""
-        weights = self._weights_of(X, sample_weight)
+        weights = self._weights_of(rows, sample_weight)
         of_parts = (
             np.repeat(weights[start : start + len(part)], np.diff(part.indptr)) @ part.values[: part.nnz]
-            for start, part in self._iter_segments(self._checked_rows(X))
+            for start, part in self._iter_segments(rows)
         )
         return float(sum(of_parts))
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from fastlin import validation
 from fastlin.core.class_counts import SmoothingPrior
+from fastlin.core.dataset import Dataset, InMemoryDataset, refuse_corpus
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
-from fastlin.data import Corpus
 from fastlin.naive_bayes.category_encoder import (
     CategoryCounts,
     CategoryEncoder,
@@ -23,7 +23,7 @@ from fastlin.naive_bayes.category_encoder import (
     split_by_position,
 )
 from fastlin.runtime import parallel
-from fastlin.validation import MAX_COLUMNS, CategoricalColumn, CSRRows, one_of, real_number
+from fastlin.validation import MAX_COLUMNS, CategoricalColumn, one_of, real_number
 
 
 class CategoricalNB(GenerativeClassifier):
@@ -219,10 +219,7 @@ class CategoricalNB(GenerativeClassifier):
         """What X holds, after a look at the parameters that reading it needs."""
         validation.check_n_jobs(self.n_jobs)
         one_of("handle_unknown", self.handle_unknown, ("ignore", "error"))
-        if isinstance(X, Corpus):
-            raise TypeError(
-                "X is a Corpus, whose rows are sparse vectors; tuples of attributes come as a list or array"
-            )
+        refuse_corpus(X, "whose rows are sparse vectors; tuples of attributes come as a list or array")
         positions = validation.as_tuples(X)
         shape = len(positions[0].codes), len(positions)
         validate_data(
@@ -230,7 +227,7 @@ class CategoricalNB(GenerativeClassifier):
         )
         return positions
 
-    def _checked_rows(self, X: Any) -> CSRRows:
+    def _checked_rows(self, X: Any) -> Dataset:
         found, columns = self._estimates(), []
         for place, position in enumerate(self._positions(X, reset=False)):
             alphabet, n = found.alphabets[place], int(found.sizes[place])
@@ -245,7 +242,7 @@ class CategoricalNB(GenerativeClassifier):
                     raise ValueError(f"X holds {which} at row {row}, column {place}, which was not seen when fitted")
                 codes = np.where(unknown, -1, codes)
             columns.append(codes)
-        return ones(columns, found.starts, len(found.logs))
+        return InMemoryDataset(ones(columns, found.starts, len(found.logs)))
 
     def _estimates(self) -> CategoryEstimates:
         self._check_fitted()

@@ -9,21 +9,13 @@ from sklearn.utils.validation import validate_data
 
 from fastlin import validation
 from fastlin.core.class_counts import ClassCounts, mask_impossible
+from fastlin.core.dataset import Dataset, DatasetView, labels_beside, read_rows
 from fastlin.core.estimator import reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
-from fastlin.core.sparse_estimator import (
-    Infer,
-    InMemoryDataset,
-    RowsOrCorpus,
-    Scorer,
-    dense_scorer,
-    reject_with_corpus,
-    width_of,
-)
-from fastlin.data import Corpus
+from fastlin.core.sparse_estimator import Infer, Scorer, dense_scorer
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.mixture.class_components import Families, log_priors, summed
-from fastlin.mixture.partial_labels import Codes, LabelledSource, PartlyLabelledDocuments
+from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
@@ -76,51 +68,28 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one."""
-        validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X")
+        validation.refuse_missing(labels_beside(X, y), "X")
         return super().score(X, y, sample_weight)
 
     # Reading
 
     def _documents(self, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any, reset: bool) -> PartlyLabelledDocuments:
         """What to learn from, checked; the values of a corpus are when they are read."""
-        name = type(self).__name__
-        if isinstance(X, Corpus):
-            reject_with_corpus(y=y, sample_weight=sample_weight)
-            self._check_width(X, X, reset)
-            place = validation.places_of_labels(X.classes)
-            classes = X.classes[place >= 0]
-            codes = place[X.codes()] if len(place) else np.full(len(X), -1, np.int32)
-            source = LabelledSource("X", X, codes)
-        else:
-            rows = validation.as_rows(X, **self._row_constraints())
-            self._check_width(X, rows, reset)
-            classes, codes = validation.as_partly_labels(y, len(rows), estimator=name)
-            source = LabelledSource(
-                "X", self._whole(rows, classes, codes, validation.as_weights(sample_weight, len(rows))), codes
-            )
-        sources = [source] if X_unlabeled is None else [source, self._unlabelled(X_unlabeled)]
-        return PartlyLabelledDocuments(classes, sources)
+        rows = self._read_rows(X, reset, **self._row_constraints())
+        views = [rows.partly_labelled(y, sample_weight, estimator=type(self).__name__)]
+        if X_unlabeled is not None:
+            views.append(self._unlabelled(X_unlabeled))
+        return PartlyLabelledDocuments(views[0].classes, views)
 
-    def _unlabelled(self, X: Any) -> LabelledSource:
+    def _unlabelled(self, X: Any) -> DatasetView:
         """The rows of X_unlabeled."""
-        name = "X_unlabeled"
-        if isinstance(X, Corpus):
-            if (validation.places_of_labels(X.classes) >= 0).any():
-                raise ValueError(f"{name} is a Corpus with labels; those that have some belong into X")
-            rows: RowsOrCorpus = X
-        else:
-            rows = validation.as_rows(X, name=name, **self._row_constraints())
-        if width_of(rows) != self.n_features_in_:
-            raise ValueError(f"{name} has {width_of(rows)} features, X has {self.n_features_in_}")
+        rows = read_rows(X, self._row_constraints(), "X_unlabeled")
+        if (validation.places_of_labels(rows.classes) >= 0).any():
+            raise ValueError(f"{rows.name} is a Corpus with labels; those that have some belong into X")
+        if rows.n_features != self.n_features_in_:
+            raise ValueError(f"{rows.name} has {rows.n_features} features, X has {self.n_features_in_}")
         validate_data(self, X, reset=False, skip_check_array=True)
-        codes = np.full(len(rows), -1, np.int32)
-        return LabelledSource(
-            name, rows if isinstance(rows, Corpus) else self._whole(rows, np.empty(0), codes, None), codes
-        )
-
-    @staticmethod
-    def _whole(rows: CSRRows, classes: NDArray[Any], codes: Codes, weights: Floats | None) -> InMemoryDataset:
-        return InMemoryDataset(rows, classes, codes, np.empty(0) if weights is None else weights)
+        return rows.unlabelled()
 
     def _check_labels(self, documents: PartlyLabelledDocuments, known: NDArray[Any]) -> None:
         """There are labels, and the one that says that there is none was not meant to be one."""
@@ -137,24 +106,23 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     @staticmethod
     def _check_beginning(documents: PartlyLabelledDocuments) -> PartlyLabelledDocuments:
         """Some row that has a label counts."""
-        source = documents.sources[0]
-        if not source.labelled.any():
+        view = documents.views[0]
+        there = view.has_label()
+        if not there.any():
             raise ValueError("every row that has a label is held out: there is nothing to begin with")
-        if not source.of_weight()[source.labelled].any():
-            held_out = "" if source.kept is None else " and is not held out"
+        if not view.dataset.of_weight()[there].any():
+            held_out = "" if view.kept is None else " and is not held out"
             raise ValueError(
                 f"sample_weight is zero for every row that has a label{held_out}: there is nothing to begin with"
             )
         return documents
 
-    def _checked_validation(
-        self, X: Any, y: Any, classes: NDArray[Any], learnt: RowsOrCorpus
-    ) -> tuple[RowsOrCorpus, NDArray[np.int32]]:
-        rows, codes = super()._checked_validation(X, y, classes, learnt)
-        validation.refuse_missing(X.classes if isinstance(X, Corpus) else y, "X_val")
-        if isinstance(rows, CSRRows):
-            rows = validation.check_values(rows, name="X_val", **self._row_constraints())
-        return rows, codes
+    def _read_validation(
+        self, X: Any, y: Any, classes: NDArray[Any], learnt: Dataset, **constraints: Any
+    ) -> DatasetView:
+        held = super()._read_validation(X, y, classes, learnt, **(constraints | self._row_constraints()))
+        validation.refuse_missing(held.dataset.classes, "X_val")
+        return held
 
     def _components(self) -> Scorer:
         """log p(x, c)."""

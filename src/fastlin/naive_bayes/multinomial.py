@@ -1,7 +1,6 @@
 """Naive Bayes for counts: one pass to count, the logarithms when they are first asked for."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +8,11 @@ from numpy.typing import NDArray
 
 from fastlin import storage, validation
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_alpha, as_measure, leave_one_out_correct
+from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
 from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.core.sparse_estimator import InMemoryDataset, Scorer, dense_scorer
-from fastlin.data import Corpus, Segment
+from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
 from fastlin.validation import real_number
 
@@ -109,12 +108,12 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             None with a Corpus.
         """
         model = self._working_copy()
-        corpus = model._checked(X, y, sample_weight, reset=True)
-        classes = corpus.classes
-        counts = ClassCounts.zeros(corpus.shape[1], len(classes), self._prior(corpus.shape[1], len(classes)))
-        for segment in self._segments(corpus):
+        data = model._read(X, y, sample_weight, reset=True)
+        classes = data.classes
+        counts = ClassCounts.zeros(data.shape[1], len(classes), self._prior(data.shape[1], len(classes)))
+        for segment in data.segments():
             counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
-        if corpus.weighted and not counts.labels.any():
+        if data.weighted and not counts.labels.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
         return self._take_fitted(model._install(classes, counts))
 
@@ -122,11 +121,11 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
         model, first = self._working_copy(), not hasattr(self, "classes_")
-        corpus = model._checked(X, y, sample_weight, reset=first)
-        known = corpus.classes if first else union_of_labels(self.classes_, corpus.classes)
+        data = model._read(X, y, sample_weight, reset=first)
+        known = data.classes if first else union_of_labels(self.classes_, data.classes)
         if classes is not None:
             known = union_of_labels(known, validation.as_classes(classes))
-        place, n_features = label_positions(known, corpus.classes), corpus.shape[1]
+        place, n_features = label_positions(known, data.classes), data.shape[1]
         if first:
             counts = ClassCounts.zeros(n_features, len(known), self._prior(n_features, len(known)))
         else:
@@ -135,11 +134,10 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             counts = self._counts.resized(prior, label_positions(known, self.classes_), len(known), n_features)
             model._learn_names(X)
             counts.columns = _columns(model, n_features)
-        if isinstance(corpus, Corpus):
-            for _ in self._segments(corpus):  # what it holds is refused before the first row is counted
-                pass
+        for _ in data.segments():  # what a corpus holds is refused before the first row is counted
+            pass
         try:
-            for segment in self._segments(corpus):
+            for segment in data.segments():
                 counts.add(segment.rows, place[segment.codes], segment.weights, self.n_jobs, keep=True)
         finally:  # after Ctrl-C, what the whole blocks said
             self._take_fitted(model._install(known, counts.settle()))
@@ -163,19 +161,19 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         """
         if self.concentration is not None:
             raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")
-        corpus = self._working_copy()._checked(X, y, sample_weight, reset=True)
+        data = self._working_copy()._read(X, y, sample_weight, reset=True)
         tried = [
             real_number("alphas", float(alpha), at_least=0, at_most=1e100)
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")
         ]
-        n_features, n_labels = corpus.shape[1], len(corpus.classes)
+        n_features, n_labels = data.shape[1], len(data.classes)
         counts = ClassCounts.zeros(n_features, n_labels, self._prior(n_features, n_labels))
-        for segment in self._segments(corpus):
+        for segment in data.segments():
             counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
         right, total = np.zeros(len(tried)), 0.0
-        for segment in self._segments(corpus):
+        for segment in data.segments():
             rows = segment.rows.without_zeros()
-            weights = segment.weights if corpus.weighted else np.ones(len(rows))
+            weights = segment.weights if data.weighted else np.ones(len(rows))
             total += float(weights.sum())
             for place, alpha in enumerate(tried):
                 right[place] += weights @ leave_one_out_correct(
@@ -212,16 +210,10 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
 
     # Parts
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Corpus | InMemoryDataset:
+    def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Dataset:
         """What is to be counted."""
         validation.check_n_jobs(self.n_jobs)
-        return self._labelled(X, y, sample_weight, reset, **self._row_constraints())
-
-    def _segments(self, corpus: Corpus | InMemoryDataset) -> Iterator[Segment]:
-        """The segments of a corpus, once their values are seen to be counts."""
-        for segment in corpus.segments():
-            validation.check_values(segment.rows, start=segment.start, **self._row_constraints())
-            yield segment
+        return self._read_labelled(X, y, sample_weight, reset, **self._row_constraints())
 
     def _scorer(self) -> Scorer:
         found = self._estimates()

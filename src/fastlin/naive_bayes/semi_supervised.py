@@ -10,16 +10,16 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
+from fastlin.core.dataset import DatasetView
 from fastlin.core.em_loop import EarlyStopping, EMRun, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
 from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.core.sparse_estimator import RowsOrCorpus
 from fastlin.core.stratified_split import stratified_split
 from fastlin.mixture.class_components import Families, families_of, several, single
 from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.mixture.multinomial_em import MultinomialEM
 from fastlin.mixture.online_em import OnlineEM
-from fastlin.mixture.partial_labels import Codes, PartlyLabelledDocuments
+from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.mixture.per_class_init import PerClassInitializer
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.runtime import parallel
@@ -27,7 +27,6 @@ from fastlin.validation import one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
 MAX_LABEL_SHARE = 0.9  # of the documents without a label under one label: more is no reading of the others
-Held = tuple[RowsOrCorpus, Codes]  # labelled rows to validate on
 
 
 class ComponentLayout(NamedTuple):
@@ -199,11 +198,12 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         model._check_for(documents)
         generator, held = validation.as_generator(self.random_state), None
         if X_val is not None or y_val is not None:
-            held = model._checked_validation(X_val, y_val, documents.classes, documents.readable)
+            held = model._read_validation(X_val, y_val, documents.classes, documents.views[0].dataset)
         elif self.early_stopping:
-            there = np.flatnonzero(documents.codes >= 0)
-            chosen = there[stratified_split(documents.codes[there], self.validation_fraction, generator)[1]]
-            held, documents = (documents.take(chosen), documents.codes[chosen]), documents.without(chosen)
+            codes = documents.codes
+            there = np.flatnonzero(codes >= 0)
+            chosen = there[stratified_split(codes[there], self.validation_fraction, generator)[1]]
+            held, documents = documents.views[0].take(chosen), documents.without(chosen)
             model._check_beginning(documents)
         climb = model._fit_layout(model._lay_out(documents), held, generator)
         self._take_fitted(model)
@@ -257,9 +257,9 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
             place = self._places(known, families)
             counts = self._counts.resized(prior, place, int(families[-1]), documents.n_columns)
         documents = documents.among(known, label_positions(known, seen))
-        if documents.sources_of(several(families, unlabelled=self.unlabeled_weight > 0)):
+        if documents.views_of(several(families, unlabelled=self.unlabeled_weight > 0)):
             counts = counts.copy_for_reading()  # until what is inferred is counted, too
-        for _ in documents.pieces(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
+        for _ in documents.blocks(np.ones(len(known) + 1, bool)):  # what they hold is refused before the first count
             pass
         generator = validation.as_generator(self.random_state)
         model._forget_fit()
@@ -303,7 +303,7 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
     def _fit_layout(
         self,
         layout: ComponentLayout,
-        held: Held | None,
+        held: DatasetView | None,
         generator: np.random.Generator,
         stop: NDArray[np.int32] | None = None,
     ) -> EMRun:
@@ -318,7 +318,7 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
 
             def accuracy(counts: ClassCounts) -> float:
                 assert held is not None
-                return self._install(documents.classes, families, counts)._accuracy(*held)
+                return self._install(documents.classes, families, counts)._accuracy(held)
 
             def climb() -> EMRun:
                 em.start(starts.within_labels() if starts else None, keep=True)

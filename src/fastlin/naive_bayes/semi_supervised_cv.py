@@ -8,17 +8,16 @@ import numpy as np
 
 from fastlin import validation
 from fastlin.core.callbacks import print_record
-from fastlin.core.cross_validation import Weights, as_score, best_setting, make_folds, weights_to_score
+from fastlin.core.cross_validation import Split, as_score, as_split, best_setting, make_folds
 from fastlin.core.em_loop import FIT_ATTRIBUTES
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import RowsOrCorpus
 from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
-from fastlin.naive_bayes.semi_supervised import Held, SemiSupervisedNB
+from fastlin.naive_bayes.semi_supervised import SemiSupervisedNB
 from fastlin.runtime import parallel
-from fastlin.validation import CSRRows, real_number
+from fastlin.validation import real_number
 
-Fold = tuple[PartlyLabelledDocuments, Held, Weights]  # documents to learn from, rows to score on and their weights
+Fold = tuple[PartlyLabelledDocuments, Split]  # documents to learn from, and rows to score on
 
 
 class SemiSupervisedNBCV(ComponentClassifier):
@@ -201,19 +200,19 @@ class SemiSupervisedNBCV(ComponentClassifier):
         return SemiSupervisedNB(alpha=alpha, components=components, unlabeled_weight=weight, **shared)
 
     def _folds(self, documents: PartlyLabelledDocuments, X_val: Any, y_val: Any) -> list[Fold]:
+        classes, view = documents.classes, documents.views[0]
         if X_val is not None or y_val is not None:
-            validated = self._checked_validation(X_val, y_val, documents.classes, documents.readable)
-            return [(documents, validated, weights_to_score(X_val))]
-        codes, labelled, folds = documents.codes, documents.codes >= 0, []
-        weights = documents.sources[0].rows.weights()
-        scored = labelled & documents.sources[0].of_weight()
+            held = self._read_validation(X_val, y_val, classes, view.dataset)
+            return [(documents, as_split(held, classes))]
+        codes, labelled, folds = documents.codes, view.has_label(), []
+        scored = labelled & view.dataset.of_weight()
         for train, test in make_folds(self.cv, codes, np.flatnonzero(labelled)):
-            learns, held = np.zeros(len(codes), bool), test[scored[test]]
+            learns, held_out = np.zeros(len(codes), bool), test[scored[test]]
             learns[train] = True
-            if not len(held):
+            if not len(held_out):
                 raise ValueError("a fold of cv has no labelled rows of a weight above 0 to score on")
             learnt = self._check_beginning(documents.without(np.flatnonzero(labelled & ~learns)))
-            folds.append((learnt, (documents.take(held), codes[held]), weights[held] if len(weights) else None))
+            folds.append((learnt, as_split(view.take(held_out), classes)))
         if not folds:
             raise ValueError("cv has no folds")
         return folds
@@ -223,7 +222,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
     ) -> None:
         """Fill scores_ and path_, and choose. Numbers as alpha share what is laid out."""
         alphas, components, weights = grid
-        score = as_score(self._template(alphas[0], components[0], weights[0]), self.scoring, _accuracy)
+        score = as_score(self._template(alphas[0], components[0], weights[0]), self.scoring)
         self.scores_ = np.full((len(folds), len(alphas), len(components), len(weights)), np.nan)
         jobs = list(product(range(len(folds)), range(len(components)), range(len(weights))))
         seeds = generator.integers(2**62, size=len(jobs)).tolist()
@@ -232,8 +231,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
 
         def fit(job: int) -> None:
             fold, i, j = jobs[job]
-            documents, (rows, codes), of_rows = folds[fold]
-            X, y = _readable(rows), documents.classes[codes]
+            documents, scored = folds[fold]
             layout, shape = None, ()
             for a, alpha in enumerate(alphas):
                 if stop:
@@ -242,7 +240,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
                 if layout is None or np.shape(alpha) != shape:
                     layout, shape = model._lay_out(documents), np.shape(alpha)
                 climb = model._fit_layout(layout, None, validation.as_generator(seeds[job]), workers.stop)
-                self.scores_[fold, a, i, j] = score(model, X, y, of_rows)
+                self.scores_[fold, a, i, j] = score(model, *scored)
                 record = {"fold": fold, "alpha": alpha, "components": components[i], "unlabeled_weight": weights[j]}
                 record |= {
                     "score": float(self.scores_[fold, a, i, j]),
@@ -267,12 +265,3 @@ def _values(name: str, given: Any) -> list[Any]:
     if isinstance(given, str | dict) or not hasattr(given, "__len__") or not len(given):
         raise ValueError(f"{name} must hold at least one value, got {given!r}")
     return list(given)
-
-
-def _readable(rows: RowsOrCorpus) -> Any:
-    """As models take it."""
-    return rows.matrix() if isinstance(rows, CSRRows) else rows
-
-
-def _accuracy(model: SemiSupervisedNB, X: Any, y: Any, weights: Weights) -> float:
-    return float(np.average(model.predict(X) == y, weights=weights))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.data import Corpus
+from fastlin.core.dataset import Dataset
 from fastlin.data.scratch import ScratchArray
 from fastlin.optim.epochs import TrainingRows, Visit
 from fastlin.optim.training_state import TrainingState
@@ -22,7 +22,7 @@ class CorpusStream:
     memory draw.
     """
 
-    corpus: Corpus
+    corpus: Dataset
     label_positions: NDArray[np.int32]  # of the corpus's labels among the model's
     factors: NDArray[np.float64]  # weights of the corpus's labels; of length 0 for ones
     row_ids: NDArray[np.int64] | None  # the rows to learn from, in order; None for all

@@ -1,18 +1,15 @@
 """Count cut-offs: features seen too seldom are noise, and most of the columns."""
 
-import itertools
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fastlin import validation
+from fastlin.core.dataset import read_rows
 from fastlin.core.estimator import learns
-from fastlin.data import Corpus
 from fastlin.select.selector import Selector, check_columns_of
-from fastlin.validation import CSRRows, real_number, whole_number
+from fastlin.validation import real_number, whole_number
 
 
 class CountCutoff(Selector):
@@ -63,11 +60,10 @@ class CountCutoff(Selector):
         model = self._working_copy()
         whole_number("min_rows", model.min_rows, 0)
         real_number("min_count", model.min_count, at_least=0)
-        pieces = _segments(X) if isinstance(X, Corpus) else iter([validation.as_rows(X, nonnegative=True)])
-        rows = next(pieces)
-        counts, row_counts = np.zeros(rows.n_columns), np.zeros(rows.n_columns, np.int64)
-        for piece in itertools.chain([rows], pieces):
-            indices, values = piece.indices[: piece.nnz], piece.values[: piece.nnz]
+        data = read_rows(X, {"nonnegative": True})
+        counts, row_counts = np.zeros(data.n_features), np.zeros(data.n_features, np.int64)
+        for _, rows in data.numbered_rows():
+            indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
             counts += np.bincount(indices, weights=values, minlength=len(counts))
             row_counts += np.bincount(indices[values != 0], minlength=len(counts))
         validate_data(model, X, reset=True, skip_check_array=True)
@@ -85,7 +81,3 @@ class CountCutoff(Selector):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _segments(corpus: Corpus) -> Iterator[CSRRows]:
-    return (validation.check_values(each.rows, nonnegative=True, start=each.start) for each in corpus.segments())

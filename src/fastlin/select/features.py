@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
+from fastlin.core.dataset import DatasetView, read_dataset, read_validation, view_to_learn
 from fastlin.core.estimator import learns
-from fastlin.core.label_sets import check_kind, label_positions, n_weight_columns
-from fastlin.data import Corpus
+from fastlin.core.label_sets import n_weight_columns
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.optim.design import Design
@@ -18,7 +18,7 @@ from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS
 from fastlin.runtime import parallel
 from fastlin.select.induction import Induction
-from fastlin.select.labelled_rows import LabelledRows, presence
+from fastlin.select.label_counts import feature_counts, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
 from fastlin.select.selector import Selector, check_columns_of
@@ -162,18 +162,18 @@ class SelectFeatures(Selector):
         model = self._working_copy()
         solver = model._check_parameters()
         counts = model.method != "greedy" or solver in COUNTS
-        data = LabelledRows.checked(X, y, sample_weight, name=type(self).__name__, nonnegative=counts)
+        data = view_to_learn(read_dataset(X, y, sample_weight, estimator=type(self).__name__, nonnegative=counts))
         validate_data(model, X, reset=True, skip_check_array=True)
-        if model.method == "greedy" and data.source.n_segments > 1:
+        if model.method == "greedy" and data.dataset.n_segments > 1:
             raise ValueError(
-                f"method='greedy' needs the rows in memory, and X is a Corpus of {data.source.n_segments} segments: "
+                f"method='greedy' needs the rows in memory, and X is a Corpus of {data.dataset.n_segments} segments: "
                 "X, y = corpus.to_memory(), if they fit, or another method"
             )
         if model.n_features is not None and model.n_features > data.n_features:
             raise ValueError(f"n_features={model.n_features} is more than the {data.n_features} columns of X")
         held = None
         if X_val is not None or y_val is not None:
-            held = model._checked_validation(X_val, y_val, data)
+            held = model._read_validation(X_val, y_val, data)
         elif model.patience is not None:
             raise ValueError("patience looks at the accuracy on validation data: give X_val and y_val to fit")
         if model.method == "greedy":
@@ -213,23 +213,17 @@ class SelectFeatures(Selector):
         solver = ALIASES.get(self.solver, self.solver)
         return "newton" if solver == "auto" else solver
 
-    def _checked_validation(self, X: Any, y: Any, data: LabelledRows) -> Validation:
-        if isinstance(X, Corpus):
+    def _read_validation(self, X: Any, y: Any, data: DatasetView) -> Validation:
+        held = read_validation(X, y, data.classes, data.dataset, estimator=type(self).__name__)
+        if held.dataset.rows is None:
             raise ValueError("X_val must be in memory: X_val, y_val = corpus.to_memory()")
-        if X is None or y is None:
-            raise ValueError("X_val and y_val must be given together")
-        rows = validation.as_rows(X, name="X_val")
-        if rows.n_columns != data.n_features:
-            raise ValueError(f"X_val has {rows.n_columns} features, X has {data.n_features}")
         validate_data(self, X, reset=False, skip_check_array=True)
-        seen, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__, name="y_val")
-        check_kind(data.classes, seen)
-        return Validation(rows, label_positions(data.classes, seen)[codes], n_weight_columns(len(data)))
+        return Validation(held.dataset.rows, held.codes(), n_weight_columns(len(data.classes)))
 
-    def _induce(self, data: LabelledRows, held: Validation | None, solver: str, began: float) -> None:
+    def _induce(self, data: DatasetView, held: Validation | None, solver: str, began: float) -> None:
         """Grow a model."""
-        ((rows, codes, weights),) = data.pieces()
-        design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, n_weight_columns(len(data)))
+        ((rows, codes, weights),) = data.blocks()
+        design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, n_weight_columns(len(data.classes)))
         generator = validation.as_generator(self.random_state)
         with parallel.WorkerPool(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
@@ -250,7 +244,7 @@ class SelectFeatures(Selector):
         self._install(data, rounds)
         self._finish(data)
 
-    def _install(self, data: LabelledRows, rounds: Rounds) -> None:
+    def _install(self, data: DatasetView, rounds: Rounds) -> None:
         """What the rounds so far have come to."""
         induction = rounds.induction
         self.order_ = induction.design.features[induction.active]
@@ -260,10 +254,10 @@ class SelectFeatures(Selector):
         self.estimator_.coef_ = np.ascontiguousarray(induction.weights[np.argsort(self.order_)].T)
         self.estimator_.intercept_ = induction.intercept
 
-    def _rank(self, data: LabelledRows, held: Validation | None, began: float) -> None:
+    def _rank(self, data: DatasetView, held: Validation | None, began: float) -> None:
         """Choose by a score of each feature alone."""
         if self.method == "count":
-            scores = data.counts(presence, self.n_jobs).sum(axis=1)
+            scores = feature_counts(data, presence, self.n_jobs).sum(axis=1)
         elif self.method == "chi2":
             scores = np.nan_to_num(chi_squared(data, self.n_jobs)[0], nan=0.0)
         else:
@@ -272,7 +266,7 @@ class SelectFeatures(Selector):
         order = order[scores[order] >= self.min_gain][: self.n_features]
         self.order_, self.gains_ = order, scores[order]
         self._support(data)
-        width = n_weight_columns(len(data))
+        width = n_weight_columns(len(data.classes))
         self.estimator_.coef_, self.estimator_.intercept_ = np.zeros((width, len(order))), np.zeros(width)
         self._finish(data)
         objective = self.estimator_.objective_
@@ -287,7 +281,7 @@ class SelectFeatures(Selector):
         if self.callback is not None:
             self.callback(self, record)
 
-    def _support(self, data: LabelledRows) -> None:
+    def _support(self, data: DatasetView) -> None:
         """The mask of `order_`, and a model of those columns without weights."""
         self.support_ = np.zeros(data.n_features, bool)
         self.support_[self.order_] = True
@@ -297,7 +291,7 @@ class SelectFeatures(Selector):
         )  # fmt: skip
         self.estimator_.classes_, self.estimator_.n_features_in_ = data.classes, len(self.order_)
 
-    def _finish(self, data: LabelledRows) -> None:
+    def _finish(self, data: DatasetView) -> None:
         """Fit the model of the columns kept, from the weights it has."""
         if not len(self.order_):
             gain = f"min_gain={self.min_gain:g}"

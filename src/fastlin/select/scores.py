@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, xlogy
 
-from fastlin.select.labelled_rows import LabelledRows, presence
+from fastlin.core.dataset import DatasetView, read_dataset, view_to_learn
+from fastlin.select.label_counts import feature_counts, label_counts, presence
 
 Floats = NDArray[np.float64]
 
@@ -36,9 +37,8 @@ def information_gain(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs
     >>> information_gain([[1, 1, 0], [2, 1, 1], [0, 1, 0], [0, 1, 0]], ["a", "a", "b", "b"]).round(3).tolist()
     [0.693, 0.0, 0.216]
     """
-    return gains_of_presence(
-        LabelledRows.checked(X, y, sample_weight, name="information_gain", nonnegative=True), n_jobs
-    )
+    data = read_dataset(X, y, sample_weight, estimator="information_gain", nonnegative=True)
+    return gains_of_presence(view_to_learn(data), n_jobs)
 
 
 def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None = None) -> tuple[Floats, Floats]:
@@ -69,13 +69,13 @@ def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None
     >>> scores.tolist(), p_values.round(3).tolist()
     ([3.0, 0.0, 1.0], [0.083, 1.0, 0.317])
     """
-    return chi_squared(LabelledRows.checked(X, y, sample_weight, name="chi2", nonnegative=True), n_jobs)
+    data = read_dataset(X, y, sample_weight, estimator="chi2", nonnegative=True)
+    return chi_squared(view_to_learn(data), n_jobs)
 
 
-def gains_of_presence(data: LabelledRows, n_jobs: int | None) -> Floats:
+def gains_of_presence(data: DatasetView, n_jobs: int | None) -> Floats:
     """The information gain of every column."""
-    there = data.counts(presence, n_jobs)
-    labels = data.label_counts()
+    there, labels = feature_counts(data, presence, n_jobs), label_counts(data)
     n, n_there = labels.sum(), there.sum(axis=1)
     joint = xlogy(there, there).sum(axis=1) - xlogy(n_there, n_there)
     missing = np.maximum(labels - there, 0.0)
@@ -84,13 +84,13 @@ def gains_of_presence(data: LabelledRows, n_jobs: int | None) -> Floats:
     return np.maximum(entropy + joint / n, 0.0)
 
 
-def chi_squared(data: LabelledRows, n_jobs: int | None) -> tuple[Floats, Floats]:
+def chi_squared(data: DatasetView, n_jobs: int | None) -> tuple[Floats, Floats]:
     """χ² of every column and its p-value."""
-    counts, labels = data.counts(lambda rows: rows.values, n_jobs), data.label_counts()
+    counts, labels = feature_counts(data, lambda rows: rows.values, n_jobs), label_counts(data)
     expected = np.outer(counts.sum(axis=1), labels / labels.sum())
     with np.errstate(invalid="ignore"):
         counts -= expected
         np.square(counts, out=counts)
         counts /= expected
         scores = counts.sum(axis=1)
-    return scores, chdtrc(len(data) - 1, scores)
+    return scores, chdtrc(len(data.classes) - 1, scores)

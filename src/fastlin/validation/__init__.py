@@ -13,7 +13,6 @@ from fastlin.validation.labels import (
     as_lengths,
     as_positions,
     class_factors,
-    class_weights,
 )
 from fastlin.validation.parameters import (
     CHEAP,
@@ -69,7 +68,6 @@ __all__ = [
     "check_values",
     "check_verbose",
     "class_factors",
-    "class_weights",
     "number_of_parts",
     "one_of",
     "places_of_labels",

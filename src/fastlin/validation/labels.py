@@ -211,17 +211,3 @@ def class_factors(
             f"The classes {sorted(unknown, key=repr)} of class_weight are not labels of y, and it lacks {missing!r:.60}"
         )
     return factors
-
-
-def class_weights(
-    class_weight: Any,
-    classes: NDArray[Any],
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64] | None,
-    strict: bool,
-) -> NDArray[np.float64] | None:
-    """The sample weights times their classes' weights."""
-    factors = class_factors(class_weight, classes, codes, strict, weights)
-    if factors is None:
-        return weights
-    return factors[codes] if weights is None else factors[codes] * weights

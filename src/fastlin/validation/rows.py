@@ -257,7 +257,8 @@ def _to_csr(X: Any, name: str) -> Any:
 
 
 def _validate(X: Any, name: str, in_order: bool = True) -> CSRRows:
-    _same_length(name, indices=X.indices, data=X.data)
+    if len(X.indices) != len(X.data):
+        _same_length(name, indices=X.indices, data=X.data)
     n_rows, n_columns = X.shape
     indptr, indices, values, facts = _validate_compressed(X.indptr, X.indices, X.data, n_rows, n_columns, name, "row")
     canonical, negative, zeros, largest = facts

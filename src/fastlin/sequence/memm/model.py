@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
+from fastlin.core.dataset import InMemoryDataset, view_to_learn
 from fastlin.core.estimator import learns, reads
-from fastlin.core.sparse_estimator import InMemoryDataset
 from fastlin.engine.chain import memm_normalizer
 from fastlin.linear.logistic import WEIGHTS, LogisticRegression
 from fastlin.linear.maxent import COUNTS
-from fastlin.linear.training_sample import TrainingSample
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.beam_search import beam_paths
 from fastlin.sequence.chain import Chain
@@ -208,7 +207,7 @@ class MEMM(SequenceModel):
         if report is not None:
             learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
-        sample = TrainingSample(InMemoryDataset(rows, np.arange(len(model.classes_)), codes, np.empty(0)))
+        sample = view_to_learn(InMemoryDataset(rows, classes=np.arange(len(model.classes_)), codes=codes))
         learner._fit_sample(sample, learner._parts_of(sample), checkpoint=file)
         model._install(histories, learner.coef_)
         for told in REPORT_ATTRIBUTES:

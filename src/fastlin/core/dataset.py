@@ -1,0 +1,479 @@
+"""Datasets: rows and what belongs to them, read in one place, whether they are a matrix in memory or a `Corpus`.
+
+`read_rows` proves rows, and `Dataset.labelled` and its like add what the user gives beside them, or what a corpus
+brings. A `DatasetView` is what a learner makes of a dataset: which rows count, under which of its labels.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import validation
+from fastlin.core.label_sets import check_kind, label_positions
+from fastlin.data import Corpus, Segment
+from fastlin.data.scratch import ScratchSpace
+from fastlin.validation import CSRRows
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+RowNumbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+NO_CLASSES, NO_CODES, NO_WEIGHTS = np.empty(0), np.empty(0, np.int32), np.empty(0)
+
+
+class Groups(NamedTuple):
+    """Groups of consecutive rows, one of which is right."""
+
+    starts: RowNumbers  # of each group, and the number of rows
+    right: RowNumbers  # the place of the right row within each group
+    weights: Floats  # of length 0 for all ones
+
+
+class LabelledBlock(NamedTuple):
+    """Some rows, the codes of their labels (−1: none) and their weights (of length 0: ones)."""
+
+    rows: CSRRows
+    codes: Codes
+    weights: Floats
+
+    def take(self, chosen: Mask) -> "LabelledBlock":
+        """Some of the rows: a copy, unless they are all."""
+        if chosen.all():
+            return self
+        weights = self.weights[chosen] if len(self.weights) else self.weights
+        return LabelledBlock(self.rows.take(np.flatnonzero(chosen)), self.codes[chosen], weights)
+
+
+class Dataset(ABC):
+    """Proved rows in segments, and the labels, weights and groups that they have."""
+
+    name: str  # of the argument that they came by, for messages
+    rows: CSRRows | None  # all of them, where they are one piece in memory
+    classes: NDArray[Any]  # the sorted labels; of length 0 where the rows have none
+    n_features: int
+    n_segments: int
+    dtype: np.dtype[Any]  # of the values
+    bounds: RowNumbers  # where each segment starts, and the number of rows
+    weighted: bool
+    stored: bool  # whether the rows are on disk
+    groups: RowNumbers | None  # how many rows each group has
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    @abstractmethod
+    def codes(self) -> Codes:
+        """The place of every row's label among the classes; of length 0 where the rows have none."""
+
+    @abstractmethod
+    def weights(self) -> Floats:
+        """The weight of every row; of length 0 for all ones."""
+
+    @abstractmethod
+    def segment(self, index: int) -> Segment:
+        """One segment, its values checked."""
+
+    @abstractmethod
+    def numbered_rows(self) -> Iterable[tuple[int, CSRRows]]:
+        """The rows of each segment, with the number of the first."""
+
+    @abstractmethod
+    def scratch(self) -> ScratchSpace:
+        """A place for arrays that a fit keeps a row: in memory if the rows are, else in a file."""
+
+    @abstractmethod
+    def take(self, rows: RowNumbers) -> "Dataset":
+        """Some of the rows."""
+
+    @abstractmethod
+    def as_input(self) -> Any:
+        """The rows as models and scorers take them: a matrix or a corpus."""
+
+    @abstractmethod
+    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "Dataset":
+        """The rows with the labels, one for each, and the weights that are given or that a corpus has."""
+
+    @abstractmethod
+    def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
+        """The rows with their weights and with labels of which some may say that there is none."""
+
+    @abstractmethod
+    def unlabelled(self, sample_weight: Any = None) -> "DatasetView":
+        """The rows with their weights; labels are not looked at."""
+
+    @abstractmethod
+    def astype(self, dtype: np.dtype[Any]) -> "Dataset":
+        """The rows with values of another type; those of a corpus are converted when they are read."""
+
+    @abstractmethod
+    def weights_beside(self, sample_weight: Any) -> Floats:
+        """The weights that are given, or that a corpus has; of length 0 for all ones."""
+
+    @abstractmethod
+    def group_starts(self, group_sizes: Any) -> RowNumbers:
+        """Where groups of the sizes given, or those of a corpus, start, and the number of rows."""
+
+    @abstractmethod
+    def grouped(self, y: Any, group_sizes: Any, sample_weight: Any) -> Groups:
+        """The groups, with the right row of each, that are given or that a corpus has."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return len(self), self.n_features
+
+    def segments(self) -> Iterator[Segment]:
+        """All segments in order."""
+        return (self.segment(index) for index in range(self.n_segments))
+
+    def of_weight(self) -> Mask:
+        """Which of the rows have a weight above zero."""
+        return self.weights() > 0 if self.weighted else np.ones(len(self), bool)
+
+    def _own_name(self, of: str) -> str:
+        """The name of the argument that brings, say, the labels of these rows."""
+        return self.name.replace("X", of)
+
+
+class InMemoryDataset(Dataset):
+    """Rows in memory: one segment, however large."""
+
+    n_segments, stored, groups = 1, False, None
+    rows: CSRRows
+
+    def __init__(
+        self,
+        rows: CSRRows,
+        name: str = "X",
+        classes: NDArray[Any] = NO_CLASSES,
+        codes: Codes = NO_CODES,
+        weights: Floats = NO_WEIGHTS,
+    ) -> None:
+        self.rows, self.n_features, self.name = rows, rows.n_columns, name
+        self.classes, self._codes, self._weights = classes, codes, weights
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.rows.values.dtype
+
+    @property
+    def weighted(self) -> bool:  # type: ignore[override]
+        return len(self._weights) > 0
+
+    @property
+    def bounds(self) -> RowNumbers:  # type: ignore[override]
+        return np.array([0, len(self.rows)])
+
+    def codes(self) -> Codes:
+        return self._codes
+
+    def weights(self) -> Floats:
+        return self._weights
+
+    def segment(self, index: int) -> Segment:  # noqa: ARG002 - there is one
+        return Segment(0, self.rows, self._codes, self._weights)
+
+    def numbered_rows(self) -> Iterable[tuple[int, CSRRows]]:
+        return ((0, self.rows),)
+
+    def scratch(self) -> ScratchSpace:
+        return ScratchSpace()
+
+    def take(self, rows: RowNumbers) -> "InMemoryDataset":
+        codes = self._codes[rows] if len(self._codes) else self._codes
+        weights = self._weights[rows] if len(self._weights) else self._weights
+        return InMemoryDataset(self.rows.take(rows), self.name, self.classes, codes, weights)
+
+    def as_input(self) -> Any:
+        return self.rows.matrix()
+
+    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "InMemoryDataset":
+        classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=self._own_name("y"))
+        return InMemoryDataset(self.rows, self.name, classes, codes, self.weights_beside(sample_weight))
+
+    def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
+        classes, codes = validation.as_partly_labels(y, len(self), estimator=estimator)
+        weights = self.weights_beside(sample_weight)
+        return DatasetView(InMemoryDataset(self.rows, self.name, classes, codes, weights), classes)
+
+    def unlabelled(self, sample_weight: Any = None) -> "DatasetView":
+        weights = self.weights_beside(sample_weight)
+        return DatasetView(InMemoryDataset(self.rows, self.name, weights=weights), NO_CLASSES)
+
+    def weights_beside(self, sample_weight: Any) -> Floats:
+        weights = validation.as_weights(sample_weight, len(self))
+        return NO_WEIGHTS if weights is None else weights
+
+    def group_starts(self, group_sizes: Any) -> RowNumbers:
+        return validation.as_groups(group_sizes, len(self))
+
+    def grouped(self, y: Any, group_sizes: Any, sample_weight: Any) -> Groups:
+        starts = self.group_starts(group_sizes)
+        right = validation.as_positions(y, starts)
+        weights = validation.as_weights(sample_weight, len(right), unit="group")
+        return Groups(starts, right, NO_WEIGHTS if weights is None else weights)
+
+    def astype(self, dtype: np.dtype[Any]) -> "InMemoryDataset":
+        return InMemoryDataset(self.rows.astype(dtype), self.name, self.classes, self._codes, self._weights)
+
+
+class CorpusDataset(Dataset):
+    """The rows of a corpus, whose values are checked when they are read; it brings labels, weights and groups."""
+
+    rows = None
+
+    def __init__(self, corpus: Corpus, name: str, constraints: dict[str, Any]) -> None:
+        self.corpus, self.name, self._constraints = corpus, name, constraints
+        self.classes, self.bounds, self.dtype = corpus.classes, corpus.bounds, corpus.dtype
+        self.n_features, self.n_segments = corpus.shape[1], corpus.n_segments
+        self.weighted, self.stored = corpus.weighted, corpus.path is not None
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    @property
+    def groups(self) -> RowNumbers | None:  # type: ignore[override]
+        return self.corpus.groups
+
+    def codes(self) -> Codes:
+        return self.corpus.codes()
+
+    def weights(self) -> Floats:
+        return self.corpus.weights()
+
+    def segment(self, index: int) -> Segment:
+        segment = self.corpus.segment(index)
+        validation.check_values(segment.rows, name=self.name, start=segment.start, **self._constraints)
+        return segment
+
+    def numbered_rows(self) -> Iterable[tuple[int, CSRRows]]:
+        return ((segment.start, segment.rows) for segment in self.segments())
+
+    def scratch(self) -> ScratchSpace:
+        return self.corpus.scratch()
+
+    def take(self, rows: RowNumbers) -> "CorpusDataset":
+        return CorpusDataset(self.corpus.subset(rows), self.name, self._constraints)
+
+    def as_input(self) -> Corpus:
+        return self.corpus
+
+    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "CorpusDataset":  # noqa: ARG002
+        self._refuse_beside(**{self._own_name("y"): y, "sample_weight": sample_weight})
+        self._check_labels()
+        return self
+
+    def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":  # noqa: ARG002
+        self._refuse_beside(y=y, sample_weight=sample_weight)
+        places = validation.places_of_labels(self.classes)
+        return DatasetView(self, self.classes[places >= 0], np.append(places, np.int32(-1)))
+
+    def unlabelled(self, sample_weight: Any = None) -> "DatasetView":
+        self._refuse_beside(sample_weight=sample_weight)
+        return DatasetView(self, NO_CLASSES, np.full(len(self.classes) + 1, -1, np.int32))
+
+    def weights_beside(self, sample_weight: Any) -> Floats:
+        self._refuse_beside(sample_weight=sample_weight)
+        return self.weights()
+
+    def group_starts(self, group_sizes: Any) -> RowNumbers:
+        self._refuse_beside(group_sizes=group_sizes)
+        sizes = self.groups
+        if sizes is None:
+            raise ValueError(f"{self.name} is a Corpus without groups: give it group_sizes when it is made")
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def grouped(self, y: Any, group_sizes: Any, sample_weight: Any) -> Groups:
+        """The groups of the corpus: of two labels the greater says which row is right, and its weight the group's."""
+        self._refuse_beside(y=y, sample_weight=sample_weight)
+        starts = self.group_starts(group_sizes)
+        self._check_labels()
+        if len(self.classes) > 2:
+            raise ValueError(
+                f"{self.name} is a Corpus with {len(self.classes)} labels; candidates have two, of which the greater "
+                "says right"
+            )
+        right = np.flatnonzero(self.codes() == len(self.classes) - 1)
+        counts = np.diff(np.searchsorted(right, starts))
+        if (counts != 1).any():
+            group, (label,) = int(np.argmax(counts != 1)), self.classes[-1:].tolist()
+            raise ValueError(
+                f"{counts[group]} rows of group {group} have the label {label!r}: one is right in each group"
+            )
+        return Groups(starts, right - starts[:-1], self.weights()[right] if self.weighted else NO_WEIGHTS)
+
+    def astype(self, dtype: np.dtype[Any]) -> "CorpusDataset":  # noqa: ARG002
+        return self
+
+    def _check_labels(self) -> None:
+        if not len(self.classes):
+            raise ValueError(f"{self.name} is a Corpus without labels")
+
+    def _refuse_beside(self, **given: Any) -> None:
+        """What a corpus brings itself must not be given, too."""
+        for argument, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{self.name} is a Corpus, which brings its labels and weights: {argument} must be None"
+                )
+
+
+@dataclass(frozen=True)
+class DatasetView:
+    """Some rows of a dataset, under labels that may be fewer or more than its own, or none."""
+
+    dataset: Dataset
+    classes: NDArray[Any]  # the labels
+    places: Codes | None = None  # of the dataset's labels among these (−1: none), last −1 for none; None: the same
+    kept: Mask | None = None  # which rows count; None: all
+    factors: Floats | None = None  # weights of the dataset's labels; None: ones
+    columns: RowNumbers | None = None  # the features; None: all
+
+    @property
+    def n_features(self) -> int:
+        return self.dataset.n_features if self.columns is None else len(self.columns)
+
+    def codes(self) -> Codes:
+        """The code of the label of every row of the dataset."""
+        return self._placed(self.dataset.codes(), len(self.dataset))
+
+    def has_label(self) -> Mask:
+        """Which rows of the dataset have a label, and count."""
+        there = self.codes() >= 0
+        return there if self.kept is None else there & self.kept
+
+    def row_numbers(self) -> RowNumbers:
+        """The numbers of the rows that count."""
+        return np.arange(len(self.dataset)) if self.kept is None else np.flatnonzero(self.kept)
+
+    def blocks(self) -> Iterator[LabelledBlock]:
+        """The rows that count, segment by segment."""
+        for segment in self.dataset.segments():
+            n = len(segment.rows)
+            rows = segment.rows if self.columns is None else segment.rows.columns(self.columns)
+            block = LabelledBlock(rows, self._placed(segment.codes, n), self._weights_of(segment))
+            block = block if self.kept is None else block.take(self.kept[segment.start : segment.start + n])
+            if len(block.codes):
+                yield block
+
+    def take(self, rows: RowNumbers) -> "DatasetView":
+        """Some rows of the dataset, under the same labels."""
+        taken = self.dataset.take(rows)
+        own = label_positions(self.dataset.classes, taken.classes)  # a corpus of some rows knows only labels they have
+        places = np.append(own, np.int32(-1)) if self.places is None else np.append(self.places[own], np.int32(-1))
+        factors = None if self.factors is None else self.factors[own]
+        return DatasetView(taken, self.classes, places, factors=factors, columns=self.columns)
+
+    def without(self, rows: RowNumbers) -> "DatasetView":
+        """All rows of the dataset but some."""
+        kept = np.ones(len(self.dataset), bool)
+        kept[rows] = False
+        return replace(self, kept=kept)
+
+    def restricted(self, columns: RowNumbers) -> "DatasetView":
+        """The same rows with some of the features only."""
+        return replace(self, columns=columns)
+
+    def among(self, classes: NDArray[Any], places: Codes) -> "DatasetView":
+        """The same rows among more labels, where each of these has its place."""
+        places = np.append(places, np.int32(-1))
+        return replace(self, classes=classes, places=places if self.places is None else places[self.places])
+
+    def _placed(self, codes: Codes, n_rows: int) -> Codes:
+        if not len(codes):
+            return np.full(n_rows, -1, np.int32)
+        return codes if self.places is None else self.places[codes]
+
+    def _weights_of(self, segment: Segment) -> Floats:
+        """The weights of a segment's rows times those of their labels; of length 0 for all ones."""
+        if self.factors is None:
+            return segment.weights
+        factors = self.factors[segment.codes]
+        return factors * segment.weights if len(segment.weights) else factors
+
+
+def read_rows(X: Any, constraints: dict[str, Any], name: str = "X") -> Dataset:
+    """Rows without labels: `constraints` are what `validation.as_rows` has to see to, in a corpus when it is read."""
+    if isinstance(X, Corpus):
+        return CorpusDataset(X, name, constraints)
+    return InMemoryDataset(validation.as_rows(X, name=name, **constraints), name)
+
+
+def read_dataset(X: Any, y: Any, sample_weight: Any = None, *, estimator: str, **constraints: Any) -> Dataset:
+    """Rows with labels and weights: X, y and weights of the user's, or a corpus."""
+    return read_rows(X, constraints).labelled(y, sample_weight, estimator=estimator)
+
+
+def read_validation(
+    X: Any, y: Any, classes: NDArray[Any], learnt: Dataset, *, estimator: str, **constraints: Any
+) -> DatasetView:
+    """Validation data under the labels that are learnt; another label has the code −1."""
+    if X is None:
+        raise ValueError("X_val and y_val must be given together")
+    rows = read_rows(X, constraints, "X_val")
+    if y is None and rows.rows is not None:
+        raise ValueError("X_val and y_val must be given together")
+    data = rows.labelled(y, estimator=estimator)
+    if data.n_features != learnt.n_features:
+        raise ValueError(f"X_val has {data.n_features} features, X has {learnt.n_features}")
+    check_kind(classes, data.classes)
+    return DatasetView(data, classes, np.append(label_positions(classes, data.classes), np.int32(-1)))
+
+
+def view_to_learn(dataset: Dataset, class_weight: Any = None) -> DatasetView:
+    """The rows of a weight above zero, sample weight × class weight, under the labels that they have: two or more."""
+    factors = validation.class_factors(class_weight, dataset.classes, dataset.codes(), True, dataset.weights())
+    view, codes, kept = DatasetView(dataset, dataset.classes, factors=factors), dataset.codes(), None
+    if factors is not None or dataset.weighted:
+        mask = np.concatenate([view._weights_of(segment) > 0 for segment in dataset.segments()])
+        if not mask.any():
+            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")
+        kept = None if mask.all() else mask
+    present = np.bincount(codes if kept is None else codes[kept], minlength=len(dataset.classes)) > 0
+    if np.count_nonzero(present) < 2:
+        n_labels = np.count_nonzero(present)
+        raise ValueError(f"The number of classes has to be greater than one; got {n_labels} class")
+    places = None if present.all() else np.append(np.cumsum(present) - 1, -1).astype(np.int32)
+    return replace(view, classes=dataset.classes[present], places=places, kept=kept)
+
+
+def accuracy(
+    predict: Callable[[Any], NDArray[Any]], known: NDArray[Any], X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """The share of the rows whose label, given or a corpus's own, is predicted by a model that knows some labels."""
+    if not isinstance(X, Corpus):
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, predict(X), sample_weight=sample_weight))
+    data = read_dataset(X, y, sample_weight, estimator="score")
+    check_kind(known, data.classes)
+    right = predict(X) == data.classes[data.codes()]
+    if not data.weighted:
+        return float(np.mean(right))
+    parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
+    total, of_right = np.sum(parts, axis=0)
+    return float(of_right / total)
+
+
+def labels_beside(X: Any, y: Any) -> Any:
+    """The labels of X: y, or those that a corpus has."""
+    return X.classes if isinstance(X, Corpus) else y
+
+
+def as_matrix(X: Any, vectorizer: Any) -> Any:
+    """The matrix that a vectorizer makes of documents; a corpus has rows already."""
+    return X if isinstance(X, Corpus) else vectorizer.transform(X)
+
+
+def refuse_corpus(X: Any, why: str) -> None:
+    """Where rows are no sparse vectors."""
+    if isinstance(X, Corpus):
+        raise TypeError(f"X is a Corpus, {why}")
