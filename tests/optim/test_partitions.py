@@ -147,7 +147,7 @@ def test_files_hold_what_belongs_to_rows(tmp_path):
     rows = as_rows(sp.random_array((60, 9), density=0.4, rng=rng, format="csr"))
     labels = MultinomialLikelihood(rng.integers(0, 2, 60).astype(np.int32), np.empty(0), 1)
     parts = Partitions.from_segments(lambda: segments(rows, labels, [0, 20, 25, 60]), 9, ScratchSpace(tmp_path))
-    numbers = parts.allocate_per_row("numbers", 2)
+    numbers = parts.allocate("numbers", 2)
     for part in parts:
         part.map(numbers)[:] = part.index
         assert not part.design.values.flags.owndata
@@ -162,7 +162,7 @@ def test_a_stretch_is_those_rows_of_its_part(on_disk, tmp_path):
     parts = Partitions.from_segments(
         lambda: segments(rows, labels, [0, 20, 60]), 9, ScratchSpace(tmp_path if on_disk else None)
     )
-    numbers = parts.allocate_per_row("numbers", 3, np.int8)
+    numbers = parts.allocate("numbers", 3, np.int8)
     with parts.open(1) as part:
         part.map(numbers)[:] = np.arange(120).reshape(40, 3)
         design, own, whole = part.design, part.labels, part.map(numbers).copy()

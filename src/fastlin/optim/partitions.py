@@ -227,18 +227,23 @@ class Partitions:
         with ExitStack() as held:
             yield RowRange(self._files[index], index, start, stop, held)
 
-    def allocate_per_row(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> PerRowArrays:
-        """So many numbers for each row; `transient` ones are those of one partition at a time, in memory."""
-        name = f"{name}-{next(self._allocated)}"
-        if transient:
-            room = aligned_zeros((max(self.sizes), width), dtype)
-            return PerRowArrays(name, (ScratchArray(room[:size]) for size in self.sizes))
-        return PerRowArrays(name, (self.scratch.zeros((size, width), dtype) for size in self.sizes))
+    def allocate(
+        self, name: str, width: int, dtype: Any = np.float64, transient: bool = False, per: str = "row"
+    ) -> PerRowArrays:
+        """So many numbers for each row or non-zero; `transient` ones are those of one partition at a time, in memory.
 
-    def allocate_per_non_zero(self, name: str) -> PerRowArrays:
-        """A number for each non-zero, of all rows together."""
-        name = f"{name}-{next(self._allocated)}"
-        return PerRowArrays(name, (self.scratch.zeros(stored.nnz) for stored in self._files))
+        The name is made one that no others have.
+        """
+        name, sizes = f"{name}-{next(self._allocated)}", self.sizes if per == "row" else self.n_non_zeros
+        if transient:
+            room = aligned_zeros((max(sizes), width), dtype)
+            return PerRowArrays(name, (ScratchArray(room[:size]) for size in sizes))
+        return PerRowArrays(name, (self.scratch.zeros((size, width), dtype) for size in sizes))
+
+    @property
+    def n_non_zeros(self) -> list[int]:
+        """The number of non-zeros of each part."""
+        return [stored.nnz for stored in self._files]
 
     @property
     def sizes(self) -> list[int]:

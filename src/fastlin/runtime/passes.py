@@ -32,8 +32,8 @@ class PartitionSet(Protocol):
     def open(self, index: int, workers: Any) -> AbstractContextManager[Any]:
         """One of them, for as long as the `with` lasts, with the threads that may share its work."""
 
-    def allocate_per_row(self, name: str, width: int, dtype: Any, transient: bool) -> Any:
-        """So many numbers for each row, which stay with the partitions under this name."""
+    def allocate(self, name: str, width: int, dtype: Any, transient: bool, per: str) -> Any:
+        """So many numbers for each row or non-zero, which stay with the partitions under this name."""
 
 
 class Passes(Protocol):
@@ -52,8 +52,13 @@ class Passes(Protocol):
     def at(self, index: int, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
         """work(partition, *arguments, *into) of one partition."""
 
-    def allocate(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> Any:
-        """Zeros for each row, which stay with the partitions; `transient`: until the work goes on to another one."""
+    def allocate(
+        self, name: str, width: int, dtype: Any = np.float64, transient: bool = False, per: str = "row"
+    ) -> Any:
+        """Zeros for each row or, `per` "non-zero", of them, which stay with the partitions under a name.
+
+        `transient` ones do so until the work goes on to another partition.
+        """
 
 
 class ThreadPasses:
@@ -75,8 +80,10 @@ class ThreadPasses:
         with self._partitions.open(index, self._workers) as part:
             return work(part, *arguments, *into)
 
-    def allocate(self, name: str, width: int, dtype: Any = np.float64, transient: bool = False) -> Any:
-        return self._partitions.allocate_per_row(name, width, dtype, transient)
+    def allocate(
+        self, name: str, width: int, dtype: Any = np.float64, transient: bool = False, per: str = "row"
+    ) -> Any:
+        return self._partitions.allocate(name, width, dtype, transient, per)
 
     def _run(self, work: Work, *arguments: Any) -> Iterator[Any]:
         for index in range(len(self._partitions)):

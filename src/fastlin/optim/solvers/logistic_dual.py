@@ -74,7 +74,7 @@ class LogisticDual:
         self.bias = np.zeros(problem.width)
         self.bias[: problem.size - problem.n_weights] = theta[problem.n_weights :]
         allocate, n_numbers = problem.data.allocate, 2 * problem.width
-        values = [] if same else [parts.allocate_per_non_zero("values")]  # where features differ in their variances
+        values = [] if same else [allocate("values", 1, per="non-zero")]  # where features differ in their variances
         self.rows = DualArrays(
             allocate("norms", 1), allocate("state", n_numbers), allocate("gaps", 1), allocate("rest", 1, np.int8),
             allocate("patience", 1, np.int8), values,
@@ -114,7 +114,7 @@ class LogisticDual:
 
     def _visit(self, rows: RowRange, index: int, step: float, generator: np.random.Generator) -> None:
         problem, own = self.problem, self.rows
-        values = rows.map_non_zeros(own.values[0]) if own.values else rows.values
+        values = rows.map_non_zeros(own.values[0])[:, 0] if own.values else rows.values
         state, norms, gaps = rows.map(own.state), rows.map(own.norms)[:, 0], rows.map(own.gaps)[:, 0]
         rest, patience = rows.map(own.rest)[:, 0], rows.map(own.patience)[:, 0]
         order = generator.permutation(np.flatnonzero(rest <= 0))
@@ -190,7 +190,7 @@ def _begin(
     design, labels = part.design, part.labels
     values = design.values
     if rows.values:
-        values = part.map(rows.values[0])
+        values = part.map(rows.values[0])[:, 0]
         np.multiply(design.values, deviation[design.indices], out=values)
     filled = np.diff(design.indptr) > 0
     squares = np.square(values, dtype=np.float64)

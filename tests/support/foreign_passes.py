@@ -1,0 +1,104 @@
+"""A second implementation of the seam of passes: all that reaches a work is pickled, and its partition opened anew.
+
+In this process or, through a pipe, in another: nothing but the work's name, the address of the partition and the
+arguments goes there, and nothing but what it returns and what it wrote into comes back.
+"""
+
+import contextlib
+import itertools
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+
+from fastlin.optim.partition_folder import allocate, open_partition, write_partitions
+from fastlin.runtime import parallel
+from fastlin.runtime.passes import add_results
+
+
+def work_on(task):
+    """Do what a task says; returns its result and what it wrote into, pickled."""
+    work, address, arguments, into = pickle.loads(task)
+    with parallel.WorkerPool(1) as workers, open_partition(address, workers) as part:
+        return pickle.dumps((work(part, *arguments, *into), into))
+
+
+class OtherProcess:
+    """A process that works on one task after the other."""
+
+    def __init__(self):
+        command = [sys.executable, "-c", "from support.foreign_passes import serve; serve()"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __call__(self, task):
+        send(self._process.stdin, task)
+        return receive(self._process.stdout)
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+def serve():
+    while (task := receive(sys.stdin.buffer)) is not None:
+        send(sys.stdout.buffer, work_on(task))
+
+
+def send(stream, message):
+    stream.write(len(message).to_bytes(8, "little") + message)
+    stream.flush()
+
+
+def receive(stream):
+    size = stream.read(8)
+    return stream.read(int.from_bytes(size, "little")) if size else None
+
+
+class ForeignPasses:
+    """Passes over partitions that are written into a folder, by whoever `run` is."""
+
+    def __init__(self, partitions, run, folder, seen):
+        folder.mkdir()
+        self._partitions, self._run, self._folder, self._seen = partitions, run, folder, seen
+        self._addresses = write_partitions(partitions, folder)
+        self._names = itertools.count()
+
+    def at(self, index, work, *arguments, into=()):
+        self._seen.append(getattr(work, "__name__", str(work)))
+        answer = self._run(pickle.dumps((work, self._addresses[index], arguments, into)))
+        found, changed = pickle.loads(answer)
+        for mine, theirs in zip(into, changed, strict=True):
+            if isinstance(mine, np.random.Generator):
+                mine.bit_generator.state = theirs.bit_generator.state
+            else:
+                np.copyto(mine, theirs)
+        return found
+
+    def each(self, work, *arguments):
+        return [self.at(index, work, *arguments) for index in range(len(self._addresses))]
+
+    def fold(self, work, *arguments, into=()):
+        total = None
+        for index in range(len(self._addresses)):
+            total = add_results(total, self.at(index, work, *arguments, into=into))
+        return total
+
+    def allocate(self, name, width, dtype=np.float64, transient=False, per="row"):
+        sizes = self._partitions.sizes if per == "row" else self._partitions.n_non_zeros
+        shapes = [(size, width) for size in sizes]
+        return allocate(self._folder, f"{name}-{next(self._names)}", shapes, dtype)
+
+
+@contextlib.contextmanager
+def foreign_passes(monkeypatch, run, folder):
+    """All passes by `run`, over partitions in folders of this one; gives the names of the works that were done."""
+    seen, folders = [], (folder / f"partitions {number}" for number in itertools.count())
+
+    def passes(_, partitions):
+        return ForeignPasses(partitions, run, next(folders), seen)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parallel.WorkerPool, "passes", passes)
+        yield seen
