@@ -21,7 +21,7 @@ from fastlin.optim.likelihoods import ConditionalLogitLikelihood, MultinomialLik
 from fastlin.optim.partitions import Partition, Partitions, PerRowArrays
 from fastlin.runtime.passes import PartitionAddress
 
-LIKELIHOODS = {kind.__name__: kind for kind in (MultinomialLikelihood, ConditionalLogitLikelihood)}
+LIKELIHOODS: dict[str, Any] = {kind.__name__: kind for kind in (MultinomialLikelihood, ConditionalLogitLikelihood)}
 
 
 class FileArray(ScratchArray):
