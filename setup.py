@@ -19,7 +19,13 @@ from setuptools.errors import CompileError
 
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
-ONCE = ("engine/cpu", "features/dict_rows", "sequence/attributes", "text/token_strings")  # no kernels: one build does
+ONCE = (  # no kernels: one build does
+    "engine/cpu",
+    "features/dict_rows",
+    "features/object_rows",
+    "sequence/attributes",
+    "text/token_strings",
+)
 SHARED = "engine/cython_shared"  # what Cython would write into every module: its memoryviews, a half of each C file
 KERNELS = sorted(f"{path.parent.name}/{path.stem}" for path in ENGINE.glob("*/*.pyx"))
 FOLDERS = sorted({path.parent for path in ENGINE.glob("*/*.p[yx][xd]")})

@@ -4,14 +4,13 @@ A sample is a dict, or an iterable of pairs or of strings. Walking it needs the 
 lives in this room and is built once, not for each instruction set. What it avoids is objects of its own: a dict's
 entries are read in place, and names are hashed where their strings lie, or in one scratch buffer.
 
-Short rows are sorted by insertion (stable) as soon as they are complete; rows longer than `SHORT` are left to scipy.
+Short rows are sorted by insertion (stable) as soon as they are complete; longer rows are left to scipy.
 """
 
 import reprlib
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Number
 
-from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.exc cimport PyErr_CheckSignals
@@ -19,22 +18,16 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsDouble, PyLong_Check
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from cython cimport final
 
-import numpy as np
-
-from fastlin.engine.core.allocation cimport reallocate
 from fastlin.engine.text.murmur cimport bucket, murmur
-from fastlin.engine.text.name_table cimport NameTable, clear, find, insert
-from fastlin.engine.text.row_entries cimport sum_duplicates, sort_row
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
-    void* PyUnicode_DATA(object) noexcept
-    Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
+from fastlin.engine.text.name_table cimport NameTable, clear, find, insert, name_hash
+from fastlin.engine.text.row_entries cimport sort_row
+from fastlin.features.object_rows cimport (
+    MAX_INSERTION_SORT, GrowingRows, NameBuffer, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII,
+    check_length
+)
 
 DICTS, PAIRS, STRINGS = range(3)
 
@@ -42,68 +35,16 @@ cdef enum:
     of_dicts = 0
     of_pairs = 1
     of_strings = 2
-    SHORT = 64
     PATIENCE = 256  # samples between two looks for Ctrl-C
 
 
-@final
-cdef class GrowingRows:
-    """A CSR that grows. With `sort`, rows are sorted; with `sums`, too, entries of one index become their sum."""
-
-    cdef array.array kept_indices, kept_values, kept_ends  # own the memory of
-    cdef int32_t* indices
-    cdef double* values
-    cdef int64_t* ends
-    cdef Py_ssize_t n, room, rows, rooms, start
-    cdef bint sort, sums, ordered
-
-    def __cinit__(self, bint sort, bint sums):
-        self.kept_indices, self.kept_values, self.kept_ends = array.array("i"), array.array("d"), array.array("q")
-        self.sort, self.sums, self.ordered = sort, sums, sort
-        self.grow(1024)
-        self.lengthen(128)
-        self.ends[0] = 0
-
-    cdef int grow(self, Py_ssize_t room) except -1:
-        array.resize(self.kept_indices, room)
-        array.resize(self.kept_values, room)
-        self.indices, self.values = <int32_t*>self.kept_indices.data.as_ints, self.kept_values.data.as_doubles
-        self.room = room
-        return 0
-
-    cdef int lengthen(self, Py_ssize_t rooms) except -1:
-        array.resize(self.kept_ends, rooms)
-        self.ends, self.rooms = <int64_t*>self.kept_ends.data.as_longlongs, rooms
-        return 0
-
-    cdef inline int add(self, int64_t column, double value) except -1:
-        if self.n == self.room:
-            self.grow(2 * self.room)
-        self.indices[self.n], self.values[self.n] = <int32_t>column, value
-        self.n += 1
-        return 0
-
-    cdef inline int end(self) except -1:
-        """The row is complete."""
-        cdef Py_ssize_t m = self.n - self.start
-        if m > SHORT:
-            self.ordered = False
-        elif m > 1 and self.sort:
-            sort_row(self.indices + self.start, self.values + self.start, m)
-            if self.sums:
-                self.n = self.start + sum_duplicates(self.indices + self.start, self.values + self.start, m)
-        self.rows += 1
-        if self.rows == self.rooms:
-            self.lengthen(2 * self.rooms)
-        self.ends[self.rows] = self.start = self.n
-        return 0
-
-    def arrays(self):
-        """(values, indices, indptr, whether all rows are sorted)"""
-        self.grow(self.n)
-        self.lengthen(self.rows + 1)
-        return (np.frombuffer(self.kept_values, np.float64), np.frombuffer(self.kept_indices, np.int32),
-                np.frombuffer(self.kept_ends, np.int64), self.ordered)
+cdef inline bint end_row(GrowingRows rows, bint sort, bint sums) except -1:
+    """The row is complete. Return whether it is as sorted as is asked for."""
+    cdef bint short = sort and rows.sort_short()
+    if short and sums:
+        rows.sum_up()
+    rows.end()
+    return short or not sort
 
 
 cdef inline object items_of(object sample, Py_ssize_t i):
@@ -123,21 +64,17 @@ cdef blame(error, Py_ssize_t i, feature, value):
 
 
 @final
-cdef class NameBuffer:
+cdef class SampleName:
     """The UTF-8 of a name, where its string has it, or in a buffer that the next name may reuse."""
 
     cdef const char* start
     cdef Py_ssize_t n
     cdef object kept
-    cdef char* scratch
-    cdef Py_ssize_t room
+    cdef NameBuffer buffer
     cdef const char* errors  # what happens to lone surrogates
 
     def __cinit__(self):
-        self.reserve(256)
-
-    def __dealloc__(self):
-        free(self.scratch)
+        self.buffer = NameBuffer()
 
     cdef inline int take(self, object name) except -1:
         """A str or bytes."""
@@ -151,7 +88,6 @@ cdef class NameBuffer:
 
     cdef inline int join(self, object name, str separator, object value) except -1:
         """name + separator + value, each formatted as a string."""
-        cdef Py_ssize_t n, k, m
         if not (type(name) is str and type(value) is str and PyUnicode_IS_COMPACT_ASCII(name)
                 and PyUnicode_IS_COMPACT_ASCII(separator) and PyUnicode_IS_COMPACT_ASCII(value)):
             name = "%s%s%s" % (name, separator, value)
@@ -159,26 +95,12 @@ cdef class NameBuffer:
             if PyUnicode_IS_COMPACT_ASCII(name):
                 self.kept = name
             return 0
-        n, k, m = PyUnicode_GET_LENGTH(name), PyUnicode_GET_LENGTH(separator), PyUnicode_GET_LENGTH(value)
-        if n + k + m > self.room:
-            self.reserve(2 * (n + k + m))
-        memcpy(self.scratch, PyUnicode_DATA(name), n)
-        memcpy(self.scratch + n, PyUnicode_DATA(separator), k)
-        memcpy(self.scratch + n + k, PyUnicode_DATA(value), m)
-        self.start, self.n = self.scratch, n + k + m
+        self.buffer.n = 0
+        self.buffer.append_bytes(PyUnicode_DATA(name), PyUnicode_GET_LENGTH(name))
+        self.buffer.append_bytes(PyUnicode_DATA(separator), PyUnicode_GET_LENGTH(separator))
+        self.buffer.append_bytes(PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value))
+        self.start, self.n = self.buffer.text, self.buffer.n
         return 0
-
-    cdef int reserve(self, Py_ssize_t room) except -1:
-        cdef char* larger = <char*>reallocate(self.scratch, room, 1)
-        if not larger:
-            raise MemoryError
-        self.scratch, self.room = larger, room
-        return 0
-
-    cdef inline uint32_t hash(self) except? 1:
-        if self.n > INT32_MAX:
-            raise OverflowError(f"a name has {self.n} bytes; at most {INT32_MAX} are supported")
-        return murmur(self.start, self.n, 0)
 
 
 # --- names in a vocabulary -------------------------------------------------------------------------------------------
@@ -195,7 +117,7 @@ cdef class NameLookup:
     cdef dict vocabulary  # as given; of one that is made, the names that are no strings
     cdef int64_t width  # how many columns a given vocabulary has, whatever becomes of it meanwhile
     cdef list names  # of the one that is made, else None
-    cdef NameBuffer text
+    cdef SampleName text
     cdef str separator
     cdef GrowingRows rows  # None: only the vocabulary is wanted
     cdef object kind  # makes a value of what is no float
@@ -224,7 +146,7 @@ cdef class NameLookup:
     cdef int64_t column(self, object name, object value) except -2:
         """That of a name, or of name + separator + value for a string; −1: unknown."""
         cdef int64_t place
-        cdef uint32_t h
+        cdef uint32_t n, h
         if value is not None:
             self.text.join(name, self.separator, value)
         elif PyUnicode_Check(name):
@@ -235,8 +157,9 @@ cdef class NameLookup:
                 place = self.vocabulary[name] = len(self.names)
                 self.names.append(name)
             return place
-        h = self.text.hash()
-        place = find(&self.table, self.text.start, <uint32_t>self.text.n, h)
+        n = check_length(self.text.n)
+        h = name_hash(self.text.start, n)
+        place = find(&self.table, self.text.start, n, h)
         if place >= 0:
             return place
         if value is not None:
@@ -248,7 +171,7 @@ cdef class NameLookup:
         else:
             place = len(self.names)
             self.names.append(name)
-        if not insert(&self.table, self.text.start, <uint32_t>self.text.n, h, <int32_t>place):
+        if not insert(&self.table, self.text.start, n, h, <int32_t>place):
             raise MemoryError
         return place
 
@@ -267,7 +190,7 @@ cdef class NameLookup:
             number = PyLong_AsDouble(value)
         else:
             number = self.kind(value)
-        return self.rows.add(column, number)
+        return self.rows.append(<int32_t>column, number)
 
     cdef int mark(self, object name, object value) except -1:
         """A string: 1 in its own column."""
@@ -276,7 +199,7 @@ cdef class NameLookup:
             return 0
         if self.others is not None:
             self.others.append(self.kind(1))
-        return self.rows.add(column, 1.0)
+        return self.rows.append(<int32_t>column, 1.0)
 
     cdef int add(self, object feature, object value) except -1:
         """One entry of a dict."""
@@ -319,11 +242,14 @@ def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kin
     cdef PyObject *key
     cdef PyObject *held
     cdef object feature = None, value = None
+    cdef bint ordered = sort and floating
     lookup.vocabulary, lookup.names = ({}, []) if vocabulary is None else (vocabulary, None)
     lookup.width, lookup.separator, lookup.kind = width, separator, kind
-    lookup.text = NameBuffer()
+    lookup.text = SampleName()
     lookup.text.errors = "surrogatepass"
-    lookup.rows = GrowingRows(sort and floating, False) if filling else None
+    if filling:
+        lookup.rows = GrowingRows()
+        lookup.rows.make_values()
     lookup.others = None if floating else []
     for sample in samples:
         feature = value = None
@@ -342,13 +268,13 @@ def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kin
             blame(error, i, feature, value)
             raise
         if filling:
-            lookup.rows.end()
+            ordered &= end_row(lookup.rows, sort and floating, False)
         i += 1
         if i % PATIENCE == 0:
             PyErr_CheckSignals()
     if not filling:
         return lookup.names, i, None
-    values, indices, indptr, ordered = lookup.rows.arrays()
+    indptr, indices, values = lookup.rows.csr()
     return lookup.names, i, (values if floating else lookup.others, indices, indptr, ordered)
 
 
@@ -362,7 +288,7 @@ def renumber(const int64_t[::1] indptr, int32_t[::1] indices, double[::1] values
         if sort:
             for i in range(indptr.shape[0] - 1):
                 m = indptr[i + 1] - indptr[i]
-                if m > SHORT:
+                if m > MAX_INSERTION_SORT:
                     ordered = False
                 elif m > 1:
                     sort_row(&indices[indptr[i]], &values[indptr[i]], m)
@@ -377,7 +303,7 @@ cdef class HashedRows:
     """Hashes of names, written into buckets."""
 
     cdef GrowingRows rows
-    cdef NameBuffer text
+    cdef SampleName text
     cdef int64_t n_features
     cdef bint signed
 
@@ -397,8 +323,8 @@ cdef class HashedRows:
 
     cdef inline int put(self, double number) except -1:
         cdef int32_t column, sign
-        bucket(<int32_t>self.text.hash(), self.n_features, &column, &sign)
-        return self.rows.add(column, number * sign if self.signed else number)
+        bucket(<int32_t>murmur(self.text.start, check_length(self.text.n), 0), self.n_features, &column, &sign)
+        return self.rows.append(<int32_t>column, number * sign if self.signed else number)
 
 
 def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
@@ -411,7 +337,9 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
     cdef PyObject *key
     cdef PyObject *held
     cdef object name = None, value = None
-    hashing.rows, hashing.text = GrowingRows(True, sums), NameBuffer()
+    cdef bint ordered = True
+    hashing.rows, hashing.text = GrowingRows(), SampleName()
+    hashing.rows.make_values()
     hashing.n_features, hashing.signed = n_features, signed
     hashing.text.errors = "strict"
     for sample in samples:
@@ -436,11 +364,12 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
         except Exception as error:
             blame(error, i, name, value)
             raise
-        hashing.rows.end()
+        ordered &= end_row(hashing.rows, True, sums)
         i += 1
         if i % PATIENCE == 0:
             PyErr_CheckSignals()
-    return hashing.rows.arrays()
+    indptr, indices, values = hashing.rows.csr()
+    return values, indices, indptr, ordered
 
 
 def hash_of(bytes text, uint32_t seed):

@@ -18,57 +18,31 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check, PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_DecodeUTF8
 from libc.math cimport fabs
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
 from cython cimport final
 
 import numpy as np
 
-from fastlin.engine.core.allocation cimport allocate_zeros, reallocate
+from fastlin.engine.core.allocation cimport allocate_zeros
 from fastlin.engine.core.csr cimport prefetch
-from fastlin.engine.text.name_table cimport IN_PLACE, NameSlot, NameTable, clear, find, insert, text_of
-from fastlin.engine.text.row_entries cimport sum_duplicates, sort_row
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
-    void* PyUnicode_DATA(object) noexcept
-    Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
+from fastlin.engine.text.name_table cimport IN_PLACE, NameSlot, NameTable, clear, find, insert, name_hash, text_of
+from fastlin.features.object_rows cimport (
+    GrowingRows, NameBuffer, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII, check_length, utf8
+)
 
 cdef enum:
     LOOKUP_BATCH = 64  # names that are looked up together
-    MAX_INSERTION_SORT = 64  # entries of a row that are sorted by insertion
     SIGNAL_INTERVAL = 1024  # tokens between two looks for Ctrl-C
     MAX_DEPTH = 100  # dicts within dicts
 
 cdef double LARGEST = 1e100  # of |value|, as in fastlin.validation
 
 
-cdef inline uint32_t hash_of(const char* text, uint32_t n) noexcept nogil:
-    """Eight bytes k at a time, h ← M·(h ⊕ k) with its halves mixed; the last eight may overlap those before.
-
-    MurmurHash3 takes four at a time and reading a seventh longer; no hash of this table is ever seen outside.
-    """
-    cdef uint64_t h = 0x9E3779B97F4A7C15U * (n + 1), k = 0
-    cdef uint32_t p = 0, low, high
-    if n >= 8:
-        while p + 8 < n:
-            memcpy(&k, text + p, 8)
-            h = (h ^ k) * 0xD6E8FEB86659FD93U
-            h ^= h >> 32
-            p += 8
-        memcpy(&k, text + n - 8, 8)
-    elif n >= 4:
-        memcpy(&low, text, 4)
-        memcpy(&high, text + n - 4, 4)
-        k = (<uint64_t>high << 32) | low
-    elif n:
-        k = <uint8_t>text[0] | <uint32_t><uint8_t>text[n >> 1] << 8 | <uint32_t><uint8_t>text[n - 1] << 16
-    h = (h ^ k) * 0xD6E8FEB86659FD93U
-    h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93U
-    return <uint32_t>(h >> 32)
+cdef inline uint32_t hash_of(bytes text) except? 1:
+    return name_hash(PyBytes_AS_STRING(text), check_length(PyBytes_GET_SIZE(text)))
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
@@ -92,7 +66,7 @@ cdef class AttributeNames:
             if not isinstance(name, str):
                 raise TypeError(f"names of features are strings, got {reprlib.repr(name)}")
             text = utf8(name)
-            h = hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text)))
+            h = hash_of(text)
             if self.column_of(text, h) >= 0:
                 raise ValueError(f"the name {name!r} is there twice")
             self.enter(PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
@@ -117,7 +91,7 @@ cdef class AttributeNames:
     def column(self, str name, int64_t known):
         """That of a name among the first so many, or −1."""
         cdef bytes text = utf8(name)
-        cdef int32_t column = self.column_of(text, hash_of(PyBytes_AS_STRING(text), length(PyBytes_GET_SIZE(text))))
+        cdef int32_t column = self.column_of(text, hash_of(text))
         return column if column < known else -1
 
     def names(self, int64_t known):
@@ -196,16 +170,6 @@ cdef class AttributeNames:
         return 0
 
 
-cdef inline bytes utf8(object name):
-    return PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass")
-
-
-cdef inline uint32_t length(Py_ssize_t n) except? 0:
-    if n > INT32_MAX:
-        raise OverflowError(f"the name of a feature has {n} bytes; at most {INT32_MAX} are supported")
-    return <uint32_t>n
-
-
 # --- the walk --------------------------------------------------------------------------------------------------------
 
 
@@ -214,26 +178,6 @@ cdef struct WaitingName:
     Py_ssize_t place  # where it starts there
     uint32_t n, hash
     double value
-
-
-cdef inline void sort_ones(int32_t* indices, Py_ssize_t m) noexcept nogil:
-    """By insertion."""
-    cdef Py_ssize_t p, q
-    cdef int32_t index
-    for p in range(1, m):
-        index, q = indices[p], p
-        while q and indices[q - 1] > index:
-            indices[q] = indices[q - 1]
-            q -= 1
-        indices[q] = index
-
-
-cdef inline bint repeats(const int32_t* indices, Py_ssize_t m) noexcept nogil:
-    cdef Py_ssize_t p
-    for p in range(1, m):
-        if indices[p] == indices[p - 1]:
-            return True
-    return False
 
 
 cdef inline bint fits(object value, double* number) except -1:
@@ -276,7 +220,7 @@ def check_sequence(sequence, Py_ssize_t s):
 
 
 @final
-cdef class TokenReader:
+cdef class TokenReader(GrowingRows):
     """One walk over sequences, and the CSR that grows as it goes."""
 
     cdef AttributeNames names
@@ -284,71 +228,12 @@ cdef class TokenReader:
     cdef bint learn
     cdef WaitingName[LOOKUP_BATCH] waiting  # names of the token that have not been looked up
     cdef int n_waiting
-    cdef char* scratch
-    cdef Py_ssize_t written, paper
-
-    cdef array.array kept_indices, kept_values, kept_ends, kept_starts  # own the memory of
-    cdef int32_t* indices
-    cdef double* values  # NULL while all are 1
-    cdef int64_t* ends
-    cdef Py_ssize_t n, room, tokens, rooms, start
-
+    cdef NameBuffer buffer  # of names that their strings do not hold as bytes
+    cdef array.array starts  # of the sequences
     cdef Py_ssize_t sequence, first  # the place that errors name: sequence, and its first token
 
     def __cinit__(self):
-        self.kept_indices, self.kept_values = array.array("i"), array.array("d")
-        self.kept_ends, self.kept_starts = array.array("q"), array.array("q", [0])
-        self.grow(1024)
-        self.lengthen(128)
-        self.ends[0] = 0
-
-    def __dealloc__(self):
-        free(self.scratch)
-
-    # memory
-
-    cdef int grow(self, Py_ssize_t room) except -1:
-        array.resize(self.kept_indices, room)
-        self.indices = <int32_t*>self.kept_indices.data.as_ints
-        if self.values:
-            array.resize(self.kept_values, room)
-            self.values = self.kept_values.data.as_doubles
-        self.room = room
-        return 0
-
-    cdef int lengthen(self, Py_ssize_t rooms) except -1:
-        array.resize(self.kept_ends, rooms)
-        self.ends, self.rooms = <int64_t*>self.kept_ends.data.as_longlongs, rooms
-        return 0
-
-    cdef int weigh(self) except -1:
-        """From here on there are values; so far all were 1."""
-        cdef Py_ssize_t p
-        array.resize(self.kept_values, self.room)
-        self.values = self.kept_values.data.as_doubles
-        for p in range(self.n):
-            self.values[p] = 1.0
-        return 0
-
-    cdef int write(self, object text) except -1:
-        """Append a string to the scratch buffer."""
-        cdef const char* start
-        cdef Py_ssize_t n
-        cdef char* larger
-        cdef bytes encoded
-        if PyUnicode_IS_COMPACT_ASCII(text):
-            start, n = <const char*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-        else:
-            encoded = utf8(text)
-            start, n = PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded)
-        if not self.scratch or self.written + n > self.paper:  # an empty string, too, is written to memory
-            larger = <char*>reallocate(self.scratch, 2 * (self.written + n) + 64, 1)
-            if not larger:
-                raise MemoryError
-            self.scratch, self.paper = larger, 2 * (self.written + n) + 64
-        memcpy(self.scratch + self.written, start, n)
-        self.written += n
-        return 0
+        self.buffer, self.starts = NameBuffer(), array.array("q", [0])
 
     # names
 
@@ -359,13 +244,13 @@ cdef class TokenReader:
             self.settle()
         entry = &self.waiting[self.n_waiting]
         if PyUnicode_IS_COMPACT_ASCII(name):
-            entry.text, entry.n = <const char*>PyUnicode_DATA(name), length(PyUnicode_GET_LENGTH(name))
+            entry.text, entry.n = <const char*>PyUnicode_DATA(name), check_length(PyUnicode_GET_LENGTH(name))
             self.wait(entry, entry.text, value)
         else:
-            entry.text, entry.place = NULL, self.written
-            self.write(name)
-            entry.n = length(self.written - entry.place)
-            self.wait(entry, self.scratch + entry.place, value)
+            entry.text, entry.place = NULL, self.buffer.n
+            self.buffer.append(name)
+            entry.n = check_length(self.buffer.n - entry.place)
+            self.wait(entry, self.buffer.text + entry.place, value)
         return 0
 
     cdef inline int join(self, object name, object value) except -1:
@@ -374,16 +259,16 @@ cdef class TokenReader:
         if self.n_waiting == LOOKUP_BATCH:
             self.settle()
         entry = &self.waiting[self.n_waiting]
-        entry.text, entry.place = NULL, self.written
-        self.write(name)
-        self.write(":")
-        self.write(value)
-        entry.n = length(self.written - entry.place)
-        self.wait(entry, self.scratch + entry.place, 1.0)
+        entry.text, entry.place = NULL, self.buffer.n
+        self.buffer.append(name)
+        self.buffer.append(":")
+        self.buffer.append(value)
+        entry.n = check_length(self.buffer.n - entry.place)
+        self.wait(entry, self.buffer.text + entry.place, 1.0)
         return 0
 
     cdef inline void wait(self, WaitingName* entry, const char* text, double value) noexcept:
-        entry.hash, entry.value = hash_of(text, entry.n), value
+        entry.hash, entry.value = name_hash(text, entry.n), value
         if self.names.table.slots:
             prefetch(&self.names.table.slots[entry.hash & self.names.table.mask])
         self.n_waiting += 1
@@ -394,11 +279,9 @@ cdef class TokenReader:
         cdef int32_t column
         cdef WaitingName* entry
         cdef const char* text
-        if self.n + self.n_waiting > self.room:
-            self.grow(2 * self.room)
         for e in range(self.n_waiting):
             entry = &self.waiting[e]
-            text = entry.text if entry.text else self.scratch + entry.place
+            text = entry.text if entry.text else self.buffer.text + entry.place
             column = find(&self.names.table, text, entry.n, entry.hash)
             if not self.learn and column >= self.known:
                 continue
@@ -406,13 +289,8 @@ cdef class TokenReader:
                 if not self.learn:
                     continue
                 column = self.names.enter(text, entry.n, entry.hash)
-            if entry.value != 1.0 and not self.values:
-                self.weigh()
-            self.indices[self.n] = column
-            if self.values:
-                self.values[self.n] = entry.value
-            self.n += 1
-        self.n_waiting, self.written = 0, 0
+            self.append(column, entry.value)
+        self.n_waiting, self.buffer.n = 0, 0
         return 0
 
     # tokens
@@ -504,33 +382,12 @@ cdef class TokenReader:
 
     cdef int end_token(self) except -1:
         """Sort the row; entries of one column become their sum."""
-        cdef Py_ssize_t m = self.n - self.start
-        if m > MAX_INSERTION_SORT:
+        if not self.sort_short():
             self.sort_long()
-        elif self.values:
-            sort_row(self.indices + self.start, self.values + self.start, m)
-        else:
-            sort_ones(self.indices + self.start, m)
-        if repeats(self.indices + self.start, m):
-            if not self.values:
-                self.weigh()
-            self.n = self.start + sum_duplicates(self.indices + self.start, self.values + self.start, m)
-        self.tokens += 1
-        if self.tokens == self.rooms:
-            self.lengthen(2 * self.rooms)
-        self.ends[self.tokens] = self.start = self.n
-        if self.tokens % SIGNAL_INTERVAL == 0:
+        self.sum_up()
+        self.end()
+        if self.rows % SIGNAL_INTERVAL == 0:
             PyErr_CheckSignals()
-        return 0
-
-    cdef int sort_long(self) except -1:
-        """Sort a row that insertion would take long for."""
-        indices = np.frombuffer(self.kept_indices, np.int32)[self.start:self.n]
-        order = indices.argsort(kind="stable")
-        indices[:] = indices[order]
-        if self.values:
-            values = np.frombuffer(self.kept_values, np.float64)[self.start:self.n]
-            values[:] = values[order]
         return 0
 
     # sequences
@@ -543,22 +400,18 @@ cdef class TokenReader:
         if not iterable(sequences):
             raise TypeError(f"X must be a list of sequences, each a list of tokens, got {shown(sequences)}")
         for sequence in sequences:
-            self.first = self.tokens
+            self.first = self.rows
             if type(sequence) is not list and type(sequence) is not tuple:
                 check_sequence(sequence, self.sequence)
             for token in sequence:
                 self.take(token)
                 self.end_token()
-            self.kept_starts.append(self.tokens)
+            self.starts.append(self.rows)
             self.sequence += 1
         return 0
 
     cdef str here(self):
-        return f"sequence {self.sequence}, token {self.tokens - self.first}:"
+        return f"sequence {self.sequence}, token {self.rows - self.first}:"
 
-    def arrays(self):
-        self.grow(self.n)
-        self.lengthen(self.tokens + 1)
-        return (np.frombuffer(self.kept_ends, np.int64), np.frombuffer(self.kept_indices, np.int32),
-                np.frombuffer(self.kept_values, np.float64) if self.values else None,
-                np.frombuffer(self.kept_starts, np.int64))
+    cdef tuple arrays(self):
+        return *self.csr(), np.frombuffer(self.starts, np.int64)

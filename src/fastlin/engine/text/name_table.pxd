@@ -1,10 +1,12 @@
 """A table from names, as bytes, to numbers: open addressing with linear probing, at most three quarters full.
 
 Names of up to 20 bytes lie in their slots, half a cache line each, so that finding one touches no other memory; longer
-ones lie one behind the other in an arena. The hash is MurmurHash3.
+ones lie one behind the other in an arena. Features of tokens are names of 9 to 20 bytes: by `string_table`, which
+compares a string of more than eight bytes behind two more loads, reading them from among 200,000 takes 1.2 to 1.6 times
+as long. Strings that n-grams are made of, and that are given back in order, are in that table.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
@@ -24,6 +26,31 @@ cdef struct NameTable:
     int64_t mask, used
     char* arena
     int64_t filled, room
+
+
+cdef inline uint32_t name_hash(const char* text, uint32_t n) noexcept nogil:
+    """Eight bytes k at a time, h ← M·(h ⊕ k) with its halves mixed; the last eight may overlap those before.
+
+    MurmurHash3 takes four at a time and reading a seventh longer; no hash of this table is ever seen outside.
+    """
+    cdef uint64_t h = 0x9E3779B97F4A7C15U * (n + 1), k = 0
+    cdef uint32_t p = 0, low, high
+    if n >= 8:
+        while p + 8 < n:
+            memcpy(&k, text + p, 8)
+            h = (h ^ k) * 0xD6E8FEB86659FD93U
+            h ^= h >> 32
+            p += 8
+        memcpy(&k, text + n - 8, 8)
+    elif n >= 4:
+        memcpy(&low, text, 4)
+        memcpy(&high, text + n - 4, 4)
+        k = (<uint64_t>high << 32) | low
+    elif n:
+        k = <uint8_t>text[0] | <uint32_t><uint8_t>text[n >> 1] << 8 | <uint32_t><uint8_t>text[n - 1] << 16
+    h = (h ^ k) * 0xD6E8FEB86659FD93U
+    h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93U
+    return <uint32_t>(h >> 32)
 
 
 cdef inline const char* text_of(const NameTable* table, const NameSlot* slot) noexcept nogil:

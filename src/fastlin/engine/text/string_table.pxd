@@ -3,6 +3,7 @@
 A node is a string (a word, or an n-gram of characters) or a pair: the node of an n-gram's beginning and that of its
 last word. A string of up to eight bytes is its own key, of a longer one the bytes in the arena decide. Lookups come in
 batches, each slot being fetched while others are compared: what a table larger than the cache costs is its latency.
+Words are short, so slots are; names of features are longer, and have the slots of `name_table`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
