@@ -5,7 +5,7 @@ import pytest
 
 from fastlin import storage
 from fastlin.core.checkpoint_reader import CheckpointReader
-from fastlin.core.fit_monitor import FitGenerator, FitMonitor
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.storage import ModelFileError, read_archive, write_archive
 from fastlin.storage.json_values import decode, encode
 
@@ -46,8 +46,7 @@ def walk(path, max_iter, report=None, resume=True):
 def walks(path, max_iter, n, report=None):
     """A fit of several walks, each of which has a monitor of its own, and a seed from the outer one's generator."""
     outer = FitMonitor(n, None, checkpoint(path))
-    generator, ends = FitGenerator(np.random.default_rng(8)), []
-    outer.register("generator", generator)
+    generator, ends = outer.register_generator(np.random.default_rng(8)), []
     first = generator.generator.integers(100)  # before the iterations
     done = Ends(ends)
     outer.register_run("ends", done)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fastlin.lm import ClassBigramModel
 from fastlin.lm.class_bigram import AggregateEM
 from fastlin.lm.counts import count_tokens
+from support import resuming
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 CORPORA = st.lists(st.lists(st.integers(3, 9), max_size=7), min_size=1, max_size=15)
@@ -101,3 +102,28 @@ def test_wrong_parameters_are_named(options, message):
 @pytest.mark.parametrize("n_classes", [2**31 - 1, 2**31, 2**61])
 def test_more_classes_than_words_are_as_many(n_classes):
     assert ClassBigramModel(n_classes, random_state=0).fit(TEXT).class_given_word_.shape[1] <= 10
+
+
+# --- checkpoints -----------------------------------------------------------------------------------------------------
+
+LEARNT = ("class_given_word_", "word_given_class_", "bound_", "objective_", "converged_", "n_iter_")
+
+
+def classes(**more):
+    return ClassBigramModel(**{"n_classes": 3, "n_init": 3, "max_iter": 6, "tol": 0, "random_state": 0, **more})
+
+
+def test_it_goes_on_from_every_iteration(tmp_path):
+    resuming.stop_after_each_record(classes, LEARNT, (TEXT,), tmp_path / "c")
+
+
+def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
+    changes = [
+        ("n_classes was 3, now 2", {"n_classes": 2}, None, {}),
+        ("data", {}, ([*TEXT, "a dog ran"],), {}),
+    ]
+    resuming.check_other_fits(classes, (TEXT,), tmp_path / "c", changes)
+
+
+def test_what_a_checkpoint_says_is_proved(tmp_path):
+    resuming.check_what_is_said_is_proved(classes, (TEXT,), tmp_path / "c")

@@ -267,7 +267,7 @@ def test_a_fit_in_another_thread_ends_when_one_fails(monkeypatch):
             steps.append(step)
             begun.set()
 
-    monkeypatch.setattr(semi_supervised, "EMRun", climb)
+    monkeypatch.setattr(semi_supervised, "best_run", climb)
     search = SemiSupervisedNBCV(unlabeled_weights=[1], components=[1], alphas=[1.0], cv=2, n_jobs=2)
     with pytest.raises(ZeroDivisionError):
         search.fit(X, y)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +27,9 @@ from fastlin.cluster.seeding import squared_norms
 from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
-from fastlin.core.sparse_estimator import Scorer, SparseEstimator, dense_scorer
+from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.restarts import Restarts
+from fastlin.core.sparse_estimator import Scorer, SparseEstimator, checkpoint_of, dense_scorer
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number, whole_number
 
@@ -163,7 +166,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         self.callback = callback
 
     @learns
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes it
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn passes it
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Cluster these rows.
 
         Parameters
@@ -175,6 +187,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             Left aside.
         sample_weight : array of shape (n_samples,), optional
             w; None with a Corpus.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -182,10 +200,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model, options = self._working_copy(), self._options()
-        generator = validation.as_generator(self.random_state)
-        rows = model._read_rows(X, True, **self._row_constraints())
+        rows = model._read_rows(X, True, **self._row_constraints()).unlabelled(sample_weight).dataset
         number_of_parts("n_clusters", self.n_clusters, len(rows))
-        weights, factor = scaled(rows.weights_beside(sample_weight))
+        file = checkpoint_of(self, rows, checkpoint, checkpoint_interval, resume, {})
+        monitor = FitMonitor(options.max_iter, checkpoint=file)
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
+        weights, factor = scaled(rows.weights())
         ready = list(model._iter_segments(rows)) if rows.n_segments == 1 else None
         scratch = rows.scratch() if ready is None else None
 
@@ -193,21 +213,20 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             return iter(model._iter_segments(rows) if ready is None else ready)
 
         points, variance = lay_out(pieces, rows.n_features, weights, options.spherical, scratch)
-        best: LloydRun | None = None
+
+        def begin() -> NDArray[np.float64]:
+            n, rng = options.n_clusters, generator.generator
+            if isinstance(options.init, str):
+                start = first_centres(options.init, pieces, points, n, rng, options.spherical, self.n_jobs)
+            else:
+                start = _given(rows, options, rng)
+            return normalize_centres(start) if options.spherical else start
+
         with parallel.WorkerPool(self.n_jobs) as workers:
             step = make_step(points, options.n_clusters, options.spherical, options.temperature, workers)
-            for _ in range(options.n_init):
-                if isinstance(options.init, str):
-                    start = first_centres(
-                        options.init, pieces, points, options.n_clusters, generator, options.spherical, self.n_jobs
-                    )
-                else:
-                    start = _given(rows, options, generator)
-                start = normalize_centres(start) if options.spherical else start
-                report = model._reporter(step, factor)
-                found = run_lloyd(step, start, options.max_iter, options.tol * variance, report)
-                best = found if best is None or found.objective < best.objective else best
-        assert best is not None
+            monitor.report = model._reporter(step, factor)
+            restarts = Restarts(monitor, options.n_init, LloydRun.state_dict, partial(LloydRun.restored, step))
+            best = restarts.best(lambda: run_lloyd(step, begin, options.tol * variance, monitor), generator)
         model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
         model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
         model.n_iter_ = len(best.history)

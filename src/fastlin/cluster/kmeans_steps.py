@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import kmeans
 from fastlin.optim.partitions import Partition, Partitions
@@ -66,6 +67,21 @@ class KMeansState(ABC):
             columns = centres[:, block].T.copy()
             self.sums[places[places >= 0]] = columns[places >= 0]
             self.unseen += squares(columns[places < 0])
+
+    def state_dict(self) -> State:
+        """The centres, once they have moved."""
+        return {"sums": self.sums, "scale": self.scale, "squares": self.squares, "unseen": self.unseen}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
+        numbers = np.empty(self.K)
+        saved.read_into("sums", self.sums)
+        self.scale, self.squares, self.unseen = (saved.array(name, numbers) for name in ("scale", "squares", "unseen"))
+
+    def saved_labels(self, saved: CheckpointReader, name: str) -> NDArray[np.int32]:
+        """The cluster of each row in a checkpoint, proved: kernels look at sums by it."""
+        labels = saved.array(name, self.labels)
+        return labels if ((labels >= 0) & (labels < self.K)).all() else saved.reject(name)
 
     @abstractmethod
     def expect(self) -> dict[str, Any]:
@@ -152,13 +168,26 @@ class KMeansState(ABC):
 class LloydStep(KMeansState):
     """Every row belongs to its nearest centre: Lloyd's algorithm."""
 
+    def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
+        super().__init__(points, n_clusters, spherical, workers)
+        self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+
     def begin(self, centres: NDArray[np.float64]) -> None:
         super().begin(centres)
         self.labels[:] = -1
         self.owners = self.labels.copy()  # the clusters whose sums hold the rows: not the labels of relocated ones
         self.of_sums, self.peak = self.squares.copy(), np.zeros(self.K)  # ‖S_k‖², and the largest it has been
         self.whole = True  # the sums are not those of the owners
-        self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+
+    def state_dict(self) -> State:
+        own = {"labels": self.labels, "owners": self.owners, "of_sums": self.of_sums, "peak": self.peak}
+        return super().state_dict() | own | {"whole": self.whole}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        super().load_state_dict(saved)
+        self.labels[:], self.owners = self.saved_labels(saved, "labels"), self.saved_labels(saved, "owners")
+        self.of_sums, self.peak = (saved.array(name, self.scale) for name in ("of_sums", "peak"))
+        self.whole = saved.boolean("whole")
 
     def expect(self) -> dict[str, Any]:
         previous = self.labels.copy()

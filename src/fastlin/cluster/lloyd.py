@@ -1,13 +1,14 @@
 """The loop of k-means: both steps in turns until nothing moves."""
 
-import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.cluster.kmeans_steps import KMeansState, SoftStep
-from fastlin.core.callbacks import Report
+from fastlin.core.checkpoint_reader import CheckpointReader, State
+from fastlin.core.fit_monitor import FitMonitor
 
 
 class LloydRun(NamedTuple):
@@ -20,22 +21,44 @@ class LloydRun(NamedTuple):
     history: list[dict[str, Any]]
     converged: bool
 
+    @property
+    def score(self) -> float:
+        return -self.objective
 
-def run_lloyd(step: KMeansState, start: NDArray[np.float64], max_iter: int, enough: float, report: Report) -> LloydRun:
-    """Both steps in turns, until no row changes its cluster, the centres move by no more than `enough`, or `report`.
+    def state_dict(self) -> State:
+        return self._asdict() | {"inertia": float(self.inertia), "objective": float(self.objective)}
+
+    @classmethod
+    def restored(cls, step: KMeansState, saved: CheckpointReader) -> "LloydRun":
+        """What `state_dict` said."""
+        return cls(
+            centres=saved.array("centres", np.empty((step.K, step.points.n_columns))),
+            labels=step.saved_labels(saved, "labels"),
+            inertia=saved.number("inertia"),
+            objective=saved.number("objective"),
+            history=saved.history(),
+            converged=saved.boolean("converged"),
+        )
+
+
+def run_lloyd(
+    step: KMeansState, begin: Callable[[], NDArray[np.float64]], threshold: float, monitor: FitMonitor
+) -> LloydRun:
+    """Both steps in turns, until no row changes its cluster, the centres move by no more, or the callback ends it.
 
     The last labels are those that the centres give when they are used to predict.
     """
-    history: list[dict[str, Any]] = []
-    began, converged = time.perf_counter(), False
-    step.begin(start)
-    while not converged and len(history) < max_iter:
+    if not monitor.register_run("run", step):
+        step.begin(begin())
+    while not monitor.should_stop:
+        if monitor.iterations:
+            monitor.maybe_save()
         found = step.expect() | step.maximise()
-        history.append({"iteration": len(history) + 1, "seconds": time.perf_counter() - began, **found})
-        stopped = report(history[-1])
-        converged = bool(found.get("changed") == 0 or found["movement"] <= enough or stopped)
+        monitor.iterations += 1
+        monitor.log(**found)
+        monitor.converged = bool(found.get("changed") == 0 or found["movement"] <= threshold or monitor.stopped)
     centres = step.settle()
     step.assign()
     inertia = step.points.weighted(step.distances())
     objective = step.expect()["objective"] if isinstance(step, SoftStep) else inertia
-    return LloydRun(centres, step.labels.copy(), inertia, objective, history, converged)
+    return LloydRun(centres, step.labels.copy(), inertia, objective, monitor.history, monitor.converged)

@@ -42,6 +42,11 @@ def write_checkpoint(checkpoint: CheckpointTarget, state: State) -> None:
         checkpoint.save(header, arrays)
 
 
+def as_part(name: str, state: State) -> State:
+    """A part's state under its name, where `CheckpointReader.part` finds it."""
+    return {f"{name}.{key}": value for key, value in state.items()}
+
+
 class CheckpointReader:
     """Reader of the state of a fit or of a part of one, which proves each value to be what it should."""
 

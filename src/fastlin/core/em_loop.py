@@ -1,9 +1,10 @@
-"""The EM loop: its stopping rule, its history, components that die on the way."""
+"""The EM loop: its stopping rule, its history, components that die on the way, starts of which the best is kept."""
 
-import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import Report
+from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
 from fastlin.core.class_counts import ClassCounts
+from fastlin.core.fit_monitor import FitGenerator, FitMonitor
+from fastlin.core.restarts import Restarts
 from fastlin.core.sparse_estimator import SparseEstimator
 from fastlin.validation import real_number, whole_number
 
@@ -26,6 +29,7 @@ class EMSteps(Protocol):
     """The two steps of an EM, and what the loop does with components that lose all their rows."""
 
     total_weight: float
+    width: int  # the number of components
 
     @property
     def factors(self) -> float:
@@ -45,6 +49,14 @@ class EMSteps(Protocol):
         """Start components anew; returns what `restore` takes."""
 
     def restore(self, before: Any) -> None: ...
+    def state_dict(self) -> State:
+        """The parameters: an E-step finds the rest anew."""
+
+    def load_state_dict(self, saved: CheckpointReader, /) -> None: ...
+    def export_counts(self, counts: Any) -> State:
+        """What `counts` returned, for a checkpoint."""
+
+    def restore_counts(self, saved: CheckpointReader, /) -> Any: ...
 
 
 class EarlyStopping:
@@ -53,71 +65,137 @@ class EarlyStopping:
     With `patience`, so many iterations that are no better end the run, and its result is the best one.
     """
 
-    def __init__(self, look: Callable[[ClassCounts], float], limit: int | None) -> None:
-        self.accuracy_of, self.patience = look, limit
-        self.best_score, self.n_no_improvement = -1.0, 0
+    def __init__(self, accuracy_of: Callable[[ClassCounts], float], patience: int | None) -> None:
+        self.accuracy_of, self.patience = accuracy_of, patience
+        self.score = self.best_score = -1.0  # of the latest iteration, and of the best
+        self.n_no_improvement = 0
         self.best_iteration: int  # the iteration that had it, and its counts
         self.best_counts: ClassCounts
 
-    def should_stop(self, counts: ClassCounts, record: dict[str, Any]) -> bool:
+    def should_stop(self, counts: ClassCounts, iteration: int) -> bool:
         """Score an iteration; returns whether to stop."""
-        score = record["val_score"] = self.accuracy_of(counts)
-        self.n_no_improvement = 0 if score > self.best_score else self.n_no_improvement + 1
-        if score > self.best_score:
-            self.best_score, self.best_counts, self.best_iteration = score, counts, record["iteration"]
+        self.score = self.accuracy_of(counts)
+        self.n_no_improvement = 0 if self.score > self.best_score else self.n_no_improvement + 1
+        if self.score > self.best_score:
+            self.best_score, self.best_counts, self.best_iteration = self.score, counts, iteration
         return self.patience is not None and self.n_no_improvement >= self.patience
+
+    def state_dict(self, em: EMSteps) -> State:
+        best = {} if self.patience is None else as_part("counts", em.export_counts(self.best_counts))
+        own = {"score": float(self.best_score), "still": self.n_no_improvement, "iteration": self.best_iteration}
+        return own | best
+
+    def load_state_dict(self, saved: CheckpointReader, em: EMSteps, n_iterations: int) -> None:
+        self.best_score, self.n_no_improvement = saved.number("score"), saved.integer("still", 0)
+        self.best_iteration = saved.integer("iteration", 0, n_iterations)
+        if self.patience is not None:
+            self.best_counts = em.restore_counts(saved.part("counts"))
+
+
+@dataclass(frozen=True)
+class EMResult:
+    """What a run of EM came to."""
+
+    counts: Any
+    score: float  # of early stopping, or the bound
+    objective: float  # of the counts
+    bounds: list[float]
+    history: list[dict[str, Any]]
+    converged: bool
+    stopped: bool  # by the callback or by early stopping
+    stopped_by_callback: bool
+    reseeded: set[int]  # components that died and were seeded again
+    dead: list[int]  # components without a row at the end
+
+    def state_dict(self, em: EMSteps) -> State:
+        own = {
+            "score": float(self.score), "objective": float(self.objective), "bounds": self.bounds,
+            "history": self.history, "converged": self.converged, "stopped": self.stopped,
+            "reseeded": sorted(self.reseeded), "dead": self.dead,
+        }  # fmt: skip
+        return own | as_part("counts", em.export_counts(self.counts))
+
+    @classmethod
+    def restored(cls, em: EMSteps, saved: CheckpointReader) -> "EMResult":
+        """What `state_dict` said."""
+        return cls(
+            counts=em.restore_counts(saved.part("counts")),
+            score=saved.number("score"),
+            objective=saved.number("objective"),
+            bounds=saved.numbers("bounds"),
+            history=saved.history(),
+            converged=saved.boolean("converged"),
+            stopped=saved.boolean("stopped"),
+            stopped_by_callback=False,  # after one that was, no more are made
+            reseeded=set(saved.distinct_integers("reseeded", em.width)),
+            dead=saved.distinct_integers("dead", em.width),
+        )
 
 
 class EMRun:
     """A run of EM: it iterates until the bound rises by no more than tol · Σ w, and once more.
 
-    The last iteration keeps the counts; every one does, as the start has to, for those who look at them: `report`,
-    which ends the climb where it returns something true, and `judge`. Where rounding lets the bound fall, it is noted
-    as it was.
+    The last iteration keeps the counts; every one does, as the start has to, for those who look at them: the monitor's
+    `report`, which ends the run where it returns something true, and early stopping. Where rounding lets the bound
+    fall, it is noted as it was.
     """
 
     def __init__(
-        self, em: EMSteps, tol: float, max_iter: int, report: Report | None = None, judge: EarlyStopping | None = None
+        self, em: EMSteps, monitor: FitMonitor, tol: float, early_stopping: EarlyStopping | None = None
     ) -> None:
-        self.bounds: list[float] = []
-        self.history: list[dict[str, Any]] = []
-        self.converged = False
-        self.stopped_by_callback = self.stopped = False  # by `report`; by it or by `judge`
-        self.reseeded: set[int] = set()  # components that died and were seeded again
-        self._em, self._report, self._early_stopping = em, report, judge
-        self._threshold, self._started = tol * em.total_weight, time.perf_counter()
+        self._em, self._monitor, self._early_stopping = em, monitor, early_stopping
+        self._threshold = tol * em.total_weight
+        self._bounds: list[float] = []
+        self._stopped = False  # by `report` or early stopping
+        self._reseeded: set[int] = set()
         self._not_revivable: set[int] = set()
-        looked_at = report is not None or judge is not None
-        self._log_iteration(*self._expect())
-        for iteration in range(1, int(max_iter) + 1):
-            if self.stopped:
-                break
-            last = self.converged or iteration == max_iter
+
+    def run(self, begin: Callable[[], None]) -> EMResult:
+        """Iterate to the end, from where `begin` puts the parameters or where the checkpoint was made."""
+        em, monitor = self._em, self._monitor
+        if not monitor.register_run("run", self):
+            begin()
+            self._log_iteration(*self._expect())
+        looked_at, last = monitor.report is not None or self._early_stopping is not None, False
+        while not (last or self._stopped):
+            monitor.maybe_save()
+            monitor.iterations += 1
+            last = monitor.converged or monitor.iterations >= monitor.max_iter
             em.maximise(keep=last or looked_at)
             self._log_iteration(*((em.expect(), []) if last else self._expect()))
-            if last:
-                break
-        self.dead = em.dead()  # components without a row at the end
+        judge = self._early_stopping
         if judge is None or judge.patience is None:
-            self.counts, kept, self.score = em.counts(), -1, self.bounds[-1]
+            counts, kept, score = em.counts(), -1, self._bounds[-1]
         else:
-            self.counts, kept, self.score = judge.best_counts, judge.best_iteration, judge.best_score
-        self.objective = -self.bounds[kept]  # of these counts
+            counts, kept, score = judge.best_counts, judge.best_iteration, judge.best_score
+        return EMResult(
+            counts=counts,
+            score=score,
+            objective=-self._bounds[kept],
+            bounds=self._bounds,
+            history=monitor.history,
+            converged=monitor.converged,
+            stopped=self._stopped,
+            stopped_by_callback=monitor.stopped,
+            reseeded=self._reseeded,
+            dead=em.dead(),
+        )
 
     def _log_iteration(self, bound: float, seeded: list[int]) -> None:
         """Log an iteration, for `report` and early stopping to judge."""
-        if self.bounds:
-            rise = bound - self.bounds[-1]
-            self.converged |= rise <= self._threshold
+        monitor, judge, ends = self._monitor, self._early_stopping, False
+        if self._bounds:
+            rise = bound - self._bounds[-1]
+            monitor.converged |= rise <= self._threshold
             if -ROUNDING_PER_FACTOR * (abs(bound) + self._em.factors) <= rise < 0:
-                bound = self.bounds[-1]
-        self.bounds.append(bound)
-        seconds = time.perf_counter() - self._started
-        record = {"iteration": len(self.bounds) - 1, "seconds": seconds, "objective": -bound, "seeded": seeded}
-        self.history.append(record)
-        tired = bool(self._early_stopping and self._early_stopping.should_stop(self._em.counts(), record))
-        self.stopped_by_callback = bool(self._report and self._report(record))
-        self.stopped = self.stopped_by_callback or tired
+                bound = self._bounds[-1]
+        self._bounds.append(bound)
+        fields = {"objective": -bound, "seeded": seeded}
+        if judge is not None:
+            ends = judge.should_stop(self._em.counts(), monitor.iterations)
+            fields["val_score"] = judge.score
+        monitor.log(**fields)
+        self._stopped = monitor.stopped or ends
 
     def _expect(self) -> tuple[float, list[int]]:
         """The E-step. Components that died are seeded again before it, which is taken back unless the bound rises."""
@@ -128,23 +206,49 @@ class EMRun:
         before = em.reseed_components(dead)
         raised = em.expect()
         if raised > bound:
-            self.reseeded |= set(dead)
+            self._reseeded |= set(dead)
             return raised, dead
         em.restore(before)
         self._not_revivable |= set(dead)
         return em.expect(), []
 
+    def state_dict(self) -> State:
+        own = {
+            "bounds": self._bounds, "converged": self._monitor.converged, "reseeded": sorted(self._reseeded),
+            "not_revivable": sorted(self._not_revivable),
+        }  # fmt: skip
+        if self._early_stopping is not None:
+            own |= as_part("early_stopping", self._early_stopping.state_dict(self._em))
+        return own | as_part("parameters", self._em.state_dict())
 
-def best_run(climbs: Iterable[EMRun]) -> EMRun:
-    """The one of most merit, the first among equals; no more are asked for after one that `report` ended."""
-    best: EMRun | None = None
-    for climb in climbs:
-        if best is None or climb.score > best.score:
-            best = climb
-        if climb.stopped_by_callback:
-            break
-    assert best is not None
-    return best
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said; an E-step finds what the parameters mean for the rows."""
+        monitor, width = self._monitor, self._em.width
+        self._bounds, monitor.converged = saved.numbers("bounds"), saved.boolean("converged")
+        if not len(self._bounds) == len(monitor.history) == monitor.iterations + 1:
+            saved.reject("bounds")
+        self._reseeded = set(saved.distinct_integers("reseeded", width))
+        self._not_revivable = set(saved.distinct_integers("not_revivable", width))
+        if self._early_stopping is not None:
+            self._early_stopping.load_state_dict(saved.part("early_stopping"), self._em, monitor.iterations)
+        self._em.load_state_dict(saved.part("parameters"))
+        self._em.expect()
+
+
+def best_run(
+    em: EMSteps,
+    monitor: FitMonitor,
+    tol: float,
+    n_starts: int,
+    begin: Callable[[], None],
+    generator: FitGenerator | None = None,
+    early_stopping: Callable[[], EarlyStopping | None] = lambda: None,
+) -> EMResult:
+    """The run of the highest score of so many; no more are made after one that the callback ended."""
+    restarts = Restarts(monitor, n_starts, lambda found: found.state_dict(em), partial(EMResult.restored, em))
+    return restarts.best(
+        lambda: EMRun(em, monitor, tol, early_stopping()).run(begin), generator, lambda found: found.stopped_by_callback
+    )
 
 
 class EMEstimatorMixin(ABC):
@@ -172,10 +276,10 @@ class EMEstimatorMixin(ABC):
         validation.check_n_jobs(self.n_jobs)
         validation.as_callback(self.callback)
 
-    def _record_fit(self, climb: EMRun) -> Self:
+    def _record_fit(self, run: EMResult) -> Self:
         """Record a run in the attributes of a fit."""
-        self.bound_, self.history_, self.converged_ = np.array(climb.bounds), climb.history, climb.converged
-        self.objective_, self.n_iter_ = climb.objective, len(climb.bounds) - 1
+        self.bound_, self.history_, self.converged_ = np.array(run.bounds), run.history, run.converged
+        self.objective_, self.n_iter_ = run.objective, len(run.bounds) - 1
         return self
 
     def _forget_fit(self) -> None:
@@ -183,16 +287,16 @@ class EMEstimatorMixin(ABC):
         for name in FIT_ATTRIBUTES:
             self.__dict__.pop(name, None)
 
-    def _warn_of_run(self, climb: EMRun) -> None:
+    def _warn_of_run(self, run: EMResult) -> None:
         """Warn of components that died, and of a run that did not converge."""
         found = []
-        if climb.reseeded:
-            which = self._describe_components(climb.reseeded)
+        if run.reseeded:
+            which = self._describe_components(run.reseeded)
             found.append(f"{which} had lost all documents, and were seeded again (see history_)")
-        if climb.dead:
+        if run.dead:
             advice = "to seed them again would not raise the bound: ask for fewer, or for a smaller alpha"
-            found.append(f"{self._describe_components(set(climb.dead))} have no documents; {advice}")
-        if not (climb.converged or climb.stopped):
+            found.append(f"{self._describe_components(set(run.dead))} have no documents; {advice}")
+        if not (run.converged or run.stopped):
             advice = f"max_iter={self.max_iter} iterations were not enough for tol={self.tol}: raise max_iter or tol"
             found.append(f"EM did not converge: {advice}")
         for message in found:

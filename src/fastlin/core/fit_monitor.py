@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.callbacks import Report
-from fastlin.core.checkpoint_reader import CheckpointReader, CheckpointTarget, State, write_checkpoint
+from fastlin.core.checkpoint_reader import CheckpointReader, CheckpointTarget, State, as_part, write_checkpoint
 
 
 class Resumable(Protocol):
@@ -48,7 +48,8 @@ class FitMonitor:
     """
 
     def __init__(self, max_iter: int, report: Report | None = None, checkpoint: CheckpointTarget | None = None) -> None:
-        self.max_iter, self.report, self.checkpoint = max_iter, report, checkpoint
+        self.max_iter, self.report = max_iter, report
+        self.checkpoint = None if checkpoint is None or checkpoint.path is None else checkpoint
         self._parts: dict[str, Resumable] = {}
         self._saved = CheckpointReader.open(checkpoint)
         self._unread = [] if self._saved is None else self._names_of_parts(self._saved)
@@ -101,6 +102,14 @@ class FitMonitor:
             self.load_state_dict(self._saved)
         return self.register(name, part)
 
+    def register_generator(self, generator: np.random.Generator) -> "FitGenerator":
+        """Register the generator of the fit, of which nothing has been drawn."""
+        held = FitGenerator(generator)
+        if self.checkpoint is not None:
+            held.note_first()
+            self.register("generator", held)
+        return held
+
     def forget(self, name: str) -> None:
         """Leave a part that is done out of the checkpoints to come."""
         self._parts.pop(name, None)
@@ -127,7 +136,7 @@ class FitMonitor:
         assert self.checkpoint is not None
         state = self.state_dict() | {"parts": list(self._parts)}
         for name, part in self._parts.items():
-            state |= {f"{name}.{key}": value for key, value in part.state_dict().items()}
+            state |= as_part(name, part.state_dict())
         write_checkpoint(self.checkpoint, state)
 
     def take_saved(self, name: str) -> CheckpointReader | None:
@@ -180,8 +189,13 @@ class FitGenerator:
     """
 
     def __init__(self, generator: np.random.Generator) -> None:
-        self.generator, self._first = generator, generator.bit_generator.state
+        self.generator = generator
+        self._first: Any = None  # its states, before anything was drawn and, resumed, where the checkpoint was made
         self._present: Any = None
+
+    def note_first(self) -> None:
+        """Note the state before anything is drawn."""
+        self._first = self.generator.bit_generator.state
 
     def state_dict(self) -> State:
         first = np.random.Generator(np.random.PCG64(0))

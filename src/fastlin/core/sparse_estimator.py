@@ -171,12 +171,11 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
 
 def checkpoint_of(
-    model: SparseClassifier, source: Any, path: Any, checkpoint_interval: Any, resume: Any, given: dict[str, Any]
+    model: SparseEstimator, source: Any, path: Any, checkpoint_interval: Any, resume: Any, given: dict[str, Any]
 ) -> storage.Checkpoint:
     """The file of a fit of these rows; `given` are the other arguments of `fit`."""
-    return storage.Checkpoint(
-        path, checkpoint_interval, resume, {} if path is None else storage.identity(model, source, **given)
-    )
+    identity = {} if path is None else storage.identity(model, source, **given)
+    return storage.Checkpoint(path, checkpoint_interval, resume, identity)
 
 
 def _from(first: int, infer: Infer) -> Infer:

@@ -1,15 +1,18 @@
 """`ClassBigramModel`: the aggregate Markov model, soft classes between a word and the next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin import storage
 from fastlin.core.callbacks import make_callback
-from fastlin.core.em_loop import EMEstimatorMixin, EMRun, best_run
+from fastlin.core.checkpoint_reader import CheckpointReader, State
+from fastlin.core.em_loop import EMEstimatorMixin, best_run
 from fastlin.core.estimator import StatefulEstimator, learns, reads
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.engine.lm import aggregate as kernels
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.base import LanguageModel
@@ -164,7 +167,15 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
         self.callback = callback
 
     @learns
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Find the classes.
 
         Parameters
@@ -172,6 +183,12 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
         X : list of sentences, path, open file, or what `fastlin.data.read` returns
             As for `NgramModel`.
         y : ignored
+        checkpoint : path, optional
+            A file that says where EM stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -187,20 +204,17 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
         vocabulary, counts = state.known
         n_classes = min(n_classes, len(vocabulary))  # more say nothing more
         em = AggregateEM(counts, n_classes, alpha, self.unk is None)
-        generator = as_generator(self.random_state)
+        data = {} if checkpoint is None else {"bigrams": counts.words, "starts": counts.starts, "counts": counts.counts}
+        file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, storage.identity(self, data))
+        monitor = FitMonitor(self.max_iter, checkpoint=file)
+        generator = monitor.register_generator(as_generator(self.random_state))
 
         def install(parameters: tuple[Floats, Floats]) -> "ClassBigramModel":
             model._state_of_fit = ClassBigramState(AggregateModel(vocabulary, *parameters), state.reader, n_classes)
             return model
 
-        report = make_callback(model, lambda: install(em.counts()))
-
-        def climbs() -> Iterator[EMRun]:
-            for _ in range(int(self.n_init)):
-                em.start(generator)
-                yield EMRun(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
-
-        best = best_run(climbs())
+        monitor.report = make_callback(model, lambda: install(em.counts()))
+        best = best_run(em, monitor, self.tol, int(self.n_init), lambda: em.start(generator.generator), generator)
         self._take_fitted(install(best.counts)._record_fit(best))
         self._warn_of_run(best)
         return self
@@ -240,6 +254,7 @@ class AggregateEM:
         self._n = counts.counts[1].astype(np.float64)
         self._alpha, self._n_classes = alpha, n_classes
         self._width = -(-n_classes // WIDTH) * WIDTH
+        self.width = n_classes
         self.total_weight = float(self._n.sum())
         possible = np.ones(counts.n_words, bool)
         possible[BEGIN] = False
@@ -296,3 +311,28 @@ class AggregateEM:
     def dead(self) -> list[int]:
         """Classes that no bigram has a share of: none, as each start gives all of them some."""
         return []
+
+    def reseed_components(self, components: list[int]) -> None:
+        """Nothing: none is dead."""
+
+    def restore(self, before: None) -> None:
+        """Nothing: none was seeded."""
+
+    # Checkpoints
+
+    def state_dict(self) -> State:
+        """The parameters."""
+        return self.export_counts(self.counts())
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
+        self._class_given, self._word_given = self.restore_counts(saved)
+
+    def export_counts(self, counts: tuple[Floats, Floats]) -> State:
+        """What `counts` returned, for a checkpoint."""
+        return {"class_given": counts[0], "word_given": counts[1]}
+
+    def restore_counts(self, saved: CheckpointReader) -> tuple[Floats, Floats]:
+        """The parameters that `export_counts` described."""
+        like = np.empty((len(self._possible), self._width))
+        return saved.array("class_given", like), saved.array("word_given", like)

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
-from fastlin.core.em_loop import EMRun, SparseEMEstimator, best_run
+from fastlin.core.em_loop import SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
+from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.mixture.em_init import EMInitializer, checked
 from fastlin.mixture.multinomial_em import Fill, MultinomialEM
 from fastlin.mixture.online_em import add_expected
@@ -130,7 +132,16 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
     # Learning
 
     @learns
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Find the components.
 
         Parameters
@@ -142,6 +153,12 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
             Ignored.
         sample_weight : array of shape (n_samples,), optional
             w; rows of weight 0 are left out. None with a Corpus.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -151,16 +168,15 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         model = self._working_copy()
         model._check_parameters()
         documents = model._documents(X, sample_weight, reset=True)
-        prior = model._prior(documents.n_columns)
+        prior, source = model._prior(documents.n_columns), documents.views[0].dataset
+        file = checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, {})
+        monitor = FitMonitor(self.max_iter, checkpoint=file)
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
         with parallel.WorkerPool(self.n_jobs) as workers:
-            em, start = model._em(documents, prior, workers)
-            report = make_callback(model, lambda: model._counted(em.counts()))
-
-            def climb() -> EMRun:
-                em.start(start(), keep=True)
-                return EMRun(em, self.tol, self.max_iter, report)
-
-            best = best_run(climb() for _ in range(self.n_init if isinstance(self.init, str) else 1))
+            em, start = model._em(documents, prior, generator.generator, workers)
+            monitor.report = make_callback(model, lambda: model._counted(em.counts()))
+            n_starts = self.n_init if isinstance(self.init, str) else 1
+            best = best_run(em, monitor, self.tol, n_starts, lambda: em.start(start(), keep=True), generator)
         self._take_fitted(model._counted(best.counts)._record_fit(best))
         self._warn_of_run(best)
         return self
@@ -188,7 +204,7 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         prior = model._prior(documents.n_columns)
         if first:
             with parallel.WorkerPool(self.n_jobs) as workers:
-                em, start = model._em(documents, prior, workers)
+                em, start = model._em(documents, prior, validation.as_generator(self.random_state), workers)
                 em.start(start(), keep=True)
                 model._counts = em.counts()
             counts = ClassCounts.zeros(documents.n_columns, len(model._counts.labels), prior)
@@ -227,7 +243,11 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         return PartlyLabelledDocuments(view.classes, [view])
 
     def _em(
-        self, documents: PartlyLabelledDocuments, prior: SmoothingPrior, workers: parallel.WorkerPool
+        self,
+        documents: PartlyLabelledDocuments,
+        prior: SmoothingPrior,
+        generator: np.random.Generator,
+        workers: parallel.WorkerPool,
     ) -> tuple[MultinomialEM, Callable[[], Fill]]:
         """EM for these documents, and what makes a start for it."""
         kept = documents.views[0].dataset.of_weight()
@@ -237,7 +257,7 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         way, init = checked(self.init, len(kept), n, documents.n_columns)
         parts = documents.lay_out(ALL, 1.0, n, None, prior)
         em = MultinomialEM(parts, np.array([0, n]), prior, None, documents.n_columns, workers)
-        make = EMInitializer(parts, n, validation.as_generator(self.random_state), workers).initialize
+        make = EMInitializer(parts, n, generator, workers).initialize
         return em, lambda: make(way, init, prior, kept)
 
     def _counted(self, counts: ClassCounts) -> Self:

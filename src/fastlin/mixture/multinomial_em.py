@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior
 from fastlin.engine.core import passes
 from fastlin.engine.core.aligned import aligned_zeros
@@ -145,6 +146,33 @@ class MultinomialEM:
         if len(self._known.features):
             features += self._known.features
         return ClassCounts(features, self._kept.copy(), self.prior)
+
+    # Checkpoints
+
+    def state_dict(self) -> State:
+        """The parameters."""
+        return {
+            "logs": self._logs, "log_masses": self._log_masses, "penalties": self._penalties, "masses": self._kept,
+        }  # fmt: skip
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said; there are no counts before the next M-step."""
+        numbers = np.empty(self.width)
+        saved.read_into("logs", self._logs, finite=False)
+        self._log_masses = saved.array("log_masses", numbers, finite=False)
+        self._penalties = saved.array("penalties", numbers, finite=False)
+        self._kept = saved.array("masses", numbers)
+
+    def export_counts(self, counts: ClassCounts) -> State:
+        """What `counts` returned, for a checkpoint."""
+        return {"features": counts.features, "labels": counts.labels}
+
+    def restore_counts(self, saved: CheckpointReader) -> ClassCounts:
+        """The counts that `export_counts` described."""
+        counts = ClassCounts.zeros(self.n_columns, self.width, self.prior)
+        saved.read_into("features", counts.features)
+        saved.read_into("labels", counts.labels)
+        return counts
 
     # Components that died
 

@@ -12,10 +12,11 @@ from fastlin.core.class_counts import ClassCounts, mask_impossible
 from fastlin.core.dataset import Dataset, DatasetView, labels_beside, read_rows
 from fastlin.core.estimator import reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
-from fastlin.core.sparse_estimator import Infer, Scorer, dense_scorer
+from fastlin.core.sparse_estimator import Infer, Scorer, checkpoint_of, dense_scorer
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.mixture.class_components import Families, log_priors, summed
 from fastlin.mixture.partial_labels import PartlyLabelledDocuments
+from fastlin.storage import Checkpoint
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
@@ -80,6 +81,16 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         if X_unlabeled is not None:
             views.append(self._unlabelled(X_unlabeled))
         return PartlyLabelledDocuments(views[0].classes, views)
+
+    def _checkpoint_of(
+        self, documents: PartlyLabelledDocuments, path: Any, checkpoint_interval: Any, resume: Any, **given: Any
+    ) -> Checkpoint:
+        """The file of a fit of these documents; `given` are the other arguments of `fit`."""
+        first, *others = documents.views
+        if path is not None:
+            given |= {"y": documents.codes, "labels": documents.classes}
+            given |= {view.dataset.name: view.dataset for view in others}
+        return checkpoint_of(self, first.dataset, path, checkpoint_interval, resume, given)
 
     def _unlabelled(self, X: Any) -> DatasetView:
         """The rows of X_unlabeled."""

@@ -11,8 +11,9 @@ from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
 from fastlin.core.dataset import DatasetView
-from fastlin.core.em_loop import EarlyStopping, EMRun, SparseEMEstimator, best_run
+from fastlin.core.em_loop import EarlyStopping, EMResult, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
+from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.core.stratified_split import stratified_split
 from fastlin.mixture.class_components import Families, families_of, several, single
@@ -168,6 +169,9 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Find the most likely parameters from labelled and unlabelled documents together.
 
@@ -185,6 +189,12 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         X_val, y_val : optional
             Labelled rows, or a Corpus, to validate on: their accuracy is recorded in `history_` and, with
             `early_stopping`, decides.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -196,18 +206,20 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=True)
         model._check_labels(documents, documents.classes)
         model._check_for(documents)
-        generator, held = validation.as_generator(self.random_state), None
+        file = model._checkpoint_of(documents, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
+        monitor, held = FitMonitor(self.max_iter, checkpoint=file), None
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
         if X_val is not None or y_val is not None:
             held = model._read_validation(X_val, y_val, documents.classes, documents.views[0].dataset)
         elif self.early_stopping:
             codes = documents.codes
             there = np.flatnonzero(codes >= 0)
-            chosen = there[stratified_split(codes[there], self.validation_fraction, generator)[1]]
+            chosen = there[stratified_split(codes[there], self.validation_fraction, generator.generator)[1]]
             held, documents = documents.views[0].take(chosen), documents.without(chosen)
             model._check_beginning(documents)
-        climb = model._fit_layout(model._lay_out(documents), held, generator)
+        run = model._fit_layout(model._lay_out(documents), held, generator, monitor)
         self._take_fitted(model)
-        self._warn_of_run(climb)
+        self._warn_of_run(run)
         self._warn_of_crowding(documents)
         return self
 
@@ -304,29 +316,35 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         self,
         layout: ComponentLayout,
         held: DatasetView | None,
-        generator: np.random.Generator,
+        generator: FitGenerator,
+        monitor: FitMonitor,
         stop: NDArray[np.int32] | None = None,
-    ) -> EMRun:
+    ) -> EMResult:
         """Take over what EM comes to from the best of its starts; `stop` is that of workers whose job this is."""
         documents, families, known, parts = layout
         prior = self._prior(documents.n_columns, len(documents.classes))
         limit = self.n_iter_no_change if self.early_stopping else None
         with parallel.WorkerPool(self.n_jobs, stop) as workers:
             em = MultinomialEM(parts, families, prior, known, documents.n_columns, workers)
-            starts = PerClassInitializer(parts, families, generator, workers)
-            report = make_callback(self, lambda: self._install(documents.classes, families, em.counts()))
+            starts = PerClassInitializer(parts, families, generator.generator, workers)
+            monitor.report = make_callback(self, lambda: self._install(documents.classes, families, em.counts()))
 
             def accuracy(counts: ClassCounts) -> float:
                 assert held is not None
                 return self._install(documents.classes, families, counts)._accuracy(held)
 
-            def climb() -> EMRun:
+            def begin() -> None:
                 em.start(starts.within_labels() if starts else None, keep=True)
-                return EMRun(
-                    em, self.tol, self.max_iter, report, None if held is None else EarlyStopping(accuracy, limit)
-                )
 
-            best = best_run(climb() for _ in range(self.n_init if starts else 1))
+            best = best_run(
+                em,
+                monitor,
+                self.tol,
+                self.n_init if starts else 1,
+                begin,
+                generator,
+                lambda: None if held is None else EarlyStopping(accuracy, limit),
+            )
         self._install(documents.classes, families, best.counts)._record_fit(best)
         return best
 

@@ -8,15 +8,18 @@ import numpy as np
 
 from fastlin import validation
 from fastlin.core.callbacks import print_record
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.cross_validation import Split, as_score, as_split, best_setting, make_folds
 from fastlin.core.em_loop import FIT_ATTRIBUTES
 from fastlin.core.estimator import learns
+from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.naive_bayes.semi_supervised import SemiSupervisedNB
 from fastlin.runtime import parallel
 from fastlin.validation import real_number
 
+Grid = tuple[list[Any], list[Any], list[float]]  # the values of alpha, of components and of λ
 Fold = tuple[PartlyLabelledDocuments, Split]  # documents to learn from, and rows to score on
 
 
@@ -142,6 +145,9 @@ class SemiSupervisedNBCV(ComponentClassifier):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Choose λ, the components and alpha, and learn from all documents with them.
 
@@ -156,6 +162,12 @@ class SemiSupervisedNBCV(ComponentClassifier):
             Corpus.
         X_val, y_val : optional
             Score on these labelled rows instead of folds; a Corpus comes without y_val.
+        checkpoint : path, optional
+            A file that says where the fit stands: the fits of the search that are done; in the last fit, the iteration.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one whenever there is something new.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -167,20 +179,24 @@ class SemiSupervisedNBCV(ComponentClassifier):
         documents = found._documents(X, y, X_unlabeled, sample_weight, reset=True)
         found._check_labels(documents, documents.classes)
         grid = found._grid(documents)
-        generator = validation.as_generator(self.random_state)
-        found._search(grid, found._folds(documents, X_val, y_val), generator)
+        folds = found._folds(documents, X_val, y_val)
+        given = {"X_val": X_val, "y_val": y_val, "folds": [(fold[0].views[0].kept, fold[1][1]) for fold in folds]}
+        file = found._checkpoint_of(documents, checkpoint, checkpoint_interval, resume, **given)
+        monitor = FitMonitor(self.max_iter, checkpoint=file)
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
+        found._search(grid, folds, generator.generator, monitor)
         final = self._template(found.alpha_, found.components_, found.unlabeled_weight_).set_params(n_jobs=self.n_jobs)
-        climb = final._fit_layout(final._lay_out(documents), None, generator)
+        run = final._fit_layout(final._lay_out(documents), None, generator, monitor)
         for name in FIT_ATTRIBUTES:
             setattr(found, name, getattr(final, name))
         self._take_fitted(found._install(documents.classes, final._families, final._counts))
-        final._warn_of_run(climb)
+        final._warn_of_run(run)
         final._warn_of_crowding(documents)
         return self
 
     # Parts
 
-    def _grid(self, documents: PartlyLabelledDocuments) -> tuple[list[Any], list[Any], list[float]]:
+    def _grid(self, documents: PartlyLabelledDocuments) -> Grid:
         """The values of alpha, of components and of λ, each of which can be fitted."""
         grid = _values("alphas", self.alphas), _values("components", self.components), self._weights()
         for alpha, components, weight in product(*grid):
@@ -217,47 +233,81 @@ class SemiSupervisedNBCV(ComponentClassifier):
             raise ValueError("cv has no folds")
         return folds
 
-    def _search(
-        self, grid: tuple[list[Any], list[Any], list[float]], folds: list[Fold], generator: np.random.Generator
-    ) -> None:
+    def _search(self, grid: Grid, folds: list[Fold], generator: np.random.Generator, monitor: FitMonitor) -> None:
         """Fill scores_ and path_, and choose. Numbers as alpha share what is laid out."""
         alphas, components, weights = grid
         score = as_score(self._template(alphas[0], components[0], weights[0]), self.scoring)
-        self.scores_ = np.full((len(folds), len(alphas), len(components), len(weights)), np.nan)
-        jobs = list(product(range(len(folds)), range(len(components)), range(len(weights))))
-        seeds = generator.integers(2**62, size=len(jobs)).tolist()
-        records: list[list[dict[str, Any]]] = [[] for _ in jobs]
-        stop, lock = [], threading.Lock()  # type: ignore[var-annotated]
+        search, lock = GridScores(grid, len(folds)), threading.Lock()
+        seeds = generator.integers(2**62, size=len(search.jobs)).tolist()
+        monitor.register("search", search)
 
         def fit(job: int) -> None:
-            fold, i, j = jobs[job]
+            fold, i, j = search.jobs[job]
             documents, scored = folds[fold]
             layout, shape = None, ()
-            for a, alpha in enumerate(alphas):
-                if stop:
+            for a in range(len(search.records[job]), len(alphas)):
+                if search.ended:
                     return
+                alpha = alphas[a]
                 model = self._template(alpha, components[i], weights[j])
                 if layout is None or np.shape(alpha) != shape:
                     layout, shape = model._lay_out(documents), np.shape(alpha)
-                climb = model._fit_layout(layout, None, validation.as_generator(seeds[job]), workers.stop)
-                self.scores_[fold, a, i, j] = score(model, *scored)
-                record = {"fold": fold, "alpha": alpha, "components": components[i], "unlabeled_weight": weights[j]}
-                record |= {
-                    "score": float(self.scores_[fold, a, i, j]),
-                    "objective": model.objective_,
-                    "n_iter": model.n_iter_,
-                }
-                records[job].append(record | {"converged": climb.converged})
-                print_record(self, record)
+                own = FitMonitor(model.max_iter), FitGenerator(validation.as_generator(seeds[job]))
+                run = model._fit_layout(layout, None, own[1], own[0], workers.stop)
+                reached = float(score(model, *scored)), run.objective, len(run.bounds) - 1, run.converged
                 with lock:
-                    if self.callback is not None and self.callback(model, records[job][-1]):
-                        stop.append(True)
+                    record = search.add(job, *reached)
+                    print_record(self, {name: value for name, value in record.items() if name != "converged"})
+                    search.ended |= bool(self.callback is not None and self.callback(model, record))
+                    monitor.maybe_save()
 
         with parallel.WorkerPool(self.n_jobs) as workers:
-            workers.map(fit, [(job,) for job in range(len(jobs))])
-        self.path_ = [record for of_job in records for record in of_job]
+            workers.map(fit, [(job,) for job in range(len(search.jobs))])
+        self.scores_, self.path_ = search.scores, [record for of_job in search.records for record in of_job]
         a, i, j = best_setting(self.scores_)
         self.alpha_, self.components_, self.unlabeled_weight_ = alphas[a], components[i], weights[j]
+
+
+class GridScores:
+    """What the fits of a search have come to: their scores, and a record of each."""
+
+    def __init__(self, grid: Grid, n_folds: int) -> None:
+        self.alphas, self.components, self.weights = grid
+        self.scores = np.full((n_folds, *map(len, grid)), np.nan)
+        self.jobs = list(product(range(n_folds), range(len(self.components)), range(len(self.weights))))
+        self.records: list[list[dict[str, Any]]] = [[] for _ in self.jobs]  # of each job, an alpha after another
+        self.ended = False  # by the callback
+
+    def add(self, job: int, score: float, objective: float, n_iter: int, converged: bool) -> dict[str, Any]:
+        """Take in the fit of a job with its next alpha; returns the record."""
+        (fold, i, j), a = self.jobs[job], len(self.records[job])
+        self.scores[fold, a, i, j] = score
+        record = {
+            "fold": fold, "alpha": self.alphas[a], "components": self.components[i],
+            "unlabeled_weight": self.weights[j], "score": score, "objective": objective, "n_iter": n_iter,
+            "converged": converged,
+        }  # fmt: skip
+        self.records[job].append(record)
+        return record
+
+    def state_dict(self) -> State:
+        """How many fits of each job are done, and what they came to, job by job."""
+        done = [record for of_job in self.records for record in of_job]
+        fields = {name: [record[name] for record in done] for name in ("score", "objective", "n_iter", "converged")}
+        kinds = {"score": np.float64, "objective": np.float64, "n_iter": np.int64, "converged": np.bool_}
+        arrays: State = {name: np.array(values, kinds[name]) for name, values in fields.items()}
+        return arrays | {"n_done": np.array([len(of_job) for of_job in self.records]), "ended": self.ended}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        n_done = saved.array("n_done", np.empty(len(self.jobs), np.int64))
+        if ((n_done < 0) | (n_done > len(self.alphas))).any():
+            saved.reject("n_done")
+        numbers, counts = np.empty(n_done.sum()), np.empty(n_done.sum(), np.int64)
+        like = {"score": numbers, "objective": numbers, "n_iter": counts, "converged": counts.astype(bool)}
+        fits = zip(*(saved.array(name, each, finite=False).tolist() for name, each in like.items()), strict=True)
+        for job, reached in zip(np.repeat(np.arange(len(self.jobs)), n_done).tolist(), fits, strict=True):
+            self.add(job, *reached)
+        self.ended = saved.boolean("ended")
 
 
 def _values(name: str, given: Any) -> list[Any]:

@@ -116,6 +116,8 @@ def _digest(value: Any) -> Any:
         return matrix.shape, _digest(matrix.indptr), _digest(matrix.indices), _digest(matrix.data)
     if isinstance(value, dict):
         return sorted(([_digest(key), _digest(item)] for key, item in value.items()), key=repr)
+    if hasattr(value, "n_segments"):  # rows to validate on
+        return _digest(fingerprint(value))
     if isinstance(value, np.generic):
         return _digest(value.item())
     if value is None or isinstance(value, bool | int | float | str | bytes):

@@ -7,13 +7,14 @@
 No step lowers the bound. Sequences whose labels are all known are counted once, and need no inference.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import NoPathError
@@ -23,6 +24,7 @@ from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 
 Floats = NDArray[np.float64]
+TABLES = ("start", "steps", "ends")  # of transitions
 BLOCK_TOKENS = 1 << 14  # tokens, at least one sequence
 
 
@@ -89,6 +91,7 @@ class BaumWelch:
         self._tokens = replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64)))
         self._codes, self._numbers, self._known, self._n_jobs = codes, numbers, known, n_jobs
         self._vocabulary, self._smoothing = vocabulary, smoothing
+        self.width = len(known.labels)
         n_known = float(known.labels.sum())
         self.total_weight = tokens.n_tokens + n_known
         words = float(tokens.rows.values[: tokens.rows.nnz].sum(dtype=np.float64) + known.features.sum())
@@ -96,6 +99,7 @@ class BaumWelch:
 
     def start(self, parameters: HMMParameters) -> None:
         self._now = parameters
+        self._kept: HMMCounts | None = None
 
     def expect(self) -> float:
         """The E-step. Returns the bound of the parameters."""
@@ -122,16 +126,48 @@ class BaumWelch:
 
     def maximise(self, keep: bool = False) -> None:  # noqa: ARG002 - counts are always kept
         """The M-step: the most likely parameters for what was expected."""
-        self._kept = self._expected + self._known
-        self._now = HMMParameters.of(self._kept, self._vocabulary, self._smoothing)
+        kept = self._kept = self._expected + self._known
+        self._now = HMMParameters.of(kept, self._vocabulary, self._smoothing)
 
     def counts(self) -> HMMCounts:
         """The counts that the parameters are made of; those that the start expects, before the first M-step."""
-        return self._kept if hasattr(self, "_kept") else self._expected + self._known
+        return self._expected + self._known if self._kept is None else self._kept
+
+    # No state is seeded again: it may come back, as its history has not died.
 
     def dead(self) -> list[int]:
-        """No state is seeded again: it may come back, as its history has not died."""
         return []
+
+    def reseed_components(self, components: list[int]) -> None:
+        """Nothing: none is dead."""
+
+    def restore(self, before: None) -> None:
+        """Nothing: none was seeded."""
+
+    # Checkpoints
+
+    def state_dict(self) -> State:
+        """The parameters."""
+        now = self._now
+        return {**_named(now.transitions.tables()), "log_phi": now.log_phi, "log_unknown": now.log_unknown}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
+        known, log_phi = self._known, aligned_zeros(self._known.features.shape)
+        saved.read_into("log_phi", log_phi, finite=False)
+        log_unknown = saved.array("log_unknown", known.labels, finite=False)
+        self.start(HMMParameters(_tables_of(saved, known.transitions), log_phi, log_unknown))
+
+    def export_counts(self, counts: HMMCounts) -> State:
+        """What `counts` returned, for a checkpoint."""
+        return {"features": counts.features, "labels": counts.labels, **_named(counts.transitions.tables())}
+
+    def restore_counts(self, saved: CheckpointReader) -> HMMCounts:
+        """The counts that `export_counts` described."""
+        features = aligned_zeros(self._known.features.shape)
+        saved.read_into("features", features)
+        labels = saved.array("labels", self._known.labels)
+        return HMMCounts(features, labels, _tables_of(saved, self._known.transitions))
 
     # Parts
 
@@ -166,6 +202,15 @@ class BaumWelch:
             if smoothing.step > 0:
                 found += smoothing.step * float(np.log(steps).sum() + np.log(ends).sum())
         return found
+
+
+def _named(tables: Sequence[Floats]) -> State:
+    """The tables of transitions by their names."""
+    return dict(zip(TABLES, tables, strict=True))
+
+
+def _tables_of(saved: CheckpointReader, like: Transitions) -> Transitions:
+    return Transitions(*(saved.array(name, table) for name, table in zip(TABLES, like.tables(), strict=True)))
 
 
 def _weighted_sum(counts: Floats, logs: Floats) -> float:

@@ -1,17 +1,18 @@
 """Hidden Markov models of order 1 and 2: counted where labels are known, by EM where they are not."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import validation
+from fastlin import storage, validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts
-from fastlin.core.em_loop import EMEstimatorMixin, EMRun, best_run
+from fastlin.core.em_loop import EMEstimatorMixin, best_run
 from fastlin.core.estimator import learns
+from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
@@ -164,7 +165,16 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
     # Learning
 
     @learns
-    def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        lengths: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Count, or find what is hidden.
 
         Parameters
@@ -175,6 +185,12 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
             None, or −1 among numbers, in the place of a label or of the labels of a sequence: they are hidden.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        checkpoint : path, optional
+            A file that says where EM stands, written between two iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -186,6 +202,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         model._forget_fit()
         tokens, codes = model._read_training_data(X, y, lengths)
         Constraints.resolve(self.constraints, model.classes_)
+        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
         seen, seen_codes = some_of(tokens, codes, ~hidden)
@@ -195,15 +212,10 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
             return self._take_fitted(model._install(known))
         numbers = np.flatnonzero(hidden)
         em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._em_priors(), self.n_jobs)
-        report = make_callback(model, lambda: model._install(em.counts()))
-
-        def climb(start: HMMParameters) -> EMRun:
-            em.start(start)
-            return EMRun(em, self.tol, self.max_iter, report)  # type: ignore[arg-type]
-
-        best = best_run(map(climb, model._starts(tokens, known)))
-        counts: Any = best.counts
-        self._take_fitted(model._install(counts)._record_fit(best))
+        monitor = FitMonitor(self.max_iter, make_callback(model, lambda: model._install(em.counts())), file)
+        n_starts, generator, start = model._starts(tokens, known, monitor)
+        best = best_run(em, monitor, self.tol, n_starts, lambda: em.start(start()), generator)
+        self._take_fitted(model._install(best.counts)._record_fit(best))
         self._warn_of_run(best)
         return self
 
@@ -344,13 +356,26 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
         return counts.features, counts.labels
 
-    def _starts(self, tokens: Tokens, known: HMMCounts) -> Iterator[HMMParameters]:
-        """Where EM begins."""
+    def _checkpoint_of(
+        self, tokens: Tokens, codes: NDArray[np.int32], path: Any, checkpoint_interval: Any, resume: Any
+    ) -> storage.Checkpoint:
+        """The file of a fit of these tokens."""
+        rows, identity = tokens.rows, {}
+        if path is not None:
+            data = {"starts": tokens.starts, "indptr": rows.indptr, "indices": rows.indices[: rows.nnz]}
+            data |= {"values": rows.values[: rows.nnz], "codes": codes, "labels": self.classes_}
+            identity = storage.identity(self, data)
+        return storage.Checkpoint(path, checkpoint_interval, resume, identity)
+
+    def _starts(
+        self, tokens: Tokens, known: HMMCounts, monitor: FitMonitor
+    ) -> tuple[int, FitGenerator | None, Callable[[], HMMParameters]]:
+        """How often EM begins, what that is drawn from, and where it does."""
         V, K = known.features.shape
         order, stop = int(self.order), bool(self.stop)
         if not isinstance(self.init, str):
-            yield check_parameters(self.init, V, K, order, stop)
-            return
+            given = check_parameters(self.init, V, K, order, stop)
+            return 1, None, lambda: given
         words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V).astype(np.float64)
         if self.init == "labels" or (self.init == "auto" and known.labels.any()):
             if not known.labels.any():
@@ -358,13 +383,10 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
             share = words / words.sum() if words.any() else np.full(V, 1.0 / V)
             sums = HMMCounts(known.features + share[:, np.newaxis], known.labels, known.transitions)
             vocabulary, smoothing = self._em_priors()
-            yield HMMParameters.of(
-                sums, vocabulary, replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1)
-            )
-            return
-        generator = validation.as_generator(self.random_state)
-        for _ in range(int(self.n_init)):
-            yield HMMParameters.random(words, K, order, stop, generator)
+            raised = replace(smoothing, start=smoothing.start + 1, step=smoothing.step + 1)
+            return 1, None, lambda: HMMParameters.of(sums, vocabulary, raised)
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
+        return int(self.n_init), generator, lambda: HMMParameters.random(words, K, order, stop, generator.generator)
 
     def _install(self, sums: HMMCounts) -> Self:
         return self._set_state(ClassCounts(sums.features, sums.labels, NO_PRIOR), sums.transitions)
