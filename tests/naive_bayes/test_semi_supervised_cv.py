@@ -258,7 +258,8 @@ def test_a_fit_in_another_thread_ends_when_one_fails(monkeypatch):
     """At its next block, not when it has converged."""
     X, y, begun, steps = np.eye(6) + 1, np.tile([0, 1, -1], 2), threading.Event(), []
 
-    def climb(em, *_):
+    def climb(em, monitor, tol, n_starts, begin, *_):
+        begin()
         if threading.current_thread() is threading.main_thread():
             assert begun.wait(10)
             raise ZeroDivisionError

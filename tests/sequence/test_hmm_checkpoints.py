@@ -105,8 +105,8 @@ def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
     changes = [
         ("n_components was 3, now 2", {"n_components": 2}, None, {}),
         ("order", {"order": 2}, None, {}),
-        ("data", {}, (X[::-1],), {}),
-        ("data", {"n_components": None, "unknown": "uniform"}, (X, [y[0], *[None] * 39]), {}),
+        ("tokens", {}, (X[::-1],), {}),
+        ("labels", {"n_components": None, "unknown": "uniform"}, (X, [y[0], *[None] * 39]), {}),
     ]
     resuming.check_other_fits(lambda **more: make("random", **more), (X,), tmp_path / "c", changes)
 

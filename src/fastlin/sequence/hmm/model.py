@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import storage, validation
+from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts
 from fastlin.core.em_loop import EMEstimatorMixin, best_run
@@ -355,17 +355,6 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         counts = ClassCounts.zeros(self.n_features_in_, len(self.classes_), NO_PRIOR)
         counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
         return counts.features, counts.labels
-
-    def _checkpoint_of(
-        self, tokens: Tokens, codes: NDArray[np.int32], path: Any, checkpoint_interval: Any, resume: Any
-    ) -> storage.Checkpoint:
-        """The file of a fit of these tokens."""
-        rows, identity = tokens.rows, {}
-        if path is not None:
-            data = {"starts": tokens.starts, "indptr": rows.indptr, "indices": rows.indices[: rows.nnz]}
-            data |= {"values": rows.values[: rows.nnz], "codes": codes, "labels": self.classes_}
-            identity = storage.identity(self, data)
-        return storage.Checkpoint(path, checkpoint_interval, resume, identity)
 
     def _starts(
         self, tokens: Tokens, known: HMMCounts, monitor: FitMonitor
