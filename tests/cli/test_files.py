@@ -197,6 +197,21 @@ def test_a_checkpoint_is_written_and_resumed(shell, folder, tmp_path):
     assert "nb has no state to go on from" in said
 
 
+def test_em_goes_on_from_a_checkpoint(shell, folder, tmp_path):
+    lines = (folder / "train.tsv").read_text().splitlines()
+    some = [line if place % 5 == 0 else f"\t{line.split(chr(9))[1]}" for place, line in enumerate(lines)]
+    (tmp_path / "some.tsv").write_text("\n".join(some) + "\n")
+    words = ["train", tmp_path / "some.tsv", "-m", tmp_path / "m", "--learner", "semi-nb", "--set", "tol=0"]
+    words += ["--set", "components=2"]
+    assert shell(*words, "--epochs", "6").code == 0
+    whole = fastlin.load(tmp_path / "m")[-1]
+    shell(*words, "--epochs", "3", "--checkpoint", tmp_path / "c", "--checkpoint-interval", "0")
+    assert fastlin.load(tmp_path / "m")[-1].n_iter_ == 3
+    assert shell(*words, "--epochs", "6", "--checkpoint", tmp_path / "c", "--resume").code == 0
+    assert fastlin.load(tmp_path / "m")[-1].n_iter_ == 6
+    assert_same_bits(fastlin.load(tmp_path / "m")[-1], whole)
+
+
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 
