@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from fastlin import LogisticRegression
+from fastlin import Corpus, LogisticRegression
 from support.estimators import assert_same_bits
 from support.logistic_problems import counts, frozen, tight, two_sided
 from support.unusual_matrices import UNUSUAL, read_only, strided, swapped, unaligned
@@ -365,3 +365,13 @@ def test_an_empty_last_row_is_none_to_any_solver():
     for solver in ("auto", "newton", "lbfgs", "gis"):
         model = LogisticRegression(solver=solver, tol=1e-8, max_iter=5000).fit(X, [0, 1, 2, 0])
         assert model.converged_
+
+
+@pytest.mark.parametrize("container", [np.asarray, lambda X: Corpus(X, [0, 1, 0, 1])])
+def test_validation_data_must_suit_the_type_of_the_weights(container):
+    """As rows to predict for do: a kernel of float32 would make infinities of them."""
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    X_val, y_val = container(1e20 * X), y if container is np.asarray else None
+    LogisticRegression().fit(X, y, X_val=X_val, y_val=y_val)
+    with pytest.raises(ValueError, match=r"X_val holds 1e\+20 at row 0, column 0"):
+        LogisticRegression(dtype="float32").fit(X, y, X_val=X_val, y_val=y_val)
