@@ -39,6 +39,10 @@ FITS = {
     "candidates, iis": fastlin.CandidateClassifier(solver="iis", max_iter=4),
     "mixture, kmeans": fastlin.MultinomialMixture(3, random_state=1, max_iter=4),
     "mixture, random": fastlin.MultinomialMixture(9, init="random", random_state=1, max_iter=4),
+    "kmeans": fastlin.KMeans(4, random_state=1, max_iter=4),
+    "kmeans, dead centres": fastlin.KMeans(40, init="random", random_state=1, max_iter=4),
+    "kmeans, soft": fastlin.KMeans(12, temperature=0.1, random_state=1, max_iter=4),
+    "kmeans, spherical": fastlin.KMeans(5, metric="spherical", random_state=1, max_iter=4),
     "semi-supervised": fastlin.SemiSupervisedNB(max_iter=4),
     "semi-supervised, components": fastlin.SemiSupervisedNB(components=2, random_state=1, max_iter=4),
 }  # fmt: skip
@@ -60,7 +64,7 @@ def rows_of(name, source, path):
         corpus = corpus_of(COUNTS, source, path, y=right, group_sizes=SIZES)
         return ((COUNTS, gold, SIZES) if source == "matrix" else (corpus,)), {}
     given = {"sample_weight": WEIGHTS}
-    if not name.startswith("mixture"):
+    if not name.startswith(("mixture", "kmeans")):
         given["y"] = np.where(np.arange(90) % 4 > 2, -1, LABELS) if name.startswith("semi") else LABELS
     if source == "matrix":
         return (COUNTS,), given

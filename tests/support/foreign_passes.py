@@ -90,6 +90,22 @@ class ForeignPasses:
         shapes = [(size, width) for size in sizes]
         return allocate(self._folder, f"{name}-{next(self._names)}", shapes, dtype)
 
+    def gather(self, of_rows):
+        return np.concatenate(self.each(read, of_rows))
+
+    def scatter(self, of_rows, values):
+        bounds = np.cumsum([0, *self._partitions.sizes])
+        for index, (start, stop) in enumerate(itertools.pairwise(bounds)):
+            self.at(index, write, of_rows, values[start:stop])
+
+
+def read(part, of_rows):
+    return part.map(of_rows)
+
+
+def write(part, of_rows, values):
+    part.map(of_rows)[:] = values
+
 
 @contextlib.contextmanager
 def foreign_passes(monkeypatch, run, folder):

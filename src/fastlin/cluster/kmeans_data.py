@@ -1,5 +1,6 @@
 """Rows made ready for k-means, and the centres to begin from."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -31,12 +32,19 @@ def lay_out(
     shift = float(np.sum((sums / len(norms)) ** 2))
     variance = max(norms.mean() - shift, 0.0) / n_columns
     costs = np.ones(len(norms)) if spherical else norms
-    nothing = MultinomialLikelihood(np.empty(0, np.int32), np.empty(0), 1)
+
+    def weighted(start: int, n: int) -> MultinomialLikelihood:
+        return MultinomialLikelihood(np.empty(0, np.int32), weights[start : start + n], 1)
+
     if scratch is None:
-        ((_, rows),) = pieces()
-        parts = Partitions.single(Design.of(rows), nothing)
+        ((start, rows),) = pieces()
+        parts = Partitions.single(Design.of(rows), weighted(start, len(rows)))
     else:
-        parts = Partitions.from_segments(lambda: ((rows, nothing) for _, rows in pieces()), n_columns, scratch)
+
+        def segments() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:
+            return ((rows, weighted(start, len(rows))) for start, rows in pieces())
+
+        parts = Partitions.from_segments(segments, n_columns, scratch)
     cost = float(np.sum(costs * weights if len(weights) else costs))
     return KMeansData(parts, weights, norms > 0, cost, n_columns), variance
 

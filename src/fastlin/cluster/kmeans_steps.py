@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import kmeans
-from fastlin.optim.partitions import Partition, Partitions
+from fastlin.optim.partitions import Partition, Partitions, PerRowArrays, column_blocks, row_blocks
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
@@ -52,11 +52,11 @@ class KMeansState(ABC):
     def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
-        self.layout = DenseWeights(self.parts.n_features, n_clusters)
+        self.data = workers.passes(points.parts)
         self.sums = aligned_zeros((self.parts.n_features, n_clusters))
         self.starts = np.cumsum([0, *self.parts.sizes])
-        self.row_cuts = [list(parallel.split_by_work(part.design.indptr, n_clusters)) for part in self.parts]
-        self.column_cuts = [list(parallel.split_by_work(part.design.column_indptr, n_clusters)) for part in self.parts]
+        self.labels_of_rows = self.data.allocate("labels", 1, np.int32)
+        self.best_of_rows = self.data.allocate("best", 1)  # the score of the nearest centre
         self.labels, self.best = np.empty(len(points), np.int32), np.empty(len(points))
 
     def begin(self, centres: NDArray[np.float64]) -> None:
@@ -118,29 +118,15 @@ class KMeansState(ABC):
 
     def assign(self) -> None:
         """The nearest centre of each row, and its score."""
-        shift = self.shift
-        for part in self.parts:
-
-            def work(start: int, stop: int, part: Partition = part) -> None:
-                block, scores = self.block(part, start, stop), self.scores(part, start, stop)
-                kmeans.assign_nearest(scores, self.scale, shift, self.labels[block], self.best[block])
-
-            self.workers.map(work, self.row_cuts[part.index])
+        of_rows = self.labels_of_rows, self.best_of_rows
+        self.data.each(_assign, *of_rows, self.sums, self.scale, self.shift)
+        self.labels, self.best = (self.data.gather(each)[:, 0] for each in of_rows)
 
     def distances(self) -> NDArray[np.float64]:
         """What each row adds to the objective where it belongs to one centre, per weight: ‖x − c‖²; 1 − cos."""
         if self.spherical:
             return np.maximum(1 - self.best, 0.0)
-        found = np.empty(len(self.points))
-        for part in self.parts:
-
-            def work(start: int, stop: int, part: Partition = part) -> None:
-                block, rows = self.block(part, start, stop), part.design.rows(start, stop)
-                labels, room = self.labels[block], found[block]
-                kmeans.squared_distances(*rows, start, stop, self.sums, self.scale, self.squares, labels, room)
-
-            self.workers.map(work, self.row_cuts[part.index])
-        return found
+        return np.concatenate(self.data.each(_distances, self.labels_of_rows, self.sums, self.scale, self.squares))
 
     def farthest(self, n: int) -> NDArray[np.int64]:
         """So many rows, farthest from their centres first: not more than there are, none if all lie on centres."""
@@ -155,15 +141,6 @@ class KMeansState(ABC):
         """What is taken off the scores."""
         return np.zeros(self.K) if self.spherical else 0.5 * self.squares
 
-    def scores(self, part: Partition, start: int, stop: int) -> NDArray[np.float64]:
-        """X S of some rows of a part."""
-        return self.layout.forward(part.design, self.sums.reshape(-1), np.zeros(self.K), start, stop)
-
-    def block(self, part: Partition, start: int, stop: int) -> slice:
-        """These rows of a part among all."""
-        first = int(self.starts[part.index])
-        return slice(first + start, first + stop)
-
 
 class LloydStep(KMeansState):
     """Every row belongs to its nearest centre: Lloyd's algorithm."""
@@ -171,21 +148,26 @@ class LloydStep(KMeansState):
     def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         super().__init__(points, n_clusters, spherical, workers)
         self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+        # The clusters whose sums hold the rows, not the labels of relocated ones, and whether they are others now.
+        self.owners = self.data.allocate("owners", 1, np.int32)
+        self.changed = self.data.allocate("changed", 1, np.uint8)
 
     def begin(self, centres: NDArray[np.float64]) -> None:
         super().begin(centres)
         self.labels[:] = -1
-        self.owners = self.labels.copy()  # the clusters whose sums hold the rows: not the labels of relocated ones
+        self.data.scatter(self.owners, self.labels[:, np.newaxis])
         self.of_sums, self.peak = self.squares.copy(), np.zeros(self.K)  # ‖S_k‖², and the largest it has been
         self.whole = True  # the sums are not those of the owners
 
     def state_dict(self) -> State:
-        own = {"labels": self.labels, "owners": self.owners, "of_sums": self.of_sums, "peak": self.peak}
+        owners = self.data.gather(self.owners)[:, 0]
+        own = {"labels": self.labels, "owners": owners, "of_sums": self.of_sums, "peak": self.peak}
         return super().state_dict() | own | {"whole": self.whole}
 
     def load_state_dict(self, saved: CheckpointReader) -> None:
         super().load_state_dict(saved)
-        self.labels[:], self.owners = self.saved_labels(saved, "labels"), self.saved_labels(saved, "owners")
+        self.labels[:] = self.saved_labels(saved, "labels")
+        self.data.scatter(self.owners, self.saved_labels(saved, "owners")[:, np.newaxis])
         self.of_sums, self.peak = (saved.array(name, self.scale) for name in ("of_sums", "peak"))
         self.whole = saved.boolean("whole")
 
@@ -201,10 +183,12 @@ class LloydStep(KMeansState):
         mass = self.points.masses(owners, self.K)
         empty = mass == 0
         lost = self.sums[:, empty] * self.scale[empty]
-        changed = (owners != self.owners).view(np.uint8)
-        self.owners, before = owners, self.scale
+        if not self.whole:
+            self.data.scatter(self.changed, (owners[:, np.newaxis] != self.data.gather(self.owners)).view(np.uint8))
+        self.data.scatter(self.owners, owners[:, np.newaxis])
+        before = self.scale
         after = before if self.spherical else reciprocal(mass, ~empty)
-        left, came, across, moved = self._sum(changed, before, after)
+        left, came, across, moved = self._sum(before, after)
         rest = np.zeros(self.K) if self.whole else np.maximum(self.of_sums - left, 0.0)  # of features not touched
         self.of_sums = self._exact(rest + came)
         if self.spherical:
@@ -235,44 +219,15 @@ class LloydStep(KMeansState):
         owners[far] = empty[: len(far)]
         return owners, len(far)
 
-    def _sum(
-        self, changed: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _sum(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
-            for part in self.parts:
-                self._mark(part, changed, touched)
-        for part in self.parts:
-            found = self._gather(part, touched, before, after)
-        return sum(found, np.zeros((4, self.K)))  # the last part's
-
-    def _mark(self, part: Partition, changed: NDArray[np.uint8], touched: NDArray[np.uint8]) -> None:
-        flags = changed[self.block(part, 0, part.design.n_rows)]
-
-        def work(low: int, high: int) -> None:
-            indptr, rows, _ = part.design.columns(low, high, part.design.column_values)
-            kmeans.mark_changed_columns(indptr, rows, low, high, flags, touched)
-
-        self.workers.map(work, self.column_cuts[part.index])
-
-    def _gather(
-        self, part: Partition, touched: NDArray[np.uint8], before: NDArray[np.float64], after: NDArray[np.float64]
-    ) -> list[NDArray[np.float64]]:
-        """Add a part's rows to the new sums, which with the last part's are complete, and replace the old."""
-        block, last = self.block(part, 0, part.design.n_rows), part.index == len(self.parts) - 1
-        labels, weights = self.owners[block], self.points.weights[block]
-
-        def work(low: int, high: int) -> NDArray[np.float64]:
-            columns, found = part.design.columns(low, high, part.design.column_values), np.zeros((4, self.K))
-            fresh, sums = self.fresh, self.sums
-            if last:
-                kmeans.update_sums(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
-            else:
-                kmeans.sum_columns(*columns, low, high, labels, weights, touched, fresh)
-            return found
-
-        return self.workers.map(work, self.column_cuts[part.index])
+            self.data.fold(_mark_changed, self.changed, self.K, into=(touched,))
+        found: NDArray[np.float64] = self.data.fold(
+            _update_sums, self.owners, touched, before, after, into=(self.fresh, self.sums)
+        )
+        return found
 
     def _exact(self, of_sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """‖S_k‖² kept up to date, or computed anew where what has left was large beside what is there."""
@@ -291,17 +246,17 @@ class SoftStep(KMeansState):
     ) -> None:
         super().__init__(points, n_clusters, spherical, workers)
         self.temperature = temperature
-        self.shares = aligned_zeros((max(self.parts.sizes), n_clusters))  # of the part at hand
+        self.shares = self.data.allocate("shares", n_clusters, transient=True)
         self.fresh = aligned_zeros(self.sums.shape)
         self.total = points.weighted(np.ones(len(points)))
 
     def expect(self) -> dict[str, Any]:
         """The shares, and at once what they add to the sums: a part's are gone when the next is at hand."""
-        gain, self.mass = -self.temperature * self.total * np.log(self.K), np.zeros(self.K)
-        for part in self.parts:
-            gain += self._share(part)
-            self.mass += self.shares[: part.design.n_rows].sum(axis=0)
-            self._gather(part)
+        self.mass = np.zeros(self.K)
+        total = np.array([-self.temperature * self.total * np.log(self.K)])
+        centres = self.sums, self.scale, self.shift, self.temperature
+        self.data.fold(_share, self.shares, *centres, into=(total, self.mass, self.fresh))
+        gain = total[0]
         return {"objective": max(float(self.points.cost - (gain if self.spherical else 2 * gain)), 0.0)}
 
     def maximise(self) -> dict[str, Any]:
@@ -326,29 +281,9 @@ class SoftStep(KMeansState):
     def _put(self, row: int, k: int) -> None:
         """A centre where a row is."""
         index = int(np.searchsorted(self.starts, row, side="right")) - 1
-        with self.parts.open(index) as part:
-            row -= int(self.starts[index])
-            _, features, values = part.design.rows(row, row + 1)
-            self.sums[:, k] = 0
-            self.sums[features, k] = values
-
-    def _share(self, part: Partition) -> float:
-        shift, weights = self.shift, self.points.weights[self.block(part, 0, part.design.n_rows)]
-
-        def work(start: int, stop: int) -> float:
-            scores, room = self.scores(part, start, stop), self.shares[start:stop]
-            return kmeans.soft_assign(scores, self.scale, shift, self.temperature, weights[start:stop], room)
-
-        return sum(self.workers.map(work, self.row_cuts[part.index]))
-
-    def _gather(self, part: Partition) -> None:
-        values, shares, fresh = part.design.column_values, self.shares[: part.design.n_rows], self.fresh.reshape(-1)
-
-        def work(low: int, high: int) -> None:
-            span = self.layout.slice_of(low, high)
-            self.layout.backward(part.design, values, shares, low, high, fresh[span], more=part.index > 0)
-
-        self.workers.map(work, self.column_cuts[part.index])
+        features, values = self.data.at(index, _row, row - int(self.starts[index]))
+        self.sums[:, k] = 0
+        self.sums[features, k] = values
 
 
 def make_step(
@@ -358,6 +293,118 @@ def make_step(
     if temperature is None:
         return LloydStep(points, n_clusters, spherical, workers)
     return SoftStep(points, n_clusters, spherical, workers, temperature)
+
+
+# The work on a partition
+
+
+def _scores(part: Partition, sums: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+    """X S of some rows."""
+    return DenseWeights(*sums.shape).forward(part.design, sums.reshape(-1), np.zeros(sums.shape[1]), start, stop)
+
+
+def _assign(
+    part: Partition,
+    labels_of_rows: PerRowArrays,
+    best_of_rows: PerRowArrays,
+    sums: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    shift: NDArray[np.float64],
+) -> None:
+    labels, best = part.map(labels_of_rows)[:, 0], part.map(best_of_rows)[:, 0]
+
+    def work(start: int, stop: int) -> None:
+        kmeans.assign_nearest(_scores(part, sums, start, stop), scale, shift, labels[start:stop], best[start:stop])
+
+    part.map_blocks(work, row_blocks, len(scale))
+
+
+def _distances(
+    part: Partition,
+    labels_of_rows: PerRowArrays,
+    sums: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    norms: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """‖x − c‖² of each row and its centre."""
+    labels, found = part.map(labels_of_rows)[:, 0], np.empty(part.design.n_rows)
+
+    def work(start: int, stop: int) -> None:
+        some = part.design.rows(start, stop)
+        kmeans.squared_distances(*some, start, stop, sums, scale, norms, labels[start:stop], found[start:stop])
+
+    part.map_blocks(work, row_blocks, len(scale))
+    return found
+
+
+def _mark_changed(part: Partition, changed: PerRowArrays, n_clusters: int, touched: NDArray[np.uint8]) -> None:
+    """Touch the features of rows that changed."""
+    flags = part.map(changed)[:, 0]
+
+    def work(low: int, high: int) -> None:
+        indptr, its_rows, _ = part.design.columns(low, high, part.design.column_values)
+        kmeans.mark_changed_columns(indptr, its_rows, low, high, flags, touched)
+
+    part.map_blocks(work, column_blocks, n_clusters)
+
+
+def _update_sums(
+    part: Partition,
+    owners: PerRowArrays,
+    touched: NDArray[np.uint8],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    fresh: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Add the rows to the new sums, which with the last partition's are complete, and replace the old."""
+    labels, weights, width = part.map(owners)[:, 0], part.labels.weights, len(before)
+
+    def work(low: int, high: int) -> NDArray[np.float64]:
+        columns, found = part.design.columns(low, high, part.design.column_values), np.zeros((4, width))
+        if part.is_last:
+            kmeans.update_sums(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
+        else:
+            kmeans.sum_columns(*columns, low, high, labels, weights, touched, fresh)
+        return found
+
+    return sum(part.map_blocks(work, column_blocks, width), np.zeros((4, width)))
+
+
+def _share(
+    part: Partition,
+    shares_of_rows: PerRowArrays,
+    sums: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    shift: NDArray[np.float64],
+    temperature: float,
+    gain: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    fresh: NDArray[np.float64],
+) -> None:
+    """The shares, and at once what they add to the sums: a partition's are gone when the next is at hand."""
+    shares, weights, layout = part.map(shares_of_rows), part.labels.weights, DenseWeights(*sums.shape)
+    values, of_centres = part.design.column_values, fresh.reshape(-1)
+
+    def forward(start: int, stop: int) -> float:
+        some = weights[start:stop]
+        return kmeans.soft_assign(
+            _scores(part, sums, start, stop), scale, shift, temperature, some, shares[start:stop]
+        )  # fmt: skip
+
+    def backward(low: int, high: int) -> None:
+        span = layout.slice_of(low, high)
+        layout.backward(part.design, values, shares, low, high, of_centres[span], more=part.index > 0)
+
+    gain += sum(part.map_blocks(forward, row_blocks, len(scale)))
+    mass += shares.sum(axis=0)
+    part.map_blocks(backward, column_blocks, len(scale))
+
+
+def _row(part: Partition, row: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Columns and values of a row."""
+    _, features, values = part.design.rows(row, row + 1)
+    return features, values
 
 
 def squares(columns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 Work = Callable[..., Any]  # work(partition, *arguments): found at the top level of a module, so that it can be imported
 
@@ -60,6 +61,12 @@ class Passes(Protocol):
         `transient` ones do so until the work goes on to another partition.
         """
 
+    def gather(self, of_rows: Any) -> NDArray[Any]:
+        """The numbers of all rows, in their order; those of a single partition in memory are no copy."""
+
+    def scatter(self, of_rows: Any, values: NDArray[Any]) -> None:
+        """Give every partition the numbers of its rows."""
+
 
 class ThreadPasses:
     """Passes in this process: one partition after the other, whose work the threads of a pool share."""
@@ -84,6 +91,20 @@ class ThreadPasses:
         self, name: str, width: int, dtype: Any = np.float64, transient: bool = False, per: str = "row"
     ) -> Any:
         return self._partitions.allocate(name, width, dtype, transient, per)
+
+    def gather(self, of_rows: Any) -> NDArray[Any]:
+        found = []
+        for array in of_rows:
+            with array.map() as numbers:
+                found.append(numbers)
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def scatter(self, of_rows: Any, values: NDArray[Any]) -> None:
+        start = 0
+        for array in of_rows:
+            with array.map() as numbers:
+                numbers[:] = values[start : start + len(numbers)]
+                start += len(numbers)
 
     def _run(self, work: Work, *arguments: Any) -> Iterator[Any]:
         for index in range(len(self._partitions)):
