@@ -6,13 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from fastlin.core._codec import (
-    RUN,
     report_from_state,
     report_to_state,
 )
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import ABSENT, FLAG, NUMBERS, WORD, ParameterTable, choice, real, whole
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
 
 
@@ -38,10 +36,4 @@ def _kmeans_from_state(model: Any, state: State, context: LoadContext) -> None:
     model.n_features_in_ = len(centres)
 
 
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.KMeans": RUN | {
-        "n_clusters": whole(1), "init": WORD | NUMBERS, "n_init": choice("auto") | whole(1), "max_iter": whole(1),
-        "tol": real(0), "copy_x": FLAG, "algorithm": WORD, "metric": WORD, "temperature": real(0) | ABSENT,
-    },
-}  # fmt: skip
 CODECS = {"fastlin.KMeans": ModelCodec(_kmeans_to_state, _kmeans_from_state)}

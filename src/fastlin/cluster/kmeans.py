@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,17 @@ from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.restarts import Restarts
 from fastlin.core.sparse_estimator import Scorer, SparseEstimator, checkpoint_of, dense_scorer
 from fastlin.runtime import parallel
-from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number, whole_number
+from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    NUMBERS,
+    RUN,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 INITS = ("k-means++", "random")
 METRICS = ("euclidean", "spherical")
@@ -130,6 +140,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
     >>> model.inertia_
     1.0
     """
+
+    _parameters: ClassVar[ParameterTable] = RUN | {
+        "n_clusters": Integer(
+            at_least=1, at_most=MAX_COLUMNS, excess="n_clusters is {value}; at most {most} are supported"
+        ),
+        "init": OneOf(*INITS) | NUMBERS, "n_init": OneOf("auto") | Integer(at_least=1),
+        "max_iter": Integer(at_least=1), "tol": Real(at_least=0), "copy_x": OneOf(True, False),
+        "algorithm": OneOf(*ALGORITHMS), "metric": OneOf(*METRICS),
+        "temperature": Real(above=0, at_most=MAX_ABS_CENTRE) | ABSENT,
+    }  # fmt: skip
 
     cluster_centers_: NDArray[np.float64]
     labels_: NDArray[np.int32]
@@ -316,34 +336,26 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
 
     def _options(self) -> KMeansOptions:
         """Check every parameter."""
-        n_clusters, init = whole_number("n_clusters", self.n_clusters, 1), self.init
-        if n_clusters > MAX_COLUMNS:
-            raise ValueError(f"n_clusters is {n_clusters}; at most {MAX_COLUMNS} are supported")
+        check_parameters(self)
+        init = self.init
         if isinstance(init, str):
             one_of("init", init, INITS)
         elif not callable(init):
             init = validation.as_finite(init, "init", 2)
         if isinstance(self.n_init, str):
-            one_of("n_init", self.n_init, ("auto",))
             n_init = RUNS if callable(init) or (isinstance(init, str) and init == "random") else 1
         else:
-            n_init = whole_number("n_init", self.n_init, 1)
+            n_init = int(self.n_init)
             if isinstance(init, np.ndarray) and n_init > 1:
                 message = f"init is an array: one fit from it, not n_init={n_init}"
                 warnings.warn(message, RuntimeWarning, stacklevel=3)
                 n_init = 1
-        validation.check_verbose(self.verbose)
-        one_of("copy_x", self.copy_x, (True, False))
-        one_of("algorithm", self.algorithm, ALGORITHMS)
-        validation.as_callback(self.callback)
-        validation.check_n_jobs(self.n_jobs)
-        self._width()
         return KMeansOptions(
-            n_clusters=n_clusters,
+            n_clusters=int(self.n_clusters),
             init=init,
             n_init=n_init,
-            max_iter=whole_number("max_iter", self.max_iter, 1),
-            tol=real_number("tol", self.tol, at_least=0),
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
             spherical=self._spherical(),
             temperature=self.temperature,
         )

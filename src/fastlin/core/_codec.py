@@ -8,25 +8,12 @@ from numpy.typing import NDArray
 from fastlin.core.class_counts import ClassCounts
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import State
-from fastlin.storage.parameters import (
-    ABSENT,
-    FOLDS,
-    JOBS,
-    NO_CODE,
-    PLAIN,
-    SEED,
-    VERBOSE,
-    WORD,
-    ParameterTable,
-    whole,
-)
 from fastlin.storage.weight_packing import Packing, unpack
+from fastlin.validation.parameter_kinds import PLAIN
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
 MOST = 1e290  # of a count: so many as there may be still have a sum
 HISTORY = ("history_", "path_")
-RUN: ParameterTable = {"n_jobs": JOBS, "verbose": VERBOSE, "random_state": SEED, "callback": NO_CODE}
-SEARCHED: ParameterTable = {"cv": whole(2) | FOLDS | ABSENT, "scoring": WORD | ABSENT}
 
 
 def report_to_state(model: Any, packing: Packing, *more: str) -> State:

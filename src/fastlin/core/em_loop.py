@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import validation
 from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
 from fastlin.core.class_counts import ClassCounts
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.restarts import Restarts
 from fastlin.core.sparse_estimator import SparseEstimator
-from fastlin.validation import real_number, whole_number
+from fastlin.validation.parameter_kinds import RUN, Integer, ParameterTable, Real
 
 FIT_ATTRIBUTES = ("bound_", "objective_", "history_", "converged_", "n_iter_")
 ROUNDING_PER_FACTOR = (
     1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
 )
+
+
+EM: ParameterTable = RUN | {
+    "tol": Real(at_least=0), "max_iter": Integer(at_least=1), "n_init": Integer(at_least=1),
+}  # fmt: skip
 
 
 class EMSteps(Protocol):
@@ -266,15 +270,6 @@ class EMEstimatorMixin(ABC):
     history_: list[dict[str, Any]]
     converged_: bool
     n_iter_: int
-
-    def _check_em_parameters(self) -> None:
-        """Check the parameters of EM."""
-        real_number("tol", self.tol, at_least=0)
-        whole_number("max_iter", self.max_iter, 1)
-        whole_number("n_init", self.n_init, 1)
-        validation.check_verbose(self.verbose)
-        validation.check_n_jobs(self.n_jobs)
-        validation.as_callback(self.callback)
 
     def _record_fit(self, run: EMResult) -> Self:
         """Record a run in the attributes of a fit."""

@@ -7,21 +7,6 @@ import numpy as np
 from fastlin.features.conjunction_tree import ConjunctionHashing, ConjunctionTree
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes, reject_unknown
-from fastlin.storage.parameters import (
-    ABSENT,
-    DTYPE,
-    FLAG,
-    JOBS,
-    NUMBERS,
-    PLAIN,
-    STRINGS,
-    TEXT,
-    WORD,
-    ParameterTable,
-    choice,
-    real,
-    whole,
-)
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing
 from fastlin.validation import MAX_COLUMNS
@@ -128,28 +113,6 @@ def _ratio_from_state(model: Any, state: State, context: LoadContext) -> None:
         model.n_features_in_ = ratio.shape[1]
     _RATIO.from_state(model, state, context)
 
-
-# Parameters
-
-DECODE_ERRORS = choice("strict", "ignore", "replace")
-SHARE = whole(1) | real(0, 1)  # of the documents, or so many
-DICTS: ParameterTable = {"dtype": DTYPE, "separator": TEXT, "sparse": FLAG, "sort": FLAG}
-HASHED: ParameterTable = {"n_features": whole(1, MAX_COLUMNS), "alternate_sign": FLAG}
-OF_SAMPLES: ParameterTable = HASHED | {"input_type": choice("dict", "pair", "string"), "dtype": DTYPE}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.Conjunctions": {
-        "degree": whole(2, 3), "groups": PLAIN, "interaction_only": FLAG, "include_original": FLAG, "min_df": SHARE,
-        "n_features": whole(1, MAX_COLUMNS) | ABSENT, "alternate_sign": FLAG, "sparse_output": FLAG,
-    },
-    "fastlin.DictVectorizer": DICTS,
-    "fastlin.DocumentFeatures": {
-        "features": STRINGS | ABSENT, "log": FLAG, "dtype": DTYPE, "encoding": WORD, "sparse_output": FLAG,
-        "decode_error": DECODE_ERRORS,
-    },
-    "fastlin.Elementwise": {"functions": STRINGS, "sparse_output": FLAG},
-    "fastlin.FeatureHasher": OF_SAMPLES,
-    "fastlin.LogCountRatio": {"alpha": NUMBERS, "binary": FLAG, "n_jobs": JOBS, "sparse_output": FLAG},
-}  # fmt: skip
 
 _NOTHING = attributes()
 _RATIO = attributes("classes_", "log_ratio_")

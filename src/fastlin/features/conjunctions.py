@@ -1,7 +1,7 @@
 """Conjunctions: products of columns, so that a linear model can say that two things count together."""
 
 import numbers
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from fastlin.core.estimator import learns, reads
 from fastlin.core.transformer import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.features.conjunction_tree import NO_GROUPS, ConjunctionHashing, ConjunctionTree, compact
-from fastlin.validation import MAX_COLUMNS, CSRRows, real_number, whole_number
+from fastlin.validation import MAX_COLUMNS, CSRRows
+from fastlin.validation.parameter_kinds import ABSENT, PLAIN, SHARE, TRUTH, Integer, ParameterTable, check_parameters
 
 MOST_GROUPS = 64
 
@@ -65,6 +66,13 @@ class Conjunctions(SparseTransformer):
     >>> pairs.transform(X).tolist()
     [[1.0, 1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 3.0, 0.0, 6.0], [1.0, 0.0, 0.0, 0.0, 0.0]]
     """
+
+    _parameters: ClassVar[ParameterTable] = {
+        "degree": Integer(at_least=2, at_most=3, excess="degree must be 2 or 3, got {value!r}"), "groups": PLAIN,
+        "interaction_only": TRUTH, "include_original": TRUTH, "min_df": SHARE,
+        "n_features": Integer(at_least=1, at_most=MAX_COLUMNS) | ABSENT, "alternate_sign": TRUTH,
+        "sparse_output": TRUTH,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -181,17 +189,9 @@ class Conjunctions(SparseTransformer):
         return self._finder.depth if isinstance(self._finder, ConjunctionHashing) else len(self._finder.starts) + 1
 
     def _check_parameters(self) -> None:
-        if whole_number("degree", self.degree, 2) > 3:
-            raise ValueError(f"degree must be 2 or 3, got {self.degree!r}")
-        if isinstance(self.min_df, numbers.Integral):
-            whole_number("min_df", self.min_df, 1)
-        else:
-            real_number("min_df", self.min_df, at_least=0, at_most=1)
-        if self.n_features is not None:
-            if whole_number("n_features", self.n_features, 1) > MAX_COLUMNS:
-                raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {self.n_features}")
-            if self.min_df != 1:
-                raise ValueError("min_df needs to know the products, and with n_features they are hashed: leave it 1")
+        check_parameters(self)
+        if self.n_features is not None and self.min_df != 1:
+            raise ValueError("min_df needs to know the products, and with n_features they are hashed: leave it 1")
 
     def _learn(self, rows: CSRRows, groups: NDArray[np.uint64]) -> int:
         """Only columns that are frequent enough can be in products that are."""

@@ -14,7 +14,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.sparse_output import sparse_frame
 from fastlin.core.transformer import Transformer, output_of, proved
 from fastlin.features import dict_rows
-from fastlin.validation import MAX_COLUMNS, one_of, whole_number
+from fastlin.validation.parameter_kinds import DICTS, DTYPE, HASHED, OneOf, ParameterTable, check_parameters
 
 KINDS = {"dict": dict_rows.DICTS, "pair": dict_rows.PAIRS, "string": dict_rows.STRINGS}
 
@@ -53,6 +53,8 @@ class DictVectorizer(Transformer):
     >>> vectorizer.feature_names_
     ['length', 'word=flies', 'word=time']
     """
+
+    _parameters: ClassVar[ParameterTable] = DICTS
 
     __metadata_request__inverse_transform: ClassVar[dict[str, Any]] = {"dict_type": metadata_routing.UNUSED}
 
@@ -214,7 +216,7 @@ class DictVectorizer(Transformer):
     def _check_parameters(self) -> None:
         if not isinstance(self.separator, str):
             raise TypeError(f"separator must be a string, got {self.separator!r}")
-        _check_flags(self, "sparse", "sort")
+        check_parameters(self)
 
     def _width(self) -> int:
         """The number of columns: both attributes may have been set, or changed."""
@@ -277,6 +279,8 @@ class FeatureHasher(Transformer):
     array([[ 0.,  4.,  0.,  0.,  0.,  0.,  0., -1.],
            [ 0.,  5.,  0.,  0.,  0.,  0.,  0., -1.]])
     """
+
+    _parameters: ClassVar[ParameterTable] = HASHED | {"input_type": OneOf(*KINDS), "dtype": DTYPE}
 
     __metadata_request__transform: ClassVar[dict[str, Any]] = {"raw_X": metadata_routing.UNUSED}
 
@@ -343,21 +347,11 @@ class FeatureHasher(Transformer):
 
     def _check_parameters(self) -> tuple[np.dtype[Any], int]:
         """Returns `dtype` and `n_features`."""
-        n_features = whole_number("n_features", self.n_features, 1)
-        if n_features > MAX_COLUMNS:
-            raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {n_features}")
-        one_of("input_type", self.input_type, KINDS)
-        _check_flags(self, "alternate_sign")
-        return np.dtype(self.dtype), n_features
+        check_parameters(self)
+        return np.dtype(self.dtype), int(self.n_features)
 
 
 NOTHING = np.empty(0)
-
-
-def _check_flags(estimator: Any, *names: str) -> None:
-    for name in names:
-        if not isinstance(getattr(estimator, name), bool | np.bool_):
-            raise TypeError(f"{name} must be True or False, got {getattr(estimator, name)!r}")
 
 
 def _order(names: list[Any]) -> list[int]:

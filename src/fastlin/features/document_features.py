@@ -3,7 +3,7 @@
 import functools
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from fastlin.core.sparse_output import sparse_frame
 from fastlin.core.transformer import Transformer, container, output_of
 from fastlin.engine.text import document_stats as kernel
 from fastlin.validation import one_of
+from fastlin.validation.parameter_kinds import ABSENT, DECODE_ERRORS, DTYPE, STRINGS, TRUTH, WORD, ParameterTable
 
 BATCH = 1 << 20  # characters
 # the last code points of ASCII, of the basic plane, of Unicode: a table for each, made when it is needed
@@ -118,6 +119,11 @@ class DocumentFeatures(Transformer):
     >>> looks.get_feature_names_out().tolist()
     ['words', 'all_caps', 'elongated', 'repeated']
     """
+
+    _parameters: ClassVar[ParameterTable] = {
+        "features": STRINGS | ABSENT, "log": TRUTH, "dtype": DTYPE, "encoding": WORD, "decode_error": DECODE_ERRORS,
+        "sparse_output": TRUTH,
+    }  # fmt: skip
 
     def __init__(
         self,

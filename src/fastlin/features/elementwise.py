@@ -1,7 +1,7 @@
 """Functions of single columns, side by side: what a linear model of x lacks may be linear in x²."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastlin.core.estimator import learns, reads
 from fastlin.core.transformer import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.validation import one_of
+from fastlin.validation.parameter_kinds import STRINGS, TRUTH, ParameterTable
 
 Values = NDArray[Any]
 
@@ -53,6 +54,8 @@ class Elementwise(SparseTransformer):
     >>> stacked.get_feature_names_out(["a", "b"]).tolist()
     ['a', 'b', 'a²', 'b²', '|a|', '|b|']
     """
+
+    _parameters: ClassVar[ParameterTable] = {"functions": STRINGS, "sparse_output": TRUTH}
 
     def __init__(self, functions: Any = ("identity", "square"), *, sparse_output: bool = True) -> None:
         self.functions = functions

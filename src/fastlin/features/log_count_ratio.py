@@ -1,7 +1,7 @@
 """Log-count ratios: naive Bayes as a scale for the columns of another learner."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,8 @@ from fastlin import validation
 from fastlin.core.estimator import learns, reads
 from fastlin.core.transformer import SparseTransformer, assemble, check_columns, names_of_columns
 from fastlin.runtime import parallel
-from fastlin.validation import CSRRows, real_number
+from fastlin.validation import CSRRows
+from fastlin.validation.parameter_kinds import JOBS, TRUTH, ParameterTable, Real, check_parameters
 
 
 class LogCountRatio(SparseTransformer):
@@ -57,6 +58,10 @@ class LogCountRatio(SparseTransformer):
     [[0.0, 0.0, 1.1]]
     """
 
+    _parameters: ClassVar[ParameterTable] = {
+        "alpha": Real(above=0, at_most=1e100), "binary": TRUTH, "n_jobs": JOBS, "sparse_output": TRUTH,
+    }  # fmt: skip
+
     def __init__(
         self, alpha: float = 1.0, binary: bool = True, *, n_jobs: int | None = None, sparse_output: bool = True
     ) -> None:
@@ -82,8 +87,8 @@ class LogCountRatio(SparseTransformer):
             How often each row counts.
         """
         model = self._working_copy()
-        alpha = real_number("alpha", self.alpha, above=0, at_most=1e100)
-        validation.check_n_jobs(self.n_jobs)
+        check_parameters(self)
+        alpha = float(self.alpha)
         rows = self._counts(model._rows_to_learn(X, nonnegative=True))
         classes, codes = validation.as_labels(y, len(rows), estimator=type(self).__name__)
         weights = validation.as_weights(sample_weight, len(rows))

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fastlin import validation
-from fastlin.core._codec import RUN, SEARCHED, report_from_state, report_to_state
+from fastlin.core._codec import report_from_state, report_to_state
 from fastlin.core.label_sets import n_weight_columns
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.online_weights import SparseWeights
@@ -14,22 +14,6 @@ from fastlin.optim.online_state import OnlineState
 from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import (
-    ABSENT,
-    DTYPE,
-    FLAG,
-    JOBS,
-    LABEL_WEIGHTS,
-    NUMBERS,
-    PLAIN,
-    STRINGS,
-    WORD,
-    ParameterTable,
-    choice,
-    estimator,
-    real,
-    whole,
-)
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
 from fastlin.validation import MAX_ABS_VALUE
@@ -191,47 +175,6 @@ def _lexicon_from_state(model: Any, state: State, context: LoadContext) -> None:
     if vectorizer is not None:
         model.vectorizer_ = vectorizer
 
-
-# Parameters
-
-_FIT = RUN | {"max_iter": whole(1), "tol": real(0) | ABSENT, "warm_start": FLAG}
-_TYPE = {"dtype": DTYPE | ABSENT}
-_CLASSIFIER = {"fit_intercept": FLAG, "class_weight": choice("balanced") | LABEL_WEIGHTS | ABSENT}
-_HELD_OUT = {
-    "early_stopping": FLAG, "validation_fraction": real(0, 1), "n_iter_no_change": whole(1), "shuffle": FLAG,
-}  # fmt: skip
-_ONLINE = _FIT | _TYPE | _CLASSIFIER | _HELD_OUT | {"average": FLAG | whole(0), "grow_features": FLAG}
-_PENALTY = {"penalty": WORD | ABSENT, "alpha": real(0), "l1_ratio": real(0, 1) | ABSENT, "eta0": real(0)}
-_PRIOR = {"prior_mean": NUMBERS | ABSENT, "prior_variance": NUMBERS | ABSENT}
-_BATCH = (
-    _FIT | _TYPE | {"C": real(0), "penalty": WORD | ABSENT, "l1_ratio": real(0, 1) | ABSENT, "solver": WORD} | _PRIOR
-)
-_LOGISTIC = _CLASSIFIER | {
-    "intercept_scaling": real(), "dual": FLAG, "weights": WORD, "cutoff": NUMBERS,
-}  # fmt: skip
-_SEARCH = {name: kind for name, kind in _BATCH.items() if name not in ("C", "l1_ratio", "prior_variance", "warm_start")}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.CandidateClassifier": _BATCH | {"loss": WORD, "average": FLAG | whole(0), "shuffle": FLAG},
-    "fastlin.LexiconClassifier": {
-        "lexicon": PLAIN, "vectorizer": estimator("transform") | ABSENT, "prior": LABEL_WEIGHTS | NUMBERS | ABSENT,
-        "vocabulary": STRINGS | LABEL_WEIGHTS | estimator("get_feature_names_out") | ABSENT, "n_jobs": JOBS,
-    },
-    "fastlin.LinearSVC": _FIT | _CLASSIFIER | {
-        "penalty": WORD, "loss": WORD, "dual": FLAG | choice("auto"), "C": real(0), "multi_class": WORD,
-        "intercept_scaling": real(),
-    },
-    "fastlin.LogisticRegression": _BATCH | _LOGISTIC,
-    "fastlin.LogisticRegressionCV": _SEARCH | _LOGISTIC | SEARCHED | {
-        "Cs": NUMBERS, "l1_ratios": NUMBERS | ABSENT, "refit": FLAG,
-    },
-    "fastlin.MIRAClassifier": _ONLINE | {"C": real(0)},
-    "fastlin.PassiveAggressiveClassifier": _ONLINE | {"C": real(0), "loss": WORD},
-    "fastlin.Perceptron": _ONLINE | _PENALTY,
-    "fastlin.SGDClassifier": _ONLINE | _PENALTY | {
-        "loss": WORD, "sampling": WORD | ABSENT, "learning_rate": WORD, "power_t": real(), "project": FLAG,
-        "batch_size": whole(1),
-    },
-}  # fmt: skip
 
 ONLINE = ModelCodec(_online_to_state, _online_from_state)
 MAXENT = ModelCodec(_maxent_to_state, _maxent_from_state)

@@ -1,7 +1,7 @@
 """Instances that bring their own candidates: maximum entropy, perceptron, PA and SVM over any f(x, y)."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, make_rule
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import ABSENT, BOOL, TRUTH, Integer, OneOf, ParameterTable, Real
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
 PATIENCE = 5  # epochs without progress that end an online fit
@@ -129,6 +130,11 @@ class CandidateClassifier(MaxentClassifier):
     >>> model.predict_proba(X, [2, 3]).round(2).tolist()
     [0.93, 0.07, 0.1, 0.06, 0.83]
     """
+
+    _parameters: ClassVar[ParameterTable] = MaxentClassifier._parameters | {
+        "loss": OneOf(*LOSSES), "tol": Real(at_least=0) | ABSENT, "average": BOOL | Integer(at_least=0),
+        "shuffle": TRUTH,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -301,14 +307,11 @@ class CandidateClassifier(MaxentClassifier):
         return dense_scorer(weights, np.zeros(1), self.n_jobs)
 
     def _check_parameters(self) -> str:
-        one_of("loss", self.loss, LOSSES)
-        whole_number("average", int(self.average) if isinstance(self.average, bool | np.bool_) else self.average, 0)
+        solver = super()._check_parameters()
+        if self.tol is None and self.loss in ("log_loss", "hinge"):
+            real_number("tol", self.tol)
         if self.loss == "log_loss":
-            return super()._check_parameters()
-        model = self._working_copy()
-        if self.loss != "hinge" and self.tol is None:
-            model.tol = 0.0
-        solver = super(CandidateClassifier, model)._check_parameters()
+            return solver
         if solver != "auto":
             raise ValueError(f"solver={self.solver!r} belongs to loss='log_loss'; loss={self.loss!r} takes 'auto'")
         if self.prior_variance is not None or self.prior_mean is not None or self._strengths()[0] > 0:
@@ -360,7 +363,7 @@ class CandidateClassifier(MaxentClassifier):
         dtype, generator = self._type(data), validation.as_generator(self.random_state)
         step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
         if self.loss == "pa":
-            step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": real_number("C", self.C, above=0)}
+            step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": float(self.C)}
         rule = make_rule(dtype, average_from=int(self.average), **step)
         manager = CheckpointManager(checkpoint, generator)
         manager.check_fits((data.n_features, 1), rule, np.array([0, sum(data.sizes)]))

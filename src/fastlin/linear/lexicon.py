@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,17 @@ from fastlin.core.label_sets import label_positions, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, SparseClassifier, dense_scorer
 from fastlin.text.negation import NEGATION_PREFIX
 from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    JOBS,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    PLAIN,
+    STRINGS,
+    ParameterTable,
+    check_parameters,
+    estimator,
+)
 
 SHOWN = 5  # words in a warning
 EQUAL = 1e-12  # scores closer than this, relative to the best, are a tie: 0.1 + 0.2 is 0.3
@@ -69,6 +80,11 @@ class LexiconClassifier(SparseClassifier):
     ['down', 'up']
     """
 
+    _parameters: ClassVar[ParameterTable] = {
+        "lexicon": PLAIN, "vectorizer": estimator("transform") | ABSENT, "prior": LABEL_WEIGHTS | NUMBERS | ABSENT,
+        "vocabulary": STRINGS | LABEL_WEIGHTS | estimator("get_feature_names_out") | ABSENT, "n_jobs": JOBS,
+    }  # fmt: skip
+
     class_prior_: NDArray[np.float64]
     unknown_words_: list[str]
     _weights: NDArray[np.float64]
@@ -100,7 +116,7 @@ class LexiconClassifier(SparseClassifier):
             Labels of the lexicon.
         """
         model = self._working_copy()
-        validation.check_n_jobs(self.n_jobs)
+        check_parameters(self)
         entries = _entries(self.lexicon)
         labels = np.fromiter(self.lexicon, dtype=object, count=len(self.lexicon))
         validation.as_classes(labels)  # of one kind, before numpy would make them so
@@ -167,7 +183,7 @@ class LexiconClassifier(SparseClassifier):
 
     def _checked_rows(self, X: Any) -> Dataset:
         self._check_fitted()
-        validation.check_n_jobs(self.n_jobs)
+        check_parameters(self)
         if self.vectorizer is not None:
             X = as_matrix(X, self.vectorizer_)
         rows = read_rows(X, self._row_constraints())

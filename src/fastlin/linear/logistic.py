@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,8 @@ from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
-from fastlin.validation import CSRRows, one_of
+from fastlin.validation import CSRRows
+from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Kind, OneOf, ParameterTable, Real
 
 WEIGHTS = ("dense", "observed")
 
@@ -116,6 +117,11 @@ class LogisticRegression(MaxentClassifier):
     >>> model.converged_, model.certificate_["gradient_norm"] < 1e-3
     (True, True)
     """
+
+    _parameters: ClassVar[ParameterTable] = MaxentClassifier._parameters | {
+        "fit_intercept": TRUTH, "class_weight": CLASS_WEIGHT, "intercept_scaling": Kind(Real().allows, "a number"),
+        "dual": TRUTH, "weights": OneOf(*WEIGHTS), "cutoff": NUMBERS,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -296,7 +302,6 @@ class LogisticRegression(MaxentClassifier):
 
     def _parts_of(self, sample: DatasetView) -> Partitions:
         """The rows laid out, with labels of as many columns as there will be weights for."""
-        one_of("weights", self.weights, WEIGHTS)
         n_labels = len(sample.classes)
         width = n_labels if self.weights == "observed" else n_weight_columns(n_labels)
 

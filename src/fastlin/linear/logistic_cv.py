@@ -2,7 +2,7 @@
 
 import copy
 import threading
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,13 @@ from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
-from fastlin.validation import CHEAP, one_of, real_number, whole_number
+from fastlin.validation import CHEAP, real_number, whole_number
+from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, SEARCHED, OneOf, ParameterTable, check_parameters
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
+
+CHOSEN = "C", "l1_ratio", "prior_variance", "warm_start"  # by folds, or not at all
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -98,6 +101,12 @@ class LogisticRegressionCV(LogisticRegression):
     ((3, 1, 4), True)
     """
 
+    _parameters: ClassVar[ParameterTable] = SEARCHED | {
+        **{name: kind for name, kind in LogisticRegression._parameters.items() if name not in CHOSEN},
+        "penalty": OneOf("elasticnet", "l2", "l1"), "refit": OneOf(True, False), "Cs": NUMBERS,
+        "l1_ratios": NUMBERS | ABSENT,
+    }  # fmt: skip
+
     def __init__(
         self,
         *,
@@ -168,8 +177,7 @@ class LogisticRegressionCV(LogisticRegression):
         self
             Unchanged, should anything be raised.
         """
-        one_of("penalty", self.penalty, ("elasticnet", "l2", "l1"))
-        one_of("refit", self.refit, (True, False))
+        check_parameters(self)
         found = self._working_copy()
         found.Cs_, found.l1_ratios_ = self._grid()
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,18 @@ from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS, SPARSE
 from fastlin.optim.weight_layouts import WeightLayout
 from fastlin.storage import Checkpoint
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    DTYPE,
+    NUMBERS,
+    RUN,
+    TRUTH,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 LEAST, LARGEST = 1e-100, 1e100  # of C: its inverse and its products stay numbers
 PENALTIES = ("elasticnet", "l2", "l1", None)
@@ -29,6 +40,13 @@ COUNTS = ("gis", "iis")  # solvers that scale counts: features must not be negat
 
 class MaxentClassifier(SparseClassifier):
     """Weights with a Gaussian or an elastic-net prior that any of the solvers fits to one optimum."""
+
+    _parameters: ClassVar[ParameterTable] = RUN | {
+        "C": Real(at_least=LEAST), "penalty": OneOf(*PENALTIES), "l1_ratio": Real(at_least=0, at_most=1) | ABSENT,
+        "prior_variance": NUMBERS | ABSENT, "prior_mean": NUMBERS | ABSENT, "tol": Real(at_least=0),
+        "solver": OneOf(*SOLVERS, *ALIASES), "max_iter": Integer(at_least=1), "warm_start": TRUTH,
+        "dtype": DTYPE | ABSENT,
+    }  # fmt: skip
 
     C: float
     penalty: str | None
@@ -54,13 +72,8 @@ class MaxentClassifier(SparseClassifier):
 
     def _check_parameters(self) -> str:
         """Check what does not depend on the data; returns the solver's own name."""
-        one_of("solver", self.solver, [*SOLVERS, *ALIASES])
+        check_parameters(self)
         solver = ALIASES.get(self.solver, self.solver)
-        real_number("tol", self.tol, at_least=0)
-        whole_number("max_iter", self.max_iter, 1)
-        validation.check_verbose(self.verbose)
-        validation.check_n_jobs(self.n_jobs)
-        validation.as_callback(self.callback)
         l1, _ = self._strengths()
         if l1 > 0 and solver not in SPARSE:
             raise ValueError(f"solver={self.solver!r} has no L1 term; use one of {', '.join(map(repr, SPARSE))}")
@@ -68,11 +81,10 @@ class MaxentClassifier(SparseClassifier):
 
     def _strengths(self) -> tuple[float, float]:
         """λ₁ and λ₂ = 1/σ² of the elastic net."""
-        one_of("penalty", self.penalty, PENALTIES)
-        C = real_number("C", self.C, at_least=LEAST)
+        C = float(self.C)
         if LARGEST < C < np.inf:
             raise ValueError(f"C must be at most {LARGEST:g}, or inf for no prior; got {self.C!r}")
-        ratio = 0.0 if self.l1_ratio is None else real_number("l1_ratio", self.l1_ratio, at_least=0, at_most=1)
+        ratio = 0.0 if self.l1_ratio is None else float(self.l1_ratio)
         if self.penalty == "l2" and ratio > 0:
             raise ValueError(f"penalty='l2' together with l1_ratio={self.l1_ratio!r}: say penalty='elasticnet'")
         ratio = 1.0 if self.penalty == "l1" else ratio

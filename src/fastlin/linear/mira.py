@@ -1,11 +1,11 @@
 """MIRA: the smallest change that separates an instance from every other label at once."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import MIRA
-from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import ParameterTable, Real
 
 
 class MIRAClassifier(OnlineClassifier):
@@ -84,6 +84,8 @@ class MIRAClassifier(OnlineClassifier):
     ['a', 'b', 'c', 'c']
     """
 
+    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | {"C": Real(above=0)}
+
     def __init__(
         self,
         *,
@@ -124,4 +126,4 @@ class MIRAClassifier(OnlineClassifier):
         self.grow_features = grow_features
 
     def _rule(self) -> dict[str, Any]:
-        return {"loss": CODES["hinge"], "step": MIRA, "C": real_number("C", self.C, above=0)}
+        return {"loss": CODES["hinge"], "step": MIRA, "C": float(self.C)}

@@ -4,7 +4,7 @@ import contextlib
 import warnings
 import weakref
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,34 @@ from fastlin.core.estimator import learns
 from fastlin.core.label_sets import column_mapping, label_positions, n_weight_columns, union_of_labels
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.core.stratified_split import stratified_split
-from fastlin.linear.online_config import OnlineOptions, check_rate, checked_options, initial_coef, initial_intercept
+from fastlin.linear.online_config import OnlineOptions, check_rate, initial_coef, initial_intercept, online_options
 from fastlin.linear.online_weights import OnlineWeights
 from fastlin.optim.epochs import Stopping, count_single_label, train_epochs
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import CheckpointManager, TrainingState
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    BOOL,
+    CLASS_WEIGHT,
+    DTYPE,
+    RUN,
+    TRUTH,
+    Integer,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 
 class OnlineClassifier(OnlineWeights, ABC):
     """A linear classifier that learns row by row. A subclass says which loss and which step, in `_rule`."""
+
+    _parameters: ClassVar[ParameterTable] = RUN | {
+        "fit_intercept": TRUTH, "max_iter": Integer(at_least=1), "tol": Real(at_least=0) | ABSENT, "shuffle": TRUTH,
+        "early_stopping": TRUTH, "validation_fraction": Real(above=0, below=1), "n_iter_no_change": Integer(at_least=1),
+        "class_weight": CLASS_WEIGHT, "warm_start": TRUTH, "average": BOOL | Integer(at_least=0),
+        "dtype": DTYPE | ABSENT, "grow_features": TRUTH,
+    }  # fmt: skip
 
     fit_intercept: bool
     max_iter: int
@@ -244,7 +263,8 @@ class OnlineClassifier(OnlineWeights, ABC):
         return factors[data.codes()] * own if len(own) else factors[data.codes()]
 
     def _options(self, dtype: np.dtype[Any]) -> OnlineOptions:
-        return checked_options(self, self._rule(), self._sampling(), dtype)
+        check_parameters(self)
+        return online_options(self, self._rule(), self._sampling(), dtype)
 
     def _validation_rows(
         self, X_val: Any, y_val: Any, data: Dataset, dtype: np.dtype[Any], generator: np.random.Generator

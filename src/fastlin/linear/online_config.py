@@ -14,7 +14,7 @@ from fastlin.optim.epochs import RowSource, Stopping, TrainingRows
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import FTRL, GRADIENT, PEGASOS, make_rule
-from fastlin.validation import MAX_ABS_VALUE, real_number, whole_number
+from fastlin.validation import MAX_ABS_VALUE
 
 
 @dataclass(frozen=True)
@@ -46,24 +46,18 @@ class OnlineOptions:
         return TrainingRows(data.rows, places[data.codes()], weights, members, self.sampling, generator)
 
 
-def checked_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> OnlineOptions:
+def online_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> OnlineOptions:
     """Check every parameter of an online learner; `fields` are those of the Rule that its kind of step decides."""
-    max_iter = whole_number("max_iter", model.max_iter, 1)
-    patience = whole_number("n_iter_no_change", model.n_iter_no_change, 1)
-    tol = None if model.tol is None else real_number("tol", model.tol, at_least=0)
-    average = model.average if isinstance(model.average, bool | np.bool_) else whole_number("average", model.average, 0)
-    real_number("validation_fraction", model.validation_fraction, above=0, below=1)
-    validation.check_verbose(model.verbose)
-    validation.as_callback(model.callback)
-    validation.check_n_jobs(model.n_jobs)
-    rule = make_rule(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(average), **fields)
-    if average and rule["l1"] > 0 and rule["step"] != FTRL:
+    rule = make_rule(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(model.average), **fields)
+    if model.average and rule["l1"] > 0 and rule["step"] != FTRL:
         raise ValueError(
             "average together with an L1 penalty has no exact lazy form; use penalty='l2', average=False, or "
             "learning_rate='ftrl'"
         )
+    tol = None if model.tol is None else float(model.tol)
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
-    return OnlineOptions(rule, Stopping(max_iter, tol, patience, adaptive), sampling, dtype)
+    stopping = Stopping(int(model.max_iter), tol, int(model.n_iter_no_change), adaptive)
+    return OnlineOptions(rule, stopping, sampling, dtype)
 
 
 def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:

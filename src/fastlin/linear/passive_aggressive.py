@@ -1,11 +1,11 @@
 """Passive-aggressive learning: the smallest change that gets an instance right."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED
-from fastlin.validation import one_of, real_number
+from fastlin.validation.parameter_kinds import OneOf, ParameterTable, Real
 
 STEPS = {"hinge": PASSIVE_AGGRESSIVE, "squared_hinge": PASSIVE_AGGRESSIVE_SQUARED}
 
@@ -91,6 +91,8 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     [0, 1, 2, 2]
     """
 
+    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | {"C": Real(above=0), "loss": OneOf(*STEPS)}
+
     def __init__(
         self,
         *,
@@ -135,6 +137,6 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     def _rule(self) -> dict[str, Any]:
         return {
             "loss": CODES["hinge"],
-            "step": STEPS[one_of("loss", self.loss, STEPS)],
-            "C": real_number("C", self.C, above=0),
+            "step": STEPS[self.loss],
+            "C": float(self.C),
         }

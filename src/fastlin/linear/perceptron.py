@@ -1,12 +1,12 @@
 """The perceptron, plain and averaged."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from fastlin.linear.online import OnlineClassifier
-from fastlin.linear.sgd import penalties
+from fastlin.linear.sgd import PENALTY, penalties
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import GRADIENT, SCHEDULES
-from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import ParameterTable
 
 
 class Perceptron(OnlineClassifier):
@@ -96,6 +96,8 @@ class Perceptron(OnlineClassifier):
     ['a', 'b', 'c', 'd']
     """
 
+    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | PENALTY
+
     def __init__(
         self,
         *,
@@ -146,6 +148,6 @@ class Perceptron(OnlineClassifier):
             "loss": CODES["perceptron"],
             "step": GRADIENT,
             "schedule": SCHEDULES["constant"],
-            "eta0": real_number("eta0", self.eta0, above=0, at_most=1e100),
+            "eta0": float(self.eta0),
             **penalties(self.penalty, self.alpha, self.l1_ratio),
         }

@@ -1,7 +1,7 @@
 """Stochastic gradient descent: any loss, any schedule, lazy and exact penalties."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,21 +11,22 @@ from fastlin.core.sparse_estimator import probabilities
 from fastlin.linear.online import OnlineClassifier
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import ADAGRAD, FTRL, GRADIENT, MIN_FTRL_RATE, SCHEDULES
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import ABSENT, TRUTH, Integer, OneOf, ParameterTable, Real
 
 LOSSES = ("hinge", "log_loss", "squared_hinge", "perceptron")
 SAMPLINGS = ("shuffle", "replace", "order")
+PENALTY: ParameterTable = {
+    "penalty": OneOf("l2", "l1", "elasticnet", None), "alpha": Real(at_least=0, at_most=1e100),
+    "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "eta0": Real(above=0, at_most=1e100),
+}  # fmt: skip
 
 
 def penalties(penalty: Any, alpha: Any, l1_ratio: Any) -> dict[str, float]:
     """λ, λ₁ and λ₂ from scikit-learn's parameters."""
-    one_of("penalty", penalty, ("l2", "l1", "elasticnet", None))
-    alpha = real_number("alpha", alpha, at_least=0, at_most=1e100)
-    if l1_ratio is not None:
-        real_number("l1_ratio", l1_ratio, at_least=0, at_most=1)
-    elif penalty == "elasticnet":
+    if l1_ratio is None and penalty == "elasticnet":
         raise ValueError("penalty='elasticnet' needs l1_ratio, a number from 0 to 1; got None")
-    share = l1_ratio if penalty == "elasticnet" else float(penalty == "l1")
+    alpha, share = float(alpha), l1_ratio if penalty == "elasticnet" else float(penalty == "l1")
     return {"alpha": alpha, "l1": alpha * share, "l2": alpha * (1 - share) if penalty is not None else 0.0}
 
 
@@ -135,6 +136,11 @@ class SGDClassifier(OnlineClassifier):
     (4, 3)
     """
 
+    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | PENALTY | {
+        "loss": OneOf(*LOSSES), "sampling": OneOf(*SAMPLINGS) | ABSENT, "learning_rate": OneOf(*SCHEDULES),
+        "power_t": Real(at_least=0, at_most=100), "project": TRUTH, "batch_size": Integer(at_least=1),
+    }  # fmt: skip
+
     def __init__(
         self,
         loss: str = "hinge",
@@ -193,8 +199,6 @@ class SGDClassifier(OnlineClassifier):
         self.grow_features = grow_features
 
     def _rule(self) -> dict[str, Any]:
-        one_of("loss", self.loss, LOSSES)
-        one_of("learning_rate", self.learning_rate, SCHEDULES)
         fields = penalties(self.penalty, self.alpha, self.l1_ratio)
         alpha, offset = fields["alpha"], 0.0
         if self.learning_rate in ("optimal", "pegasos") and alpha == 0:
@@ -213,13 +217,13 @@ class SGDClassifier(OnlineClassifier):
             "schedule": SCHEDULES[self.learning_rate],
             "offset": offset,
             "eta0": real_number("eta0", self.eta0, above=0, at_least=least, at_most=1e100),
-            "power": real_number("power_t", self.power_t, at_least=0, at_most=100),
+            "power": float(self.power_t),
             "project": bool(self.project),
-            "batch_size": whole_number("batch_size", self.batch_size, 1),
+            "batch_size": int(self.batch_size),
         }
 
     def _sampling(self) -> str:
-        return super()._sampling() if self.sampling is None else str(one_of("sampling", self.sampling, SAMPLINGS))
+        return super()._sampling() if self.sampling is None else self.sampling
 
     @available_if(_probabilistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Linear support vector machines by dual coordinate ascent."""
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,17 @@ from fastlin.optim.solvers.svm_dual import (
 )
 from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
 from fastlin.runtime import parallel
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import (
+    BOOL,
+    CLASS_WEIGHT,
+    RUN,
+    TRUTH,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 LOSSES = ("squared_hinge", "hinge")
 MULTI_CLASS = ("ovr", "crammer_singer")
@@ -117,6 +127,13 @@ class LinearSVC(SparseClassifier):
     >>> model.certificate_["duality_gap"] <= 1e-6 * model.objective_
     True
     """
+
+    _parameters: ClassVar[ParameterTable] = RUN | {
+        "penalty": OneOf("l2"), "loss": OneOf(*LOSSES), "dual": BOOL | OneOf("auto"), "tol": Real(at_least=0),
+        "C": Real(above=0, at_most=1e100), "multi_class": OneOf(*MULTI_CLASS), "fit_intercept": TRUTH,
+        "intercept_scaling": Real(above=0, at_most=1e100), "class_weight": CLASS_WEIGHT,
+        "max_iter": Integer(at_least=1), "warm_start": TRUTH,
+    }  # fmt: skip
 
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
@@ -246,22 +263,14 @@ class LinearSVC(SparseClassifier):
         """Check every parameter."""
         if isinstance(self.penalty, str) and self.penalty == "l1":
             raise ValueError("penalty='l1' has no dual ascent: use SGDClassifier(loss='squared_hinge', penalty='l1')")
-        one_of("penalty", self.penalty, ("l2",))
-        one_of("loss", self.loss, LOSSES)
-        one_of("multi_class", self.multi_class, MULTI_CLASS)
-        if not isinstance(self.dual, bool | np.bool_):
-            one_of("dual", self.dual, ("auto",))
-        validation.check_verbose(self.verbose)
-        validation.as_callback(self.callback)
-        validation.check_n_jobs(self.n_jobs)
-        scaling = real_number("intercept_scaling", self.intercept_scaling, above=0, at_most=1e100)
+        check_parameters(self)
         return SvmOptions(
-            C=real_number("C", self.C, above=0, at_most=1e100),
+            C=float(self.C),
             squared=self.loss == "squared_hinge",
             joint=self.multi_class == "crammer_singer",
-            scaling=scaling if self.fit_intercept else 0.0,
-            tol=real_number("tol", self.tol, at_least=0),
-            max_iter=whole_number("max_iter", self.max_iter, 1),
+            scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
 
     def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> list[ScratchArray] | None:

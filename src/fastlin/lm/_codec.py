@@ -16,10 +16,9 @@ from fastlin.lm._ngram_codec import (
 )
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.base import LanguageModel
-from fastlin.lm.cache import Cache
 from fastlin.lm.class_bigram import WIDTH, AggregateModel, ClassBigramModel, ClassBigramState
 from fastlin.lm.classifier import BayesState, LanguageModelClassifier
-from fastlin.lm.interpolation import Interpolation
+from fastlin.lm.interpolation import Interpolation, are_models
 from fastlin.lm.maxent import MaxentLM, MaxentState
 from fastlin.lm.maxent_objective import LARGEST_SCORE
 from fastlin.lm.model_m import ModelM
@@ -29,23 +28,6 @@ from fastlin.lm.skip_grams import MOST_ROWS, Pairs, SkipGramModel
 from fastlin.lm.word_classes import ClassState, WordClasses
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
-from fastlin.storage.parameters import (  # fmt: skip
-    ABSENT,
-    JOBS,
-    NO_CODE,
-    NUMBERS,
-    SEED,
-    STRINGS,
-    TEXT,
-    VERBOSE,
-    WORD,
-    Kind,
-    ParameterTable,
-    choice,
-    estimator,
-    real,
-    whole,
-)
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing
 
@@ -277,7 +259,7 @@ def _take_interpolation(model: Interpolation, packing: Packing) -> State:
 def _give_interpolation(model: Interpolation, state: State, _: LoadContext) -> None:
     reject_unknown(state, "models_", "weights_", "history_")
     if "models_" in state:
-        if not _are_parts(state["models_"]) or len(state["models_"]) != len(model.models):
+        if not are_models(state["models_"]) or len(state["models_"]) != len(model.models):
             raise ValueError(f"models_ must be {len(model.models)} language models or Caches")
         model.models_ = state["models_"]
     if "weights_" in state:
@@ -309,29 +291,6 @@ def _give_classifier(model: LanguageModelClassifier, state: State, _: LoadContex
     model._state_of_fit = BayesState(classes, models, log_prior)
 
 
-def _are_parts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(part, LanguageModel | Cache) for part in value)
-
-
-_SENTENCES: ParameterTable = {
-    "min_count": whole(1), "vocabulary": STRINGS | ABSENT, "unk": TEXT | ABSENT, "unit": choice(*UNITS),
-    "markup": choice(*MARKUPS), "n_jobs": JOBS,
-}  # fmt: skip
-_CLIMB: ParameterTable = {"max_iter": whole(1), "tol": real(0), "verbose": VERBOSE, "callback": NO_CODE}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.lm.Cache": {"size": whole(1), "order": whole(1), "decay": real(0)},
-    "fastlin.lm.ClassBigramModel": _SENTENCES | _CLIMB | {
-        "n_classes": whole(1), "alpha": real(0), "n_init": whole(1), "direction": WORD, "random_state": SEED,
-    },
-    "fastlin.lm.Interpolation": {"models": Kind(_are_parts, "language models"), "weights": NUMBERS | ABSENT},
-    "fastlin.lm.LanguageModelClassifier": {"model": estimator("fit") | ABSENT, "class_prior": NUMBERS | ABSENT},
-    "fastlin.lm.MaxentLM": _SENTENCES | _CLIMB | {
-        "order": whole(1, HIGHEST), "prior_variance": real(0) | NUMBERS | ABSENT, "cutoff": whole(1) | NUMBERS,
-        "classes": whole(1) | estimator("fit") | ABSENT, "direction": WORD, "solver": WORD, "tol": real(0) | ABSENT,
-        "random_state": SEED, "skip_grams": whole(0, HIGHEST - 2),
-    },
-    "fastlin.lm.WordClasses": _SENTENCES | _CLIMB | {"n_classes": whole(1)},
-}  # fmt: skip
 CODECS = {
     "fastlin.lm.Cache": ModelCodec(lambda _, __: {}, lambda _, state, __: reject_unknown(state)),
     "fastlin.lm.ClassBigramModel": or_unfitted(ModelCodec(_take_class_bigram, _give_class_bigram)),

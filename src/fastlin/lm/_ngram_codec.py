@@ -16,19 +16,6 @@ from fastlin.lm.smoothing import Estimate
 from fastlin.lm.vocabulary import BEGIN_NAME, END_NAME, MARKS, WordVocabulary
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
-from fastlin.storage.parameters import (
-    ABSENT,
-    FLAG,
-    JOBS,
-    LABEL_WEIGHTS,
-    NUMBERS,
-    STRINGS,
-    TEXT,
-    WORD,
-    ParameterTable,
-    real,
-    whole,
-)
 from fastlin.storage.weight_packing import Packing
 
 MOST_COUNTED = 2.0**62
@@ -230,12 +217,4 @@ def _give_ngram_model(model: NgramModel, state: State, _: LoadContext) -> None:
     model._state_of_fit = learnt
 
 
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.lm.NgramModel": {
-        "order": whole(1, HIGHEST), "smoothing": WORD, "interpolate": FLAG, "discount": real(0, 1) | ABSENT,
-        "alpha": real(0), "base_measure": LABEL_WEIGHTS | ABSENT, "min_count": whole(1),
-        "cutoff": whole(1) | NUMBERS, "vocabulary": STRINGS | ABSENT, "unk": TEXT | ABSENT, "unit": WORD,
-        "direction": WORD, "markup": WORD, "n_jobs": JOBS,
-    },
-}  # fmt: skip
 CODECS = {"fastlin.lm.NgramModel": or_unfitted(ModelCodec(_take_ngram_model, _give_ngram_model))}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from fastlin.engine.lm import word_cache
 from fastlin.lm.vocabulary import BEGIN
-from fastlin.validation import real_number, whole_number
+from fastlin.validation.parameter_kinds import Integer, ParameterTable, Real, check_parameters
 
 HIGHEST = 8  # order
 
@@ -31,6 +32,11 @@ class Cache(BaseEstimator):
         How much faster it forgets; 0: all words weigh the same.
     """
 
+    _parameters: ClassVar[ParameterTable] = {
+        "size": Integer(at_least=1), "order": Integer(at_least=1, at_most=HIGHEST),
+        "decay": Real(at_least=0, at_most=1e3),
+    }  # fmt: skip
+
     def __init__(self, size: int = 500, *, order: int = 1, decay: float = 5.0) -> None:
         self.size = size
         self.order = order
@@ -38,10 +44,8 @@ class Cache(BaseEstimator):
 
     def checked(self) -> tuple[int, int, float]:
         """Size, order and the rate of forgetting."""
-        size, order = whole_number("size", self.size, 1), whole_number("order", self.order, 1)
-        if order > HIGHEST:
-            raise ValueError(f"order must be at most {HIGHEST}, got {self.order!r}")
-        return size, order, real_number("decay", self.decay, at_least=0, at_most=1e3) / size
+        check_parameters(self)
+        return int(self.size), int(self.order), float(self.decay) / int(self.size)
 
     @property
     def window(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastlin import storage
 from fastlin.core.callbacks import make_callback
 from fastlin.core.checkpoint_reader import CheckpointReader, State
-from fastlin.core.em_loop import EMEstimatorMixin, best_run
+from fastlin.core.em_loop import EM, EMEstimatorMixin, best_run
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.engine.lm import aggregate as kernels
@@ -19,10 +19,11 @@ from fastlin.lm.base import LanguageModel
 from fastlin.lm.contexts import last_words
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.sentences import DIRECTIONS, SENTENCES, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 from fastlin.lm.word_model import prove_state
-from fastlin.validation import as_generator, real_number, whole_number
+from fastlin.validation import as_generator
+from fastlin.validation.parameter_kinds import Integer, OneOf, ParameterTable, Real, check_parameters
 
 Floats = NDArray[np.float64]
 LARGEST_ALPHA = 1e12
@@ -131,6 +132,11 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
     True
     """
 
+    _parameters: ClassVar[ParameterTable] = SENTENCES | EM | {
+        "n_classes": Integer(at_least=1), "alpha": Real(at_least=0, at_most=LARGEST_ALPHA),
+        "direction": OneOf(*DIRECTIONS),
+    }  # fmt: skip
+
     def __init__(
         self,
         n_classes: int = 16,
@@ -196,13 +202,12 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         del y
-        n_classes = whole_number("n_classes", self.n_classes, 1)
-        alpha = real_number("alpha", self.alpha, at_least=0, at_most=LARGEST_ALPHA)
-        self._check_em_parameters()
+        check_parameters(self)
+        alpha = float(self.alpha)
         model = self._working_copy()
         state = counted_as(self, X, order=2)
         vocabulary, counts = state.known
-        n_classes = min(n_classes, len(vocabulary))  # more say nothing more
+        n_classes = min(int(self.n_classes), len(vocabulary))  # more say nothing more
         em = AggregateEM(counts, n_classes, alpha, self.unk is None)
         data = {} if checkpoint is None else {"bigrams": counts.words, "starts": counts.starts, "counts": counts.counts}
         file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, storage.identity(self, data))

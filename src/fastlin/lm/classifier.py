@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from fastlin.lm.base import LanguageModel
 from fastlin.lm.ngram import NgramModel
 from fastlin.lm.sentences import ReadsSentences
 from fastlin.validation import as_labels, as_vector
+from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, ParameterTable, estimator
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator
     >>> model.predict(["the cat ran", "der Katze"]).tolist()
     ['en', 'de']
     """
+
+    _parameters: ClassVar[ParameterTable] = {"model": estimator("fit") | ABSENT, "class_prior": NUMBERS | ABSENT}
 
     def __init__(self, model: Any = None, *, class_prior: Any = None) -> None:
         self.model = model

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from fastlin.lm.sentences import DIRECTIONS, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.lm.word_model import WordModel, prove_state
 from fastlin.validation import real_number, whole_number
+from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, Kind, ParameterTable
 
 Floats = NDArray[np.float64]
 DEEPEST = 10  # mixtures within mixtures
@@ -201,6 +202,11 @@ def _prove_finite(mixture: "Interpolation") -> None:
         raise ValueError(f"models must be at most {MOST}, those of mixtures within the mixture included, got {n}")
 
 
+def are_models(value: Any) -> bool:
+    """Whether these may be the models of a mixture."""
+    return isinstance(value, list) and all(isinstance(part, LanguageModel | Cache) for part in value)
+
+
 class Interpolation(LanguageModel):
     """A mixture of language models: p(w | h) = Σ_m λ_m p_m(w | h).
 
@@ -231,6 +237,8 @@ class Interpolation(LanguageModel):
     >>> bool(mixture.weights_.sum().round(9) == 1)
     True
     """
+
+    _parameters: ClassVar[ParameterTable] = {"models": Kind(are_models, "language models"), "weights": NUMBERS | ABSENT}
 
     def __init__(self, models: Sequence[Any], weights: Sequence[float] | None = None) -> None:
         self.models = models

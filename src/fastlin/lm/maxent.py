@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from fastlin.lm.maxent_fit import LARGEST_VARIANCE, SMALLEST_VARIANCE, SOLVERS, 
 from fastlin.lm.model_m import ModelM
 from fastlin.lm.model_m_fit import ModelMFit
 from fastlin.lm.ngram import HIGHEST, counted_as
-from fastlin.lm.sentences import SentenceReader
+from fastlin.lm.sentences import DIRECTIONS, SENTENCES, SentenceReader
 from fastlin.lm.skip_gram_fit import SkipGramFit
 from fastlin.lm.skip_grams import SkipGramModel
 from fastlin.lm.vocabulary import BEGIN, MARKS
@@ -26,7 +26,18 @@ from fastlin.lm.word_classes import WordClasses
 from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.runtime.parallel import WorkerPool
-from fastlin.validation import as_callback, as_generator, check_n_jobs, check_verbose, one_of, real_number, whole_number
+from fastlin.validation import as_generator, real_number, whole_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    NUMBERS,
+    RUN,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+    estimator,
+)
 
 Floats = NDArray[np.float64]
 VARIANCES, VARIANCES_WITH_CLASSES = (5.0, 4.0, 2.0, 1.0), (5.0, 2.5, 1.2)
@@ -125,6 +136,13 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
     1.0
     """
 
+    _parameters: ClassVar[ParameterTable] = SENTENCES | RUN | {
+        "order": Integer(at_least=1, at_most=HIGHEST), "prior_variance": Real(at_least=0) | NUMBERS | ABSENT,
+        "cutoff": Integer(at_least=1) | NUMBERS, "classes": Integer(at_least=1) | estimator("fit") | ABSENT,
+        "direction": OneOf(*DIRECTIONS), "solver": OneOf(*SOLVERS), "tol": Real(at_least=0) | ABSENT,
+        "max_iter": Integer(at_least=1), "skip_grams": Integer(at_least=0, at_most=HIGHEST - 2),
+    }  # fmt: skip
+
     def __init__(
         self,
         order: int = 3,
@@ -201,12 +219,9 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         del y
-        check_verbose(self.verbose)
-        check_n_jobs(self.n_jobs)
-        as_callback(self.callback)
-        solver, generator = one_of("solver", self.solver, SOLVERS), as_generator(self.random_state)
-        tol = TOLERANCES[self.classes is not None] if self.tol is None else real_number("tol", self.tol, at_least=0)
-        whole_number("max_iter", self.max_iter, 1)
+        check_parameters(self)
+        solver, generator = self.solver, as_generator(self.random_state)
+        tol = TOLERANCES[self.classes is not None] if self.tol is None else float(self.tol)
         model, variances = self._working_copy(), self._variances()
         with WorkerPool(self.n_jobs) as workers:
             fit = self._begin(X, variances, workers)
@@ -230,7 +245,6 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
 
     def _variances(self) -> Floats:
         """σ² of each order."""
-        order = min(whole_number("order", self.order, 1), HIGHEST)  # more is refused by the counts
         given = self.prior_variance
         if given is None:
             given = VARIANCES if self.classes is None else VARIANCES_WITH_CLASSES
@@ -239,18 +253,16 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
             raise ValueError(f"prior_variance must hold a number for at least one order, got {given!r}")
         bounds = {"at_least": SMALLEST_VARIANCE, "at_most": LARGEST_VARIANCE}
         values = [real_number("prior_variance", each, **bounds) for each in values]
-        return np.array((values + values[-1:] * order)[:order])
+        return np.array((values + values[-1:] * int(self.order))[: int(self.order)])
 
     def _begin(self, X: Any, variances: Floats, workers: WorkerPool) -> LogLinearFit:
         """The objective of a text, and where the search for its optimum begins."""
         if self.classes is not None and self.order == 1:
             raise ValueError("classes need an order of at least 2, got 1")
-        n_skips = whole_number("skip_grams", self.skip_grams, 0)
-        if n_skips > HIGHEST - 2:
-            raise ValueError(f"skip_grams must be at most {HIGHEST - 2}, got {self.skip_grams!r}")
+        n_skips = int(self.skip_grams)
         if n_skips:
             self._check_skips()
-            longest = max(whole_number("order", self.order, 1), n_skips + 2)
+            longest = max(int(self.order), n_skips + 2)
             return SkipGramFit(counted_as(self, X, longest, self.cutoff), self.order, n_skips, variances, workers)
         state = counted_as(self, X, self.order, self.cutoff)
         if self.classes is None:

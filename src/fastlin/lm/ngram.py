@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,23 @@ from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.backoff_base import BackoffLanguageModel
 from fastlin.lm.counts import NgramCounts, count_tokens, grouped, merge, merge_all, on_disk, relabel
 from fastlin.lm.pruning import entropy_kept, pruned
-from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader, blocks_learnt_by
+from fastlin.lm.sentences import DIRECTIONS, SENTENCES, SentenceReader, blocks_learnt_by
 from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.parallel import WorkerPool
-from fastlin.validation.parameters import check_n_jobs, one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    TRUTH,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
+from fastlin.validation.parameters import real_number, whole_number
 
 BLOCK = 1 << 24  # tokens that are counted together
 SMALLEST_BLOCK = 1 << 10
@@ -144,6 +155,13 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
     'cat'
     """
 
+    _parameters: ClassVar[ParameterTable] = SENTENCES | {
+        "order": Integer(at_least=1, at_most=HIGHEST), "smoothing": OneOf(*SMOOTHINGS), "interpolate": TRUTH,
+        "discount": Real(above=0, below=1) | ABSENT, "alpha": Real(above=0, below=math.inf),
+        "base_measure": LABEL_WEIGHTS | ABSENT, "cutoff": Integer(at_least=1) | NUMBERS,
+        "direction": OneOf(*DIRECTIONS),
+    }  # fmt: skip
+
     def __init__(
         self,
         order: int = 3,
@@ -240,18 +258,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         )
 
     def _checked(self) -> tuple[int, SmoothingMethod, SentenceReader]:
-        order = whole_number("order", self.order, 1)
-        if order > HIGHEST:
-            raise ValueError(f"order must be at most {HIGHEST}, got {self.order!r}")
-        one_of("smoothing", self.smoothing, SMOOTHINGS)
-        alpha = real_number("alpha", self.alpha, above=0.0, below=math.inf)
-        discount = None if self.discount is None else real_number("discount", self.discount, above=0.0, below=1.0)
-        whole_number("min_count", self.min_count, 1)
+        check_parameters(self)
+        alpha, discount = float(self.alpha), None if self.discount is None else float(self.discount)
         cutoffs = self._cutoffs("cutoff", self.cutoff)
-        one_of("unit", self.unit, UNITS)
-        one_of("direction", self.direction, DIRECTIONS)
-        one_of("markup", self.markup, MARKUPS)
-        check_n_jobs(self.n_jobs)
         if self.unk is not None and (not isinstance(self.unk, str) or self.unk in ("<s>", "</s>", "")):
             raise ValueError(f"unk must be a word that is no mark of sentences, or None, got {self.unk!r}")
         if isinstance(self.vocabulary, str):
@@ -264,7 +273,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             self.smoothing, bool(self.interpolate), discount, alpha, self.base_measure, cutoffs, self.unk is None
         )
         reader = SentenceReader(self.unit, self.direction == "backward", self.markup == "keep")
-        return order, smoothing, reader
+        return int(self.order), smoothing, reader
 
     @staticmethod
     def _cutoffs(name: str, cutoff: Any) -> tuple[int, ...]:

@@ -18,9 +18,14 @@ from fastlin.engine.lm.ngram_words import ROOM_BEHIND, WordTable
 from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, WordVocabulary, look_up
 from fastlin.runtime.parallel import WorkerPool
 from fastlin.text import token_strings
+from fastlin.validation.parameter_kinds import ABSENT, JOBS, STRINGS, TEXT, Integer, OneOf, ParameterTable
 
 Tokens = NDArray[np.int32]
 UNITS, DIRECTIONS, MARKUPS = ("word", "character"), ("forward", "backward"), ("raise", "keep")
+SENTENCES: ParameterTable = {
+    "min_count": Integer(at_least=1), "vocabulary": STRINGS | ABSENT, "unk": TEXT | ABSENT, "unit": OneOf(*UNITS),
+    "markup": OneOf(*MARKUPS), "n_jobs": JOBS,
+}  # fmt: skip
 BATCH = 1 << 14  # sentences of Python objects that become numbers together
 LINE_BREAKS = str.maketrans("\r\n", "  ")
 BLANKS = re.compile("[\t\n\v\f\r ]+")

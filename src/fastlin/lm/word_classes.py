@@ -4,7 +4,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +16,11 @@ from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.engine.lm import exchange as kernels
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
-from fastlin.lm.sentences import ReadsSentences, SentenceReader
+from fastlin.lm.sentences import SENTENCES, ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, WordVocabulary
 from fastlin.runtime.user_warnings import warn_user
-from fastlin.validation import as_callback, check_verbose, real_number, whole_number
+from fastlin.validation import whole_number
+from fastlin.validation.parameter_kinds import VERBOSE, Code, Integer, ParameterTable, Real, check_parameters
 
 TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
 WORDS_OF_A_CALL = 1 << 10  # exchanged between two looks at Ctrl-C
@@ -83,6 +84,11 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
     True
     """
 
+    _parameters: ClassVar[ParameterTable] = SENTENCES | {
+        "n_classes": Integer(at_least=MARKS + 1), "max_iter": Integer(at_least=1), "tol": Real(at_least=0),
+        "verbose": VERBOSE, "callback": Code(),
+    }  # fmt: skip
+
     def __init__(
         self,
         n_classes: int = 100,
@@ -132,10 +138,8 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
 
     def _checked(self) -> tuple[int, int, float]:
         """n_classes, max_iter and tol."""
-        check_verbose(self.verbose)
-        as_callback(self.callback)
-        n_classes = whole_number("n_classes", self.n_classes, MARKS + 1)
-        return n_classes, whole_number("max_iter", self.max_iter, 1), real_number("tol", self.tol, at_least=0)
+        check_parameters(self)
+        return int(self.n_classes), int(self.max_iter), float(self.tol)
 
     def _fit_counts(self, vocabulary: WordVocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
         """`fit`, from bigrams that were counted before."""

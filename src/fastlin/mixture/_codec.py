@@ -3,7 +3,6 @@
 from typing import Any
 
 from fastlin.core._codec import (
-    RUN,
     packed_counts,
     proved_counts,
     report_from_state,
@@ -12,7 +11,6 @@ from fastlin.core._codec import (
 from fastlin.core.class_counts import ClassCounts
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import ABSENT, NUMBERS, WORD, ParameterTable, real, whole
 from fastlin.storage.weight_packing import Packing
 
 
@@ -28,8 +26,4 @@ def _mixture_from_state(model: Any, state: State, context: LoadContext) -> None:
     model._counts, model.n_features_in_ = ClassCounts(features, components, model._prior(len(features))), len(features)
 
 
-EM: ParameterTable = RUN | {"tol": real(0), "max_iter": whole(1), "n_init": whole(1), "base_measure": NUMBERS | ABSENT}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.MultinomialMixture": EM | {"n_components": whole(1), "alpha": NUMBERS, "init": WORD | NUMBERS},
-}  # fmt: skip
 CODECS = {"fastlin.MultinomialMixture": ModelCodec(mixture_to_state, _mixture_from_state)}

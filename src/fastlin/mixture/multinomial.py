@@ -1,7 +1,7 @@
 """Clusters of documents: a mixture of multinomials, fitted by EM."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
-from fastlin.core.em_loop import SparseEMEstimator, best_run
+from fastlin.core.em_loop import EM, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.sparse_estimator import checkpoint_of
-from fastlin.mixture.em_init import EMInitializer, checked
+from fastlin.mixture.em_init import INIT_METHODS, EMInitializer, checked
 from fastlin.mixture.multinomial_em import Fill, MultinomialEM
 from fastlin.mixture.online_em import add_expected
 from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.mixture.scoring import MixtureDensity
 from fastlin.runtime import parallel
-from fastlin.validation import number_of_parts, whole_number
+from fastlin.validation import number_of_parts
+from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, Integer, OneOf, ParameterTable, check_parameters
 
 ALL = np.ones(1, bool)  # of labels there are none, and the rows without any
 
@@ -102,6 +103,11 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
     True
     """
 
+    _parameters: ClassVar[ParameterTable] = EM | {
+        "n_components": Integer(at_least=1), "alpha": NUMBERS, "base_measure": NUMBERS | ABSENT,
+        "init": OneOf(*INIT_METHODS) | NUMBERS,
+    }  # fmt: skip
+
     def __init__(
         self,
         n_components: int = 8,
@@ -166,7 +172,7 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model = self._working_copy()
-        model._check_parameters()
+        check_parameters(model)
         documents = model._documents(X, sample_weight, reset=True)
         prior, source = model._prior(documents.n_columns), documents.views[0].dataset
         file = checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, {})
@@ -199,7 +205,7 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
             None with a Corpus.
         """
         model, first = self._working_copy(), not self.__sklearn_is_fitted__()
-        model._check_parameters()
+        check_parameters(model)
         documents = model._documents(X, sample_weight, reset=first)
         prior = model._prior(documents.n_columns)
         if first:
@@ -228,11 +234,6 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         return self.fit(X, y, sample_weight).predict(X)
 
     # Parts
-
-    def _check_parameters(self) -> None:
-        """Check what does not depend on the data."""
-        whole_number("n_components", self.n_components, 1)
-        self._check_em_parameters()
 
     def _prior(self, n_features: int) -> SmoothingPrior:
         return as_prior(self.alpha, self.base_measure, n_features)

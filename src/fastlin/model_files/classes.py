@@ -10,7 +10,7 @@ from typing import Any
 from fastlin.registry import CLASSES, FUNCTIONS
 from fastlin.storage.load_context import ModelFileError
 from fastlin.storage.model_codec import ModelCodec
-from fastlin.storage.parameters import ParameterTable
+from fastlin.validation.parameter_kinds import ParameterTable
 
 # parameters that earlier versions wrote under another name: {class: {old name: new name}}
 _RENAMED_PARAMETERS = {"fastlin.HashingVectorizer": {"names": "keep_names"}}
@@ -35,7 +35,11 @@ def class_of(name: Any) -> tuple[Any, ModelCodec]:
 
 def parameters_of(name: str) -> ParameterTable:
     """What a file may say of the parameters of a class that `class_of` knows."""
-    table: ParameterTable = _found(CLASSES[name][1].codec, "PARAMETERS")[name]
+    kind, entry = CLASSES[name]
+    if name.startswith("fastlin."):
+        table: ParameterTable = _found(entry.module, kind)._parameters
+    else:
+        table = _found(entry.codec, "PARAMETERS")[name]
     return table
 
 

@@ -19,9 +19,9 @@ from fastlin.model_files.classes import (
 from fastlin.storage.archive import read_archive, write_archive
 from fastlin.storage.json_values import JsonDecoder, JsonEncoder
 from fastlin.storage.load_context import LoadContext, ModelFileError
-from fastlin.storage.parameters import LEFT_OUT, check_parameter
 from fastlin.storage.weight_packing import Packing
 from fastlin.validation import MAX_COLUMNS
+from fastlin.validation.parameter_kinds import LEFT_OUT, check_parameter_of_file
 from fastlin.version import __version__
 
 KIND = "model"
@@ -151,7 +151,7 @@ def _described_parameters(model: Any, kind: str, name: str, encoder: JsonEncoder
             packing.left_out.append(f"{name}.{key}")
         elif key in table or not _is_default(model, key, item):  # of a later version of a peer, perhaps
             described[key] = encoder(item, f"{name}.{key}")
-            check_parameter(table, name, key, item)
+            check_parameter_of_file(table, name, key, item)
     return described
 
 
@@ -179,7 +179,7 @@ def _restored(kind: str, content: Any, decode: JsonDecoder, context: LoadContext
     try:
         decoded = {name: decode(value) for name, value in parameters.items()}
         for name, value in decoded.items():
-            check_parameter(parameters_of(content["class"]), found.__name__, name, value)
+            check_parameter_of_file(parameters_of(content["class"]), found.__name__, name, value)
         model = found(**decoded)
         state = {name: decode(value) for name, value in learnt.items()}
         columns = {name: state.pop(name) for name in COLUMNS if name in state}

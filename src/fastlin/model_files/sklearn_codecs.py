@@ -4,13 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.features._codec import DICTS, OF_SAMPLES
 from fastlin.model_files.classes import name_of, name_of_function
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes
-from fastlin.storage.parameters import (
+from fastlin.storage.state_arrays import proved_labels
+from fastlin.validation.parameter_kinds import (
     ABSENT,
+    COUNTING,
+    DICTS,
+    DTYPE,
     FLAG,
+    HASHED,
+    HASHED_TEXTS,
+    IDF,
     JOBS,
     LABEL_WEIGHTS,
     LEFT_OUT,
@@ -18,14 +24,12 @@ from fastlin.storage.parameters import (
     STEPS,
     STRINGS,
     TRANSFORMERS,
+    Integer,
     Kind,
+    OneOf,
     ParameterTable,
-    choice,
-    real,
-    whole,
+    Real,
 )
-from fastlin.storage.state_arrays import proved_labels
-from fastlin.text._codec import COUNTING, HASHED_TEXTS, IDF
 
 _COLUMNS = ("scale_", "mean_", "var_", "max_abs_", "variances_", "scores_", "pvalues_", "idf_")  # one number a column
 
@@ -84,19 +88,22 @@ _SCORING: ParameterTable = {
 _COPY: ParameterTable = {"copy": FLAG}
 PARAMETERS: dict[str, ParameterTable] = {
     "sklearn.decomposition.TruncatedSVD": {
-        "n_components": whole(1), "algorithm": choice("arpack", "randomized"), "n_iter": whole(0), "tol": real(0),
-        "n_oversamples": whole(1), "power_iteration_normalizer": choice("auto", "QR", "LU", "none"),
+        "n_components": Integer(at_least=1), "algorithm": OneOf("arpack", "randomized"), "n_iter": Integer(at_least=0),
+        "tol": Real(at_least=0),
+        "n_oversamples": Integer(at_least=1), "power_iteration_normalizer": OneOf("auto", "QR", "LU", "none"),
         "random_state": SEED,
     },
     "sklearn.feature_extraction.DictVectorizer": DICTS,
-    "sklearn.feature_extraction.FeatureHasher": OF_SAMPLES,
+    "sklearn.feature_extraction.FeatureHasher": HASHED | {
+        "input_type": OneOf("dict", "pair", "string"), "dtype": DTYPE,
+    },
     "sklearn.feature_extraction.text.CountVectorizer": COUNTING,
     "sklearn.feature_extraction.text.HashingVectorizer": HASHED_TEXTS,
     "sklearn.feature_extraction.text.TfidfTransformer": IDF,
     "sklearn.feature_extraction.text.TfidfVectorizer": COUNTING | IDF,
-    "sklearn.feature_selection.SelectKBest": _SCORING | {"k": whole(0) | choice("all")},
-    "sklearn.feature_selection.SelectPercentile": _SCORING | {"percentile": real(0, 100)},
-    "sklearn.feature_selection.VarianceThreshold": {"threshold": real(0)},
+    "sklearn.feature_selection.SelectKBest": _SCORING | {"k": Integer(at_least=0) | OneOf("all")},
+    "sklearn.feature_selection.SelectPercentile": _SCORING | {"percentile": Real(at_least=0, at_most=100)},
+    "sklearn.feature_selection.VarianceThreshold": {"threshold": Real(at_least=0)},
     "sklearn.pipeline.FeatureUnion": {
         "transformer_list": TRANSFORMERS, "n_jobs": JOBS, "transformer_weights": LABEL_WEIGHTS | ABSENT,
         "verbose": FLAG, "verbose_feature_names_out": FLAG,
@@ -104,10 +111,10 @@ PARAMETERS: dict[str, ParameterTable] = {
     "sklearn.pipeline.Pipeline": {
         "steps": STEPS, "transform_input": STRINGS | ABSENT, "memory": LEFT_OUT, "verbose": FLAG,
     },
-    "sklearn.preprocessing.Binarizer": _COPY | {"threshold": real()},
+    "sklearn.preprocessing.Binarizer": _COPY | {"threshold": Real()},
     "sklearn.preprocessing.LabelEncoder": {},
     "sklearn.preprocessing.MaxAbsScaler": _COPY | {"clip": FLAG},
-    "sklearn.preprocessing.Normalizer": _COPY | {"norm": choice("l1", "l2", "max")},
+    "sklearn.preprocessing.Normalizer": _COPY | {"norm": OneOf("l1", "l2", "max")},
     "sklearn.preprocessing.StandardScaler": _COPY | {"with_mean": FLAG, "with_std": FLAG},
 }  # fmt: skip
 

@@ -7,29 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core._codec import (
-    SEARCHED,
     packed_counts,
     proved_counts,
     report_from_state,
     report_to_state,
 )
 from fastlin.core.class_counts import ClassCounts
-from fastlin.mixture._codec import EM, mixture_to_state
+from fastlin.mixture._codec import mixture_to_state
 from fastlin.naive_bayes.category_encoder import CategoryCounts, CategoryEncoder
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import (
-    ABSENT,
-    FLAG,
-    JOBS,
-    LABEL_WEIGHTS,
-    NUMBERS,
-    PLAIN,
-    WORD,
-    ParameterTable,
-    real,
-    whole,
-)
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing
 
@@ -113,22 +100,6 @@ def _proved_families(families: Any) -> NDArray[np.int64]:
         raise ValueError("families must rise: each label has a component at least")
     return np.array(families)
 
-
-_COUNTS = {"force_alpha": FLAG, "fit_prior": FLAG, "class_prior": NUMBERS | ABSENT, "n_jobs": JOBS}
-_PARTLY = EM | {"fit_prior": FLAG, "class_prior": NUMBERS | ABSENT}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.CategoricalNB": _COUNTS | {"alpha": NUMBERS, "min_categories": NUMBERS | ABSENT, "handle_unknown": WORD},
-    "fastlin.MultinomialNB": _COUNTS | {
-        "alpha": NUMBERS, "base_measure": NUMBERS | ABSENT, "concentration": real(0) | ABSENT, "grow_features": FLAG,
-    },
-    "fastlin.SemiSupervisedNB": _PARTLY | {
-        "alpha": NUMBERS, "unlabeled_weight": real(0), "components": NUMBERS | LABEL_WEIGHTS, "early_stopping": FLAG,
-        "validation_fraction": real(0, 1), "n_iter_no_change": whole(1),
-    },
-    "fastlin.SemiSupervisedNBCV": _PARTLY | SEARCHED | {
-        "unlabeled_weights": NUMBERS, "components": PLAIN, "alphas": PLAIN,
-    },
-}  # fmt: skip
 
 SEMI_SUPERVISED = ModelCodec(_semi_supervised_to_state, _semi_supervised_from_state)
 CODECS = {

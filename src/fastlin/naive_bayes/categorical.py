@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,17 @@ from fastlin.naive_bayes.category_encoder import (
     split_by_position,
 )
 from fastlin.runtime import parallel
-from fastlin.validation import MAX_COLUMNS, CategoricalColumn, one_of, real_number
+from fastlin.validation import MAX_COLUMNS, CategoricalColumn, real_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    JOBS,
+    LABEL_PRIOR,
+    NUMBERS,
+    TRUTH,
+    OneOf,
+    ParameterTable,
+    check_parameters,
+)
 
 
 class CategoricalNB(GenerativeClassifier):
@@ -83,6 +93,11 @@ class CategoricalNB(GenerativeClassifier):
     >>> model.predict([("ate", "salad", "with", "fork"), ("met", "man", "with", None)]).tolist()
     ['verb', 'noun']
     """
+
+    _parameters: ClassVar[ParameterTable] = LABEL_PRIOR | {
+        "alpha": NUMBERS, "force_alpha": TRUTH, "min_categories": NUMBERS | ABSENT,
+        "handle_unknown": OneOf("ignore", "error"), "n_jobs": JOBS,
+    }  # fmt: skip
 
     n_features_in_: int
     _counts: CategoryCounts
@@ -217,8 +232,7 @@ class CategoricalNB(GenerativeClassifier):
 
     def _positions(self, X: Any, reset: bool) -> list[CategoricalColumn]:
         """What X holds, after a look at the parameters that reading it needs."""
-        validation.check_n_jobs(self.n_jobs)
-        one_of("handle_unknown", self.handle_unknown, ("ignore", "error"))
+        check_parameters(self)
         refuse_corpus(X, "whose rows are sparse vectors; tuples of attributes come as a list or array")
         positions = validation.as_tuples(X)
         shape = len(positions[0].codes), len(positions)

@@ -1,7 +1,7 @@
 """Naive Bayes for counts: one pass to count, the logarithms when they are first asked for."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,17 @@ from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
 from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    JOBS,
+    LABEL_PRIOR,
+    NUMBERS,
+    TRUTH,
+    Kind,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 
 class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
@@ -70,6 +81,12 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
     >>> model.predict([[1, 0, 0], [0, 0, 1]]).tolist()
     ['a', 'b']
     """
+
+    _parameters: ClassVar[ParameterTable] = LABEL_PRIOR | {
+        "alpha": NUMBERS, "force_alpha": TRUTH, "base_measure": NUMBERS | ABSENT,
+        "concentration": Kind((Real(at_least=0) | ABSENT).allows, "a number from 0, or None"),
+        "grow_features": TRUTH, "n_jobs": JOBS,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -212,7 +229,7 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Dataset:
         """What is to be counted."""
-        validation.check_n_jobs(self.n_jobs)
+        check_parameters(self)
         return self._read_labelled(X, y, sample_weight, reset, **self._row_constraints())
 
     def _scorer(self) -> Scorer:

@@ -1,7 +1,7 @@
 """Naive Bayes from documents of which only some have labels."""
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
 from fastlin.core.dataset import DatasetView
-from fastlin.core.em_loop import EarlyStopping, EMResult, SparseEMEstimator, best_run
+from fastlin.core.em_loop import EM, EarlyStopping, EMResult, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
@@ -24,7 +24,17 @@ from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.mixture.per_class_init import PerClassInitializer
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.runtime import parallel
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    LABEL_PRIOR,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 Floats = NDArray[np.float64]
 MAX_LABEL_SHARE = 0.9  # of the documents without a label under one label: more is no reading of the others
@@ -120,6 +130,12 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
     ['a', 'b', 'a', 'a', 'b']
     """
 
+    _parameters: ClassVar[ParameterTable] = EM | LABEL_PRIOR | {
+        "alpha": NUMBERS, "base_measure": NUMBERS | ABSENT, "unlabeled_weight": Real(at_least=0, at_most=1e100),
+        "components": NUMBERS | LABEL_WEIGHTS, "early_stopping": OneOf(True, False),
+        "validation_fraction": Real(above=0, below=1), "n_iter_no_change": Integer(at_least=1),
+    }  # fmt: skip
+
     def __init__(
         self,
         *,
@@ -202,7 +218,7 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
         model = self._working_copy()
-        model._check_parameters()
+        check_parameters(model)
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=True)
         model._check_labels(documents, documents.classes)
         model._check_for(documents)
@@ -251,7 +267,7 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
             Ctrl-C keeps the whole blocks that are counted so far; bad input is refused before the first.
         """
         model, first = self._working_copy(), not hasattr(self, "classes_")
-        model._check_parameters()
+        check_parameters(model)
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=first)
         seen = documents.classes
         known = seen if first else union_of_labels(self.classes_, seen) if len(seen) else self.classes_
@@ -283,17 +299,9 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
 
     # Parts
 
-    def _check_parameters(self) -> None:
-        """Check what does not depend on the data."""
-        real_number("unlabeled_weight", self.unlabeled_weight, at_least=0, at_most=1e100)
-        self._check_em_parameters()
-        one_of("early_stopping", self.early_stopping, (True, False))
-        real_number("validation_fraction", self.validation_fraction, above=0, below=1)
-        whole_number("n_iter_no_change", self.n_iter_no_change, 1)
-
     def _check_for(self, documents: PartlyLabelledDocuments) -> None:
         """Check what depends on the documents, too."""
-        self._check_parameters()
+        check_parameters(self)
         families_of(self.components, documents.classes, documents.n_rows, strict=True)
         prior = self._prior(documents.n_columns, len(documents.classes)).labels
         never = np.zeros(0) if prior is None else np.isneginf(prior)

@@ -2,7 +2,7 @@
 
 import threading
 from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from fastlin import validation
 from fastlin.core.callbacks import print_record
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.cross_validation import Split, as_score, as_split, best_setting, make_folds
-from fastlin.core.em_loop import FIT_ATTRIBUTES
+from fastlin.core.em_loop import EM, FIT_ATTRIBUTES
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.mixture.partial_labels import PartlyLabelledDocuments
@@ -18,6 +18,15 @@ from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.naive_bayes.semi_supervised import SemiSupervisedNB
 from fastlin.runtime import parallel
 from fastlin.validation import real_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    LABEL_PRIOR,
+    NUMBERS,
+    PLAIN,
+    SEARCHED,
+    ParameterTable,
+    check_parameters,
+)
 
 Grid = tuple[list[Any], list[Any], list[float]]  # the values of alpha, of components and of λ
 Fold = tuple[PartlyLabelledDocuments, Split]  # documents to learn from, and rows to score on
@@ -100,6 +109,10 @@ class SemiSupervisedNBCV(ComponentClassifier):
     ((3, 3, 2, 5), True)
     """
 
+    _parameters: ClassVar[ParameterTable] = EM | LABEL_PRIOR | SEARCHED | {
+        "base_measure": NUMBERS | ABSENT, "unlabeled_weights": NUMBERS, "components": PLAIN, "alphas": PLAIN,
+    }  # fmt: skip
+
     def __init__(
         self,
         *,
@@ -174,7 +187,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         self
             Unchanged, should anything be raised.
         """
-        SemiSupervisedNB(n_jobs=self.n_jobs, verbose=self.verbose, callback=self.callback)._check_parameters()
+        check_parameters(self)
         found = self._working_copy()
         documents = found._documents(X, y, X_unlabeled, sample_weight, reset=True)
         found._check_labels(documents, documents.classes)

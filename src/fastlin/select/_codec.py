@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from fastlin.core._codec import RUN
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes
-from fastlin.storage.parameters import ABSENT, FLAG, WORD, ParameterTable, real, whole
 
 _CUTOFF = attributes("row_counts_", "counts_")
 _FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
@@ -44,14 +42,6 @@ def _is_of_features(gains: Any, n: int) -> bool:
     return isinstance(gains, np.ndarray) and gains.dtype == np.float64 and gains.shape == (n,)
 
 
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.select.CountCutoff": {"min_rows": whole(0), "min_count": real(0)},
-    "fastlin.select.SelectFeatures": RUN | {
-        "n_features": whole(1) | ABSENT, "method": WORD, "C": real(0), "fit_intercept": FLAG,
-        "step": whole(1) | real(0, 1), "min_gain": real(0), "patience": whole(1) | ABSENT, "solver": WORD,
-        "tol": real(0), "max_iter": whole(1),
-    },
-}  # fmt: skip
 CODECS = {
     "fastlin.select.CountCutoff": ModelCodec(_CUTOFF.to_state, _cutoff_from_state),
     "fastlin.select.SelectFeatures": ModelCodec(_FEATURES.to_state, _features_from_state),

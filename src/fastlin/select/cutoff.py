@@ -1,6 +1,6 @@
 """Count cut-offs: features seen too seldom are noise, and most of the columns."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fastlin.core.dataset import read_rows
 from fastlin.core.estimator import learns
 from fastlin.select.selector import Selector, check_columns_of
-from fastlin.validation import real_number, whole_number
+from fastlin.validation.parameter_kinds import Integer, ParameterTable, Real, check_parameters
 
 
 class CountCutoff(Selector):
@@ -40,6 +40,8 @@ class CountCutoff(Selector):
     ([3, 1, 1], [4.0, 1.0, 3.0], [True, False, False])
     """
 
+    _parameters: ClassVar[ParameterTable] = {"min_rows": Integer(at_least=0), "min_count": Real(at_least=0)}
+
     def __init__(self, min_rows: int = 1, min_count: float = 0) -> None:
         self.min_rows = min_rows
         self.min_count = min_count
@@ -58,8 +60,7 @@ class CountCutoff(Selector):
         y : ignored
         """
         model = self._working_copy()
-        whole_number("min_rows", model.min_rows, 0)
-        real_number("min_count", model.min_count, at_least=0)
+        check_parameters(model)
         data = read_rows(X, {"nonnegative": True})
         counts, row_counts = np.zeros(data.n_features), np.zeros(data.n_features, np.int64)
         for _, rows in data.numbered_rows():

@@ -1,7 +1,7 @@
 """The estimator that selects: greedy induction of features, or the best by a score of their own."""
 
 import time
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,16 @@ from fastlin.select.label_counts import feature_counts, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
 from fastlin.select.selector import Selector, check_columns_of
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    RUN,
+    TRUTH,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 METHODS = ("greedy", "information_gain", "chi2", "count")
 
@@ -96,6 +105,13 @@ class SelectFeatures(Selector):
     >>> selector.estimator_.predict(selector.transform([[1, 0, 0], [0, 0, 0]])).tolist()
     ['a', 'b']
     """
+
+    _parameters: ClassVar[ParameterTable] = RUN | {
+        "n_features": Integer(at_least=1) | ABSENT, "method": OneOf(*METHODS), "C": Real(above=0),
+        "fit_intercept": TRUTH, "step": Real(above=0, below=1) | Integer(at_least=1), "min_gain": Real(at_least=0),
+        "patience": Integer(at_least=1) | ABSENT, "solver": OneOf(*SOLVERS, *ALIASES), "tol": Real(at_least=0),
+        "max_iter": Integer(at_least=1),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -191,25 +207,9 @@ class SelectFeatures(Selector):
 
     def _check_parameters(self) -> str:
         """Check what does not depend on the data; returns the solver of the rounds."""
-        one_of("method", self.method, METHODS)
-        one_of("solver", self.solver, [*SOLVERS, *ALIASES])
-        if self.n_features is not None:
-            whole_number("n_features", self.n_features, 1)
-        real_number("C", self.C, above=0)
-        if isinstance(self.step, float | np.floating):
-            real_number("step", self.step, above=0, below=1)
-        else:
-            whole_number("step", self.step, 1)
-        real_number("min_gain", self.min_gain, at_least=0)
-        if self.patience is not None:
-            whole_number("patience", self.patience, 1)
-            if self.method != "greedy":
-                raise ValueError(f"patience belongs to method='greedy'; method={self.method!r} has no rounds")
-        real_number("tol", self.tol, at_least=0)
-        whole_number("max_iter", self.max_iter, 1)
-        validation.check_verbose(self.verbose)
-        validation.check_n_jobs(self.n_jobs)
-        validation.as_callback(self.callback)
+        check_parameters(self)
+        if self.patience is not None and self.method != "greedy":
+            raise ValueError(f"patience belongs to method='greedy'; method={self.method!r} has no rounds")
         solver = ALIASES.get(self.solver, self.solver)
         return "newton" if solver == "auto" else solver
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core._codec import MOST, RUN, packed_counts, proved_counts, report_from_state, report_to_state
+from fastlin.core._codec import MOST, packed_counts, proved_counts, report_from_state, report_to_state
 from fastlin.core.class_counts import ClassCounts
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf.model import CRF
@@ -23,23 +23,10 @@ from fastlin.sequence.perceptron.model import StructuredPerceptron
 from fastlin.sequence.tokens import Attributes
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import (  # fmt: skip
-    ABSENT,
-    DTYPE,
-    FLAG,
-    LABEL_WEIGHTS,
-    NUMBERS,
-    PLAIN,
-    STRINGS,
-    WORD,
-    ParameterTable,
-    estimator,
-    real,
-    whole,
-)
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing, unpack
 from fastlin.validation import MAX_ABS_VALUE
+from fastlin.validation.parameter_kinds import STRINGS
 
 
 def shared_to_state(model: SequenceModel, packing: Packing) -> State:
@@ -225,30 +212,6 @@ def _crf_from_state(model: CRF, state: State, context: LoadContext) -> None:
     reject_unknown(state)
 
 
-# Parameters
-
-_TAGGER = RUN | {
-    "order": whole(1, 2), "max_iter": whole(1), "features": estimator("tokens") | ABSENT, "constraints": PLAIN,
-}  # fmt: skip
-_WEIGHTS = {"weights": WORD, "cutoff": whole(1), "edges": PLAIN, "solver": WORD, "tol": real(0)}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.sequence.CRF": _TAGGER | _WEIGHTS | {
-        "c1": real(0), "c2": real(0), "eta0": real(0) | ABSENT, "batch_size": whole(1),
-    },
-    "fastlin.sequence.HMM": _TAGGER | {
-        "alpha": real(0) | ABSENT, "transition_alpha": real(0), "start_alpha": real(0) | ABSENT, "tol": real(0),
-        "interpolation": WORD | NUMBERS | ABSENT, "unknown": WORD, "stop": FLAG, "n_components": whole(1) | ABSENT,
-        "init": WORD | LABEL_WEIGHTS, "n_init": whole(1),
-    },
-    "fastlin.sequence.MEMM": _TAGGER | _WEIGHTS | {
-        "C": real(0), "l1_ratio": real(0, 1), "decoder": WORD, "beam_width": whole(1), "tag_dictionary": PLAIN,
-        "dictionary_cutoff": whole(0), "dtype": DTYPE | ABSENT,
-    },
-    "fastlin.sequence.StructuredPerceptron": _TAGGER | {
-        "loss": WORD, "average": FLAG, "tol": real(0) | ABSENT, "C": real(0), "n_best": whole(1),
-        "beam_width": whole(1) | ABSENT, "weights": WORD, "cutoff": whole(1), "shuffle": FLAG,
-    },
-}  # fmt: skip
 CODECS = {
     "fastlin.sequence.CRF": ModelCodec(_crf_to_state, _crf_from_state),
     "fastlin.sequence.HMM": ModelCodec(_hmm_to_state, _hmm_from_state),

@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
@@ -19,6 +19,7 @@ from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
+from fastlin.validation.parameter_kinds import ABSENT, PLAIN, RUN, Integer, Kind, ParameterTable, estimator
 
 
 class Derived:
@@ -41,6 +42,11 @@ class SequenceModel(Estimator, ABC):
     A subclass has the parameters `order`, `features`, `constraints` and `n_jobs`, and says its `_chain` and its
     `_potential`. Its `fit` works on a copy, which it becomes at the end.
     """
+
+    _parameters: ClassVar[ParameterTable] = RUN | {
+        "order": Kind(Integer(at_least=1, at_most=2).allows, "a whole number from 1 to 2"),
+        "max_iter": Integer(at_least=1), "features": estimator("tokens") | ABSENT, "constraints": PLAIN,
+    }  # fmt: skip
 
     order: int
     features: Any
@@ -298,7 +304,6 @@ class SequenceModel(Estimator, ABC):
 
     def _check_shared(self) -> None:
         """Check the parameters that all models of sequences have, but for constraints, which need the labels."""
-        validation.check_n_jobs(self.n_jobs)
         if self.order not in (1, 2) or isinstance(self.order, bool):
             raise ValueError(f"order must be 1 or 2, got {self.order!r}")
         if self.features is not None and not hasattr(self.features, "tokens"):

@@ -5,26 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.features._codec import DECODE_ERRORS, HASHED, SHARE
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
-from fastlin.storage.parameters import (
-    ABSENT,
-    DTYPE,
-    FLAG,
-    JOBS,
-    LABEL_WEIGHTS,
-    NO_CODE,
-    PLAIN,
-    STRINGS,
-    TEXT,
-    WORD,
-    Kind,
-    ParameterTable,
-    choice,
-    pair_of,
-    whole,
-)
 from fastlin.storage.weight_packing import Packing
 from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary
 from fastlin.text.hashing_vectorizer import KeptNames
@@ -245,40 +227,6 @@ def _templates_from_state(model: Any, state: State, context: LoadContext) -> Non
         reject_unknown(state, "words", "strings", "pairs", "columns", "counts")
         model._index = TemplateIndex.restored(model._program(), state)
 
-
-# Parameters
-
-_CONTENT = Kind(
-    choice("content", "file").allows, "'content' or 'file': 'filename' would open whatever files the data name"
-)
-# the parameters that scikit-learn's vectorisers of texts have, too
-ANALYSIS: ParameterTable = {
-    "input": _CONTENT, "encoding": WORD, "decode_error": DECODE_ERRORS,
-    "strip_accents": choice("ascii", "unicode") | ABSENT, "lowercase": FLAG, "preprocessor": NO_CODE,
-    "tokenizer": NO_CODE, "stop_words": STRINGS | choice("english") | ABSENT, "token_pattern": TEXT | ABSENT,
-    "ngram_range": pair_of(whole(1)), "analyzer": choice("word", "char", "char_wb"), "binary": FLAG, "dtype": DTYPE,
-}  # fmt: skip
-COUNTING: ParameterTable = ANALYSIS | {
-    "max_df": SHARE, "min_df": SHARE, "max_features": whole(1) | ABSENT,
-    "vocabulary": STRINGS | LABEL_WEIGHTS | ABSENT,
-}  # fmt: skip
-IDF: ParameterTable = {
-    "norm": choice("l1", "l2") | ABSENT, "use_idf": FLAG, "smooth_idf": FLAG, "sublinear_tf": FLAG,
-}  # fmt: skip
-HASHED_TEXTS: ParameterTable = ANALYSIS | HASHED | {"norm": choice("l1", "l2") | ABSENT}
-_LENGTHS = whole(1) | Kind(
-    lambda value: isinstance(value, tuple | list) and all(map(whole(1).allows, value)), "lengths from 1"
-)
-_MORE_WORDS = {"negation": FLAG, "prefixes": _LENGTHS | ABSENT, "suffixes": _LENGTHS | ABSENT, "n_jobs": JOBS}
-PARAMETERS: dict[str, ParameterTable] = {
-    "fastlin.CountVectorizer": COUNTING | _MORE_WORDS,
-    "fastlin.HashingVectorizer": HASHED_TEXTS | _MORE_WORDS | {"keep_names": whole(0)},
-    "fastlin.TfidfTransformer": IDF | {"n_jobs": JOBS},
-    "fastlin.TfidfVectorizer": COUNTING | _MORE_WORDS | IDF,
-    "fastlin.text.templates.Templates": {
-        "templates": PLAIN, "padding": TEXT | ABSENT, "gazetteers": LABEL_WEIGHTS | ABSENT,
-    },
-}  # fmt: skip
 
 CODECS = {
     "fastlin.CountVectorizer": ModelCodec(_counts_to_state, _counts_from_state),

@@ -20,6 +20,16 @@ from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.document_blocks import decode_document
 from fastlin.text.negation import CLAUSE_ENDS, NEGATION_PREFIX, NEGATORS, TOKEN_PATTERN, mark_negation, marked_words
 from fastlin.validation import one_of, whole_number
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    FLAG,
+    JOBS,
+    Checked,
+    Integer,
+    ParameterTable,
+    check_parameters,
+    sequence_of,
+)
 
 ACCENTS = {None: None, "ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 UNITS = {"word": vectorizer.WORDS, "char": vectorizer.CHARACTERS, "char_wb": vectorizer.IN_WORDS}
@@ -120,18 +130,8 @@ def as_lengths(name: str, value: Any) -> tuple[int, ...]:
     return tuple(sorted({min(whole_number(name, length, 1), 2**31 - 1) for length in values}))
 
 
-def checked_flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
-
-
-def checked_dtype(value: Any) -> None:
-    try:
-        known = np.dtype(value).kind in "biufc" and np.dtype(value) != np.float16
-    except TypeError:
-        known = False
-    if not known:
-        raise ValueError(f"dtype must be a type of numbers that sparse matrices can hold, got {value!r:.50}")
+LENGTHS = Checked(Integer(at_least=1) | sequence_of(Integer(at_least=1), "lengths from 1") | ABSENT, as_lengths)
+WORDS: ParameterTable = {"negation": FLAG, "prefixes": LENGTHS, "suffixes": LENGTHS, "n_jobs": JOBS}
 
 
 class AnalyzerMixin:
@@ -261,20 +261,10 @@ class AnalyzerMixin:
 
     def _check_analysis(self) -> None:
         """Refuse parameters that mean nothing, and warn of those that are not used."""
-        self._one_of("input", ("content", "file", "filename"))
-        self._one_of("decode_error", ("strict", "ignore", "replace"))
+        check_parameters(self)
         if not isinstance(self.encoding, str):
             raise TypeError(f"encoding must be the name of an encoding, got {self.encoding!r}")
-        for name in ("tokenizer", "preprocessor"):
-            if getattr(self, name) is not None and not callable(getattr(self, name)):
-                raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
-        for name in ("lowercase", "negation"):
-            checked_flag(name, getattr(self, name))
-        if not callable(self.analyzer):
-            self._one_of("analyzer", UNITS)
         self._ngrams()
-        as_lengths("prefixes", self.prefixes)
-        as_lengths("suffixes", self.suffixes)
         self.get_stop_words()
 
     def _warn_of_unused(self) -> None:

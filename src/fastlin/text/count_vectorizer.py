@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from itertools import islice, pairwise
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,20 +12,19 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 
-from fastlin import validation
 from fastlin.core.containers import csr
 from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import SparseOutput
 from fastlin.core.transformer import proved
 from fastlin.runtime.user_warnings import warn_user
-from fastlin.text.analyzer import checked_dtype, checked_flag
+from fastlin.text.analyzer import WORDS
 from fastlin.text.count_rows import assemble
 from fastlin.text.document_blocks import reject_string
 from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary, has_capitals
 from fastlin.text.negation import NEGATION_PREFIX, TOKEN_PATTERN
 from fastlin.text.vectorizer_base import VectorizerBase
 from fastlin.text.vocabulary import CountChunk, DictVocabulary, GrowingCounts, NativeVocabulary, TermVocabulary, add_up
-from fastlin.validation import real_number, whole_number
+from fastlin.validation.parameter_kinds import COUNTING, ParameterTable
 
 BLOCKS_READ_TOGETHER = 64  # blocks that are read together where their rows are not kept
 
@@ -103,6 +102,8 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
     >>> CountVectorizer(negation=True, suffixes=3).fit(["not barking"]).get_feature_names_out().tolist()
     ['-ing', 'NOT_barking', 'not']
     """
+
+    _parameters: ClassVar[ParameterTable] = COUNTING | WORDS
 
     fixed_vocabulary_: bool
 
@@ -281,17 +282,6 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
 
     def _check_parameters(self) -> None:
         self._check_analysis()
-        validation.check_n_jobs(self.n_jobs)
-        checked_flag("binary", self.binary)
-        checked_dtype(self.dtype)
-        if self.max_features is not None:
-            whole_number("max_features", self.max_features, 1)
-        for name in ("min_df", "max_df"):
-            value = getattr(self, name)
-            if isinstance(value, Integral) and not isinstance(value, bool):
-                whole_number(name, value, 1)
-            else:
-                real_number(name, value, at_least=0, at_most=1)
 
     def _check_growth(self) -> None:
         if self.max_features is not None:

@@ -3,26 +3,25 @@
 import functools
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 
-from fastlin import validation
 from fastlin.core.containers import csr
 from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import SparseOutput
 from fastlin.engine.text import vectorizer
 from fastlin.features.dict_vectorizer import FeatureHasher
-from fastlin.text.analyzer import TokenizerSpec, checked_dtype, checked_flag, encoded
+from fastlin.text.analyzer import WORDS, TokenizerSpec, encoded
 from fastlin.text.count_rows import assemble
 from fastlin.text.document_blocks import reject_string
 from fastlin.text.negation import TOKEN_PATTERN
 from fastlin.text.tfidf_transformer import weigh
 from fastlin.text.vectorizer_base import VectorizerBase
 from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary, new_seed, read_rows
-from fastlin.validation import MAX_COLUMNS, one_of, whole_number
+from fastlin.validation.parameter_kinds import HASHED_TEXTS, Integer, ParameterTable
 
 MAX_COUNTED_BUCKETS = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
 
@@ -102,6 +101,8 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
     >>> X.nnz, vectorizer.names_, vectorizer.collisions_
     (7, {1: ('good',), 5: ('dog',), 4: ('not',), 7: ('cat',)}, 0)
     """
+
+    _parameters: ClassVar[ParameterTable] = HASHED_TEXTS | WORDS | {"keep_names": Integer(at_least=0)}
 
     def __init__(
         self,
@@ -258,14 +259,6 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
     def _check_parameters(self, X: Any) -> None:
         reject_string(X, "X")
         self._check_analysis()
-        validation.check_n_jobs(self.n_jobs)
-        if whole_number("n_features", self.n_features, 1) > MAX_COLUMNS:
-            raise ValueError(f"n_features must be below 2**31, got {self.n_features!r}")
-        one_of("norm", self.norm, (None, "l1", "l2"))
-        whole_number("keep_names", self.keep_names, 0)
-        for name in ("binary", "alternate_sign"):
-            checked_flag(name, getattr(self, name))
-        checked_dtype(self.dtype)
 
     def _keep(self, X: Any, kept: KeptNames | None) -> None:
         """Add names to those that are kept, while there is room."""

@@ -1,6 +1,6 @@
 """tf-idf of counts."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,8 @@ from fastlin.core.sparse_output import SparseOutput
 from fastlin.core.transformer import check_columns, names_of_columns
 from fastlin.engine.text import tfidf
 from fastlin.runtime import parallel
-from fastlin.validation import CSRRows, one_of
+from fastlin.validation import CSRRows
+from fastlin.validation.parameter_kinds import IDF, JOBS, ParameterTable, check_parameters
 
 NORMS = {None: tfidf.NONE, "l1": tfidf.L1, "l2": tfidf.L2}
 SUBLINEAR_LEVELS = np.concatenate([[0.0], 1.0 + np.log(np.arange(1.0, 256.0))])  # the sublinear tf of 0, 1, 2, …
@@ -80,6 +81,8 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
     [1.223, 1.511, 1.916, 1.916]
     """
 
+    _parameters: ClassVar[ParameterTable] = IDF | {"n_jobs": JOBS}
+
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -109,7 +112,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         y : ignored
         """
         model = self._working_copy()
-        model._check_parameters()
+        check_parameters(model)
         model._learn(X, model._rows(X))
         return self._take_fitted(model)
 
@@ -128,7 +131,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         CSR of shape (n_samples, n_features)
         """
         model = self._working_copy()
-        model._check_parameters()
+        check_parameters(model)
         rows = model._rows(X)
         model._learn(X, rows)
         output = model._output(model._transformed(X, rows, copy=True), X)
@@ -146,7 +149,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         y : ignored
         """
         model = self._working_copy()
-        model._check_parameters()
+        check_parameters(model)
         model._grow(X, model._rows(X), first=not hasattr(self, "_n_columns"))
         return self._take_fitted(model)
 
@@ -167,7 +170,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
             float32 if X is, otherwise float64; the entries of a CSR keep their order.
         """
         check_is_fitted(self)
-        self._check_parameters()
+        check_parameters(self)
         rows = self._rows(X)
         self._check_width(X, rows)
         return self._output(self._transformed(X, rows, copy), X)
@@ -230,13 +233,6 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         """The inverse document frequencies, if there are any."""
         idf, frequencies = getattr(self, "_idf", None), getattr(self, "_frequencies", None)
         return frequencies.idf(bool(self.smooth_idf)) if idf is None and frequencies is not None else idf
-
-    def _check_parameters(self) -> None:
-        one_of("norm", self.norm, NORMS)
-        for name in ("use_idf", "smooth_idf", "sublinear_tf"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        validation.check_n_jobs(self.n_jobs)
 
     def _rows(self, X: Any) -> CSRRows:
         return validation.as_rows(X, nonnegative=bool(self.sublinear_tf), in_order=False)

@@ -1,6 +1,6 @@
 """Words and n-grams, counted and weighed by how rare they are."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from fastlin.text.count_vectorizer import CountVectorizer
 from fastlin.text.negation import TOKEN_PATTERN
 from fastlin.text.tfidf_transformer import TfidfTransformer
 from fastlin.text.vocabulary import CountChunk
+from fastlin.validation.parameter_kinds import IDF, ParameterTable
 
 FLOATS = (np.float64, np.float32, np.float16)
 
@@ -98,6 +99,8 @@ class TfidfVectorizer(CountVectorizer):
     >>> vectorizer.partial_fit(["bad cat"]).idf_.round(2).tolist()  # four documents, and a column for "bad"
     [1.51, 1.51, 1.22, 1.92, 1.92]
     """
+
+    _parameters: ClassVar[ParameterTable] = CountVectorizer._parameters | IDF
 
     def __init__(
         self,
@@ -205,7 +208,6 @@ class TfidfVectorizer(CountVectorizer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._weighting()._check_parameters()
         if self.dtype not in FLOATS:
             warn_user(f"Only float 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.")
 

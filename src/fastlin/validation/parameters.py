@@ -35,7 +35,10 @@ def real_number(
     """`value` as a float, inside its bounds; NaN is outside of all."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that a float can hold, got {value!r:.60}") from None
     if not max(above, at_least) <= number <= at_most or number == above or (below is not None and number >= below):
         bounds = [f"> {above:g}"] if above > -np.inf else []
         bounds += [f">= {at_least:g}"] if at_least > -np.inf else []
@@ -65,6 +68,15 @@ def as_dtype(dtype: Any) -> np.dtype[Any] | None:
     if kind not in MAX_ABS_VALUE:
         raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
     return kind
+
+
+def check_matrix_dtype(dtype: Any) -> None:
+    try:
+        known = np.dtype(dtype).kind in "biufc" and np.dtype(dtype) != np.float16
+    except TypeError:
+        known = False
+    if not known:
+        raise ValueError(f"dtype must be a type of numbers that sparse matrices can hold, got {dtype!r:.50}")
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

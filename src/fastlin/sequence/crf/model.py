@@ -1,7 +1,7 @@
 """Conditional random fields: a log-linear model of all the labels of a sequence together."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,7 @@ from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chai
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import HybridLayout, lay_out
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import ABSENT, PLAIN, Integer, OneOf, ParameterTable, Real, check_parameters
 
 Floats = NDArray[np.float64]
 SOLVERS = ("auto", "lbfgs", *sgd.SOLVERS)
@@ -118,6 +118,12 @@ class CRF(SequenceModel):
     >>> model.predict([["a", "cat", "barks"], ["the", "zebra"]])
     [['D', 'N', 'V'], ['D', 'N']]
     """
+
+    _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
+        "c1": Real(at_least=0, at_most=MAX_PENALTY), "c2": Real(at_least=0, at_most=MAX_PENALTY), "order": OneOf(1, 2),
+        "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "edges": PLAIN, "solver": OneOf(*SOLVERS),
+        "tol": Real(at_least=0), "eta0": Real(above=0) | ABSENT, "batch_size": Integer(at_least=1),
+    }  # fmt: skip
 
     coef_: Any
     transitions_: Floats
@@ -229,25 +235,13 @@ class CRF(SequenceModel):
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
-        one_of("order", self.order, (1, 2))
-        one_of("weights", self.weights, WEIGHTS)
-        one_of("solver", self.solver, SOLVERS)
-        for name in ("c1", "c2"):
-            real_number(name, getattr(self, name), at_least=0, at_most=MAX_PENALTY)
-        real_number("tol", self.tol, at_least=0)
-        for name in ("max_iter", "cutoff", "batch_size"):
-            whole_number(name, getattr(self, name), 1)
-        if self.eta0 is not None:
-            real_number("eta0", self.eta0, above=0)
+        check_parameters(self)
         if self.order == 2 and self.edges is not None:
             raise ValueError("edges belong to order=1: with order=2 leave them out")
         if self.solver in sgd.SOLVERS and self.edges is not None:
             raise ValueError(f"edges need solver='lbfgs': solver={self.solver!r} has none")
         if self.solver == "sgd" and self.c1:
             raise ValueError("c1 needs solver='lbfgs' or 'adagrad': solver='sgd' has no L1 term")
-        validation.check_n_jobs(self.n_jobs)
-        validation.check_verbose(self.verbose)
-        validation.as_callback(self.callback)
 
     def _minimise(
         self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator

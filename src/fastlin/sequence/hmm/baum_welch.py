@@ -219,7 +219,7 @@ def _weighted_sum(counts: Floats, logs: Floats) -> float:
     return float(counts[there] @ logs[there])
 
 
-def check_parameters(given: Any, n_features: int, n_labels: int, order: int, stop: bool) -> HMMParameters:
+def as_start(given: Any, n_features: int, n_labels: int, order: int, stop: bool) -> HMMParameters:
     """Parameters that a user gives to start from."""
     names = ("startprob", "transmat", "emissionprob")
     wanted = f"init must be 'random', 'labels' or a dict of {', '.join(names)} (and stopprob)"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.class_counts import ClassCounts
-from fastlin.core.em_loop import EMEstimatorMixin, best_run
+from fastlin.core.em_loop import EM, EMEstimatorMixin, best_run
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.constraints import Constraints
-from fastlin.sequence.hmm.baum_welch import BaumWelch, HMMCounts, HMMParameters, check_parameters
+from fastlin.sequence.hmm.baum_welch import BaumWelch, HMMCounts, HMMParameters, as_start
 from fastlin.sequence.hmm.distribution import HMMDistribution
 from fastlin.sequence.hmm.emissions import NO_PRIOR, EmissionPrior
 from fastlin.sequence.hmm.state import HMMState
@@ -27,7 +27,20 @@ from fastlin.sequence.hmm.unknown_words import WORD_CLASSES
 from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.partial_labels import as_partly_labelled
 from fastlin.sequence.tokens import Tokens
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation import one_of
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    LABEL_WEIGHTS,
+    NUMBERS,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
+
+INITS = "auto", "random", "labels"
+PSEUDO_COUNT = Real(at_least=0, at_most=1e100)
 
 
 class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
@@ -117,6 +130,12 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
     >>> model.predict([["the", "bird", "sleeps"]])
     [['DT', 'NN', 'VB']]
     """
+
+    _parameters: ClassVar[ParameterTable] = HMMDistribution._parameters | EM | {
+        "alpha": PSEUDO_COUNT | ABSENT, "transition_alpha": PSEUDO_COUNT, "start_alpha": PSEUDO_COUNT | ABSENT,
+        "interpolation": OneOf("auto", "deleted") | NUMBERS | ABSENT, "unknown": OneOf("suffix", "shape", "uniform"),
+        "stop": OneOf(True, False), "n_components": Integer(at_least=1) | ABSENT, "init": OneOf(*INITS) | LABEL_WEIGHTS,
+    }  # fmt: skip
 
     _state: HMMState
     _hidden: bool  # whether labels were, so that counts are expected ones
@@ -319,18 +338,11 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         self._check_shared()
-        for name in ("alpha", "transition_alpha", "start_alpha"):
-            if getattr(self, name) is not None or name == "transition_alpha":
-                real_number(name, getattr(self, name), at_least=0, at_most=1e100)
+        check_parameters(self)
         if self.interpolation != "auto":
             as_weights(self.interpolation, int(self.order))
-        one_of("unknown", self.unknown, ["suffix", "shape", "uniform"])
-        one_of("stop", self.stop, [True, False])
-        if self.n_components is not None:
-            whole_number("n_components", self.n_components, 1)
         if isinstance(self.init, str):
-            one_of("init", self.init, ["auto", "random", "labels"])
-        self._check_em_parameters()
+            one_of("init", self.init, INITS)
 
     def _priors(self) -> tuple[EmissionPrior, Smoothing]:
         """The priors that the parameters say."""
@@ -363,7 +375,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         V, K = known.features.shape
         order, stop = int(self.order), bool(self.stop)
         if not isinstance(self.init, str):
-            given = check_parameters(self.init, V, K, order, stop)
+            given = as_start(self.init, V, K, order, stop)
             return 1, None, lambda: given
         words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V).astype(np.float64)
         if self.init == "labels" or (self.init == "auto" and known.labels.any()):

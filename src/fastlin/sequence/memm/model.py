@@ -1,6 +1,6 @@
 """Maximum-entropy Markov models: a classifier of every token that sees the labels before."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from fastlin.core.callbacks import make_callback
 from fastlin.core.dataset import InMemoryDataset, view_to_learn
 from fastlin.core.estimator import learns, reads
 from fastlin.engine.chain import memm_normalizer
-from fastlin.linear.logistic import WEIGHTS, LogisticRegression
+from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.beam_search import beam_paths
@@ -22,9 +22,12 @@ from fastlin.sequence.memm.tag_dictionary import TagDictionary
 from fastlin.sequence.token_scores import as_table, dense_scores, edge_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, whole_number
+from fastlin.validation.parameter_kinds import PLAIN, Integer, Kind, OneOf, ParameterTable, check_parameters
 
 DECODERS = ("viterbi", "beam", "greedy")
 REPORT_ATTRIBUTES = ("history_", "objective_", "certificate_", "converged_", "n_iter_")
+
+LEARNT_WITH = "C", "l1_ratio", "weights", "solver", "tol", "dtype"
 
 
 class MEMM(SequenceModel):
@@ -101,6 +104,12 @@ class MEMM(SequenceModel):
     >>> model.predict([["a", "cat", "barks"], ["the", "zebra"]])
     [['D', 'N', 'V'], ['D', 'N']]
     """
+
+    _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
+        **{name: LogisticRegression._parameters[name] for name in LEARNT_WITH},
+        "cutoff": Integer(at_least=1), "edges": PLAIN, "decoder": OneOf(*DECODERS), "beam_width": Integer(at_least=1),
+        "tag_dictionary": PLAIN, "dictionary_cutoff": Kind(Integer(at_least=0).allows, "a whole number from 0"),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -220,9 +229,7 @@ class MEMM(SequenceModel):
         """Check what does not depend on the data."""
         if self.order == 2 and self.edges is not None:
             raise ValueError("edges belong to order=1: with order=2 leave them out")
-        one_of("decoder", self.decoder, DECODERS)
-        whole_number("beam_width", self.beam_width, 1)
-        whole_number("cutoff", self.cutoff, 1)
+        check_parameters(self)
 
     def _learner(self) -> LogisticRegression:
         """What learns the labels of tokens; its parameters are checked."""
@@ -232,9 +239,6 @@ class MEMM(SequenceModel):
             max_iter=self.max_iter, random_state=self.random_state, n_jobs=self.n_jobs,
             dtype=validation.as_dtype(self.dtype) or np.dtype(np.float64),
         )  # fmt: skip
-        one_of("weights", self.weights, WEIGHTS)
-        validation.check_verbose(self.verbose)
-        validation.as_callback(self.callback)
         learner._check_parameters()
         return learner
 

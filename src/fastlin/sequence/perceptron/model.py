@@ -4,7 +4,7 @@ import copy
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,7 @@ from fastlin.sequence.perceptron.averaged_weights import AveragedWeights, SavedW
 from fastlin.sequence.token_scores import dense_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import lay_out
-from fastlin.validation import one_of, real_number, whole_number
+from fastlin.validation.parameter_kinds import ABSENT, Integer, OneOf, ParameterTable, Real, check_parameters
 
 LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/chain/tagger_online.pyx
 WEIGHTS = ("dense", "observed")
@@ -122,6 +122,12 @@ class StructuredPerceptron(SequenceModel):
     >>> model.partial_fit([["yes"]], [["I"]]).classes_.tolist()
     ['D', 'I', 'N', 'V']
     """
+
+    _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
+        "order": OneOf(1, 2), "loss": OneOf(*LOSSES), "average": OneOf(True, False), "tol": Real(at_least=0) | ABSENT,
+        "C": Real(above=0), "n_best": Integer(at_least=1), "beam_width": Integer(at_least=1) | ABSENT,
+        "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "shuffle": OneOf(True, False),
+    }  # fmt: skip
 
     history_: list[dict[str, Any]]
     objective_: float
@@ -264,23 +270,9 @@ class StructuredPerceptron(SequenceModel):
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
-        one_of("order", self.order, (1, 2))
-        one_of("loss", self.loss, LOSSES)
-        one_of("weights", self.weights, WEIGHTS)
-        one_of("average", self.average, (True, False))
-        one_of("shuffle", self.shuffle, (True, False))
-        real_number("C", self.C, above=0)
-        for name in ("max_iter", "n_best", "cutoff"):
-            whole_number(name, getattr(self, name), 1)
-        if self.tol is not None:
-            real_number("tol", self.tol, at_least=0)
-        if self.beam_width is not None:
-            whole_number("beam_width", self.beam_width, 1)
-            if self.loss == "mira":
-                raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
-        validation.check_n_jobs(self.n_jobs)
-        validation.check_verbose(self.verbose)
-        validation.as_callback(self.callback)
+        check_parameters(self)
+        if self.beam_width is not None and self.loss == "mira":
+            raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
 
     def _initial_state(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[AveragedWeights, TrainingSequences]:
         """Weights that know nothing yet, and what they are to learn."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from fastlin.text.templates.dsl import as_template
 from fastlin.text.templates.index import TemplateIndex, TokenFeatures
 from fastlin.text.templates.word_forms import as_gazetteers
 from fastlin.validation import CSRRows
+from fastlin.validation.parameter_kinds import ABSENT, LABEL_WEIGHTS, PLAIN, TEXT, ParameterTable
 
 
 class Templates(Estimator):
@@ -59,6 +60,10 @@ class Templates(Estimator):
     >>> templates.get_feature_names_out().tolist()
     ['w[0].lower=time', 'w[0].suffix(2)=me', 'w[0].lower=flies', 'w[-1]|w[0]=Time|flies']
     """
+
+    _parameters: ClassVar[ParameterTable] = {
+        "templates": PLAIN, "padding": TEXT | ABSENT, "gazetteers": LABEL_WEIGHTS | ABSENT,
+    }  # fmt: skip
 
     _index: TemplateIndex
 
