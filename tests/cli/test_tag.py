@@ -101,14 +101,14 @@ def test_every_learner_learns_and_is_what_the_options_say(shell, place, tmp_path
     assert (loaded.features is None) == (learner == "hmm")
 
 
-@pytest.mark.parametrize("learner, few", [("crf", 4), ("memm", 1)])
+@pytest.mark.parametrize("learner, few", [("crf", 4), ("memm", 1), ("perceptron", 2)])
 def test_a_checkpoint_is_written_and_resumed(shell, place, tmp_path, learner, few):
     train = ["--learner", learner, "-m", tmp_path / "m"]
     words, file = ["tag", "train", place / "train.tsv", *train], ["--checkpoint", tmp_path / "c"]
     shell.right(*words)
     whole = fastlin.load(tmp_path / "m")
     cut = shell(*words, *file, "--epochs", few, "--checkpoint-interval", "0")
-    assert "did not converge" in cut.err
+    assert ("did not converge" in cut.err) == (learner != "perceptron")
     shell.right(*words, *file, "--resume")
     model = fastlin.load(tmp_path / "m")
     assert dict(attributes(model)) == dict(attributes(whole))

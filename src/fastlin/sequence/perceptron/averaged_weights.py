@@ -1,6 +1,6 @@
 """The weights of an online learner of sequences, and the sums of which their average is made. Arrays only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.chain import tagger_online
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime.shared_lock import SharedLock
@@ -180,6 +181,29 @@ class AveragedWeights:
         weights = np.concatenate([table.reshape(-1)[self.layout.places], few])
         rows = np.repeat(self.features, np.diff(self.layout.starts))  # type: ignore[arg-type]
         return sp.csr_array((weights, (rows, self.layout.labels)), (n_features, self.n_labels)), two, of_triples
+
+
+class EpochState(NamedTuple):
+    """The state of a fit between two epochs: weights, and what the orders of the next ones are drawn from."""
+
+    learnt: AveragedWeights
+    generator: np.random.Generator
+
+    def state_dict(self) -> State:
+        counters = self.learnt.counters[0]
+        counted = {"t": int(counters["t"]), "reach": float(counters["reach"]), "random": self.generator}
+        return counted | dict(self._named_tables())
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        for name, table in self._named_tables():
+            saved.read_into(name, table)
+        self.learnt.counters["t"], reach = saved.integer("t", 0), saved.number("reach")
+        self.learnt.counters["reach"] = reach if 0 <= reach < np.inf else saved.reject("reach")
+        saved.restore_generator("random", self.generator)
+
+    def _named_tables(self) -> Iterator[tuple[str, Floats]]:
+        for prefix, tables in (("", self.learnt.weights), ("sum_", self.learnt.sums)):
+            yield from ((prefix + name, table) for name, table in tables._asdict().items())
 
 
 @dataclass(frozen=True)

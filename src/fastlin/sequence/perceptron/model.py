@@ -1,7 +1,6 @@
 """Online learning of taggers: the structured perceptron, and its passive–aggressive relatives."""
 
 import copy
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.chain import Chain, as_many_paths
@@ -22,10 +22,16 @@ from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.crf.objective import TransitionWeights, chain_of
 from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
-from fastlin.sequence.perceptron.averaged_weights import AveragedWeights, SavedWeights, TrainingSequences
+from fastlin.sequence.perceptron.averaged_weights import (
+    AveragedWeights,
+    EpochState,
+    SavedWeights,
+    TrainingSequences,
+)
 from fastlin.sequence.token_scores import dense_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import lay_out
+from fastlin.storage import Checkpoint
 from fastlin.validation.parameter_kinds import ABSENT, Integer, OneOf, ParameterTable, Real, check_parameters
 
 LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/chain/tagger_online.pyx
@@ -180,7 +186,16 @@ class StructuredPerceptron(SequenceModel):
     # Learning
 
     @learns
-    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lengths: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Learn from scratch.
 
         Parameters
@@ -190,6 +205,12 @@ class StructuredPerceptron(SequenceModel):
         y : list of lists of labels, or with a CSR one array
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two epochs.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every epoch.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -201,8 +222,10 @@ class StructuredPerceptron(SequenceModel):
         tokens, codes = model._learn(X, y, lengths)
         state, training = model._initial_state(tokens, codes)
         model._install(state, validation.as_generator(self.random_state))
-        history, converged = model._epochs(training, int(self.max_iter), self.tol)
-        self._take_fitted(model._record(history, converged))
+        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
+        monitor = model._run_epochs(training, int(self.max_iter), self.tol, checkpoint=file)
+        converged = monitor.converged or monitor.stopped or self.tol is None
+        self._take_fitted(model._record(monitor.history, converged))
         if not converged:
             text = f"The fit did not converge in {self.max_iter} epochs to tol={self.tol}: raise max_iter or tol."
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
@@ -261,12 +284,12 @@ class StructuredPerceptron(SequenceModel):
             state = model._state.grown(tokens.rows.n_columns, label_positions(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
-            history, _ = model._epochs(training, 1, None, None if first else lambda: self._take_fitted(model))
+            monitor = model._run_epochs(training, 1, None, None if first else lambda: self._take_fitted(model))
         except BaseException as error:
             if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
                 self._take_fitted(model._record([], converged=False))
             raise
-        return self._take_fitted(model._record(history, converged=True))
+        return self._take_fitted(model._record(monitor.history, converged=True))
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
@@ -296,10 +319,15 @@ class StructuredPerceptron(SequenceModel):
         if (self._state.order, self._state.averages) != (self.order, bool(self.average)):
             raise ValueError("order and average are those of the first call: fit it anew")
 
-    def _epochs(
-        self, training: TrainingSequences, most: int, tol: float | None, begin: Callable[[], Any] | None = None
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """Run epochs; what they were like, and whether they came to an end. `begin` comes right before the first step.
+    def _run_epochs(
+        self,
+        training: TrainingSequences,
+        most: int,
+        tol: float | None,
+        begin: Callable[[], Any] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> FitMonitor:
+        """Run epochs; returns what they were like. `begin` comes right before the first step.
 
         What is already known to readers learns on in place: `begin` makes the names and labels known for which there
         are weights then, so that no reader has the one without the other.
@@ -307,31 +335,26 @@ class StructuredPerceptron(SequenceModel):
         state, n = self._state, len(training)
         assert state is not None, "what learns has a state"
         training.check(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
-        counters, tagger, started = state.counters, state.tagger(self._rule(training)), time.perf_counter()
-        report, history = make_callback(self, lambda: self), []
+        monitor, generator = FitMonitor(most, make_callback(self, lambda: self), checkpoint), self._generator
+        monitor.register_run("epochs", EpochState(state, generator))
+        counters, tagger = state.counters, state.tagger(self._rule(training))
 
         def choose() -> NDArray[np.int64]:
             if begin is not None:
                 begin()
             for name in ("updates", "wrong", "loss"):
                 counters[name] = 0
-            return self._generator.permutation(n) if self.shuffle else np.arange(n)
+            return generator.permutation(n) if self.shuffle else np.arange(n)
 
-        for epoch in range(1, most + 1):
+        while not monitor.should_stop:
+            monitor.maybe_save()
             training.run_epoch(state, tagger, choose, _overflow_message)
-            record = {
-                "epoch": epoch,
-                "updates": int(counters["updates"][0]),
-                "wrong": int(counters["wrong"][0]),
-                "loss": float(counters["loss"][0]) / n,
-                "objective": float(counters["loss"][0]),
-                "seconds": time.perf_counter() - started,
-            }
-            history.append(record)
-            ended = report is not None and report(record)
-            if ended or (tol is not None and record["updates"] <= tol * n):
-                return history, True
-        return history, tol is None
+            monitor.iterations += 1
+            _, updates, wrong, loss, _ = counters.item()
+            record = {"epoch": monitor.iterations, "updates": updates, "wrong": wrong}
+            monitor.converged = tol is not None and updates <= tol * n
+            monitor.log_record({**record, "loss": loss / n, "objective": loss, "seconds": monitor.seconds})
+        return monitor
 
     def _rule(self, training: TrainingSequences) -> dict[str, Any]:
         """The fields of `engine/chain/tagger_online.pyx`'s Rule."""
