@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 import pytest
 
-from fastlin import sequence
+from fastlin import Corpus, LogisticRegressionCV, sequence
 from fastlin.sequence.crf import model as crf
 from fastlin.storage import Checkpoint, ModelFileError, read_archive, write_archive
 from fastlin.storage.json_values import decode, encode
-from support.estimators import refused
+from support.estimators import refused, text_like
 from support.fitted_checksums import told
 from support.kills import check_kills
 from support.sequences import items, problem, stacked
@@ -18,7 +18,8 @@ from support.sequences import items, problem, stacked
 MATRICES, CODES = problem(30, 8, 3)
 SENTENCES, TAGS = [items(x) for x in MATRICES], [codes.tolist() for codes in CODES]
 EPOCHS = {"max_iter": 6, "random_state": 3}
-# {name: (class, parameters)} of every algorithm whose fits have checkpoints, and other parameters that matter to it
+X, Y = text_like()
+# {name: (class, parameters, others that make another fit)} of every algorithm whose fits have checkpoints
 TAGGERS = {
     "CRF": (sequence.CRF, {}, {"c2": 0.5}),
     "CRF, L1": (sequence.CRF, {"c1": 0.2, "weights": "dense"}, {"c1": 0.3}),
@@ -45,7 +46,16 @@ TAGGERS = {
     "MIRA": (sequence.StructuredPerceptron, {"loss": "mira", **EPOCHS}, {"loss": "pa"}),
     "MEMM, sgd": (sequence.MEMM, {"solver": "sgd", "weights": "dense", **EPOCHS}, {"max_iter": 7}),
 }
-EVERY_TAGGER = pytest.mark.parametrize("name", TAGGERS)
+GRID = {"Cs": [0.1, 10.0], "cv": 2, "max_iter": 12}
+CLASSIFIERS = {
+    "CV": (LogisticRegressionCV, GRID, {"Cs": [0.1, 1.0]}),
+    "CV, L1": (LogisticRegressionCV, {"l1_ratios": [0, 0.5], "solver": "lbfgs", **GRID}, {"l1_ratios": [0, 0.4]}),
+    "CV, not refitted": (LogisticRegressionCV, {"refit": False, "solver": "newton", **GRID}, {"cv": 3}),
+    "CV, sgd": (LogisticRegressionCV, {"solver": "sgd", **GRID, **EPOCHS}, {"max_iter": 5}),
+    "CV, observed": (LogisticRegressionCV, {"weights": "observed", "solver": "lbfgs", **GRID}, {"tol": 1e-5}),
+}
+FITS = TAGGERS | CLASSIFIERS
+EVERY_FIT = pytest.mark.parametrize("name", FITS)
 
 
 class Killed(BaseException):
@@ -79,7 +89,7 @@ def few_epochs_before_lbfgs(monkeypatch):
 def quiet(model, data, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(*data(), **options)
+        return model.fit(*data, **options)
 
 
 def number_of_checkpoints(fit):
@@ -95,9 +105,9 @@ def check_resumed(make, data, path):
     """Kill a fit at its first checkpoints and its last, and resume it; then kill it at every one it comes to."""
 
     def fit(resume=True):
-        return quiet(make(), data, checkpoint=path, checkpoint_interval=0, resume=resume)
+        return quiet(make(), data(), checkpoint=path, checkpoint_interval=0, resume=resume)
 
-    expected = dict(told(quiet(make(), data), data()))
+    expected = dict(told(quiet(make(), data()), data()))
     n = number_of_checkpoints(lambda: fit(resume=False))
     assert n > 2
     for number in sorted({1, 2, n // 2, n}):
@@ -105,26 +115,27 @@ def check_resumed(make, data, path):
             fit(resume=False)
         assert dict(told(fit(), data())) == expected, f"killed at checkpoint {number} of {n}"
     path.unlink()
-    for _ in range(n):
-        with killed_at(2):  # the first is where it goes on
+    step = 1 + max(1, n // 10)
+    for _ in range(n // (step - 1) + 1):
+        with killed_at(step):  # the first is where it goes on
             fit()
     assert dict(told(fit(), data())) == expected
 
 
-def sentences():
-    return SENTENCES, TAGS
+def data_of(name):
+    return (SENTENCES, TAGS) if name in TAGGERS else (X, Y)
 
 
-@EVERY_TAGGER
-def test_taggers_go_on_from_every_checkpoint(name, tmp_path):
-    kind, options, _ = TAGGERS[name]
-    check_resumed(lambda: kind(**options), sentences, tmp_path / "checkpoint")
+@EVERY_FIT
+def test_fits_go_on_from_every_checkpoint(name, tmp_path):
+    kind, options, _ = FITS[name]
+    check_resumed(lambda: kind(**options), lambda: data_of(name), tmp_path / "checkpoint")
 
 
 @pytest.mark.parametrize("name", ["CRF, lbfgs", "MEMM", "perceptron"])
 def test_a_checkpoint_is_of_tokens_however_they_come(name, tmp_path):
     """Lists, and generators that can be read once, have one checkpoint."""
-    kind, options, _ = TAGGERS[name]
+    kind, options, _ = FITS[name]
     path, make = tmp_path / "checkpoint", lambda: kind(**options)
     expected = make().fit(SENTENCES, TAGS)
     with killed_at(3):
@@ -166,71 +177,116 @@ def test_a_resumed_perceptron_learns_on_as_if_nothing_had_been(tmp_path):
     assert dict(told(model, (SENTENCES,))) == dict(told(expected, (SENTENCES,)))
 
 
+def fit_search(path, data, **options):
+    model = LogisticRegressionCV(**{**GRID, "solver": "lbfgs", **options})
+    return quiet(model, data, checkpoint=path, checkpoint_interval=0, resume=True)
+
+
+@pytest.mark.parametrize("kind", ["memory", "corpus", "one fold"])
+def test_folds_in_threads_go_on_together(kind, tmp_path):
+    """Which fold makes a checkpoint is left to chance; what is resumed from it is not."""
+    data = (Corpus(X, Y).write(tmp_path / "corpus"),) if kind == "corpus" else (X, Y)
+    cv = [(np.arange(40), np.arange(40, 60))] if kind == "one fold" else 3
+    expected = dict(told(fit_search(tmp_path / "whole", data, cv=cv), (X, Y)))
+    for number in (1, 4, 9):
+        with killed_at(number):
+            fit_search(tmp_path / f"{number}", data, cv=cv, n_jobs=2)
+        assert dict(told(fit_search(tmp_path / f"{number}", data, cv=cv, n_jobs=3), (X, Y))) == expected
+
+
+def test_a_search_that_the_callback_has_ended_goes_on_with_its_last_fit(tmp_path):
+    """The fits that were cut off count as they do in a search that was not killed."""
+
+    def ends(_, record):
+        return record["fold"] == 1 and record["C"] == 0.1
+
+    expected = fit_search(tmp_path / "other", (X, Y), callback=ends)
+    assert np.isnan(expected.scores_).any()
+    with killed_at(number_of_checkpoints(lambda: fit_search(tmp_path / "n", (X, Y), callback=ends))):
+        fit_search(tmp_path / "c", (X, Y), callback=ends)
+    assert dict(told(fit_search(tmp_path / "c", (X, Y), callback=ends), (X, Y))) == dict(told(expected, (X, Y)))
+
+
+def test_finished_fits_of_a_search_are_not_repeated(tmp_path):
+    seen = []
+    with killed_at(-1):
+        fit_search(tmp_path / "c", (X, Y), callback=lambda *_: False)
+    model = fit_search(tmp_path / "c", (X, Y), callback=lambda _, record: seen.append(record))
+    assert not seen
+    assert len(model.path_) == 4
+
+
 # --- other fits, damage ----------------------------------------------------------------------------------------------
 
 
-def other_data():
+def other_data(name):
     """(what differs, X, y): features, values, labels, names, where sequences end."""
+    if name in CLASSIFIERS:
+        yield "segment", X[:, ::-1], Y
+        yield "labels", X, Y[::-1]
+        return
     yield "tokens", [[{**token, "f0": 9.0} for token in x] for x in SENTENCES], TAGS
     yield "labels", SENTENCES, [[(tag + 1) % 3 for tag in tags] for tags in TAGS]
     yield "attributes", [[{f"{name}!": value for name, value in token.items()} for token in x] for x in SENTENCES], TAGS
     yield "tokens", [SENTENCES[0] + SENTENCES[1], *SENTENCES[2:]], [TAGS[0] + TAGS[1], *TAGS[2:]]
 
 
-@EVERY_TAGGER
+@EVERY_FIT
 def test_the_checkpoint_of_another_fit_is_refused(name, tmp_path):
-    (kind, options, others), path = TAGGERS[name], tmp_path / "checkpoint"
+    (kind, options, others), path = FITS[name], tmp_path / "checkpoint"
     with killed_at(2):
-        quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=0)
-    for match, X, y in other_data():
+        quiet(kind(**options), data_of(name), checkpoint=path, checkpoint_interval=0)
+    for match, *other in other_data(name):
         with refused(model := kind(**options), ValueError, match=f"another fit: .*{match} was"):
-            model.fit(X, y, checkpoint=path, resume=True)
+            model.fit(*other, checkpoint=path, resume=True)
     with refused(model := kind(**{**options, **others}), ValueError, match="another fit"):
-        model.fit(SENTENCES, TAGS, checkpoint=path, resume=True)
-    other = sequence.MEMM() if kind is sequence.CRF else sequence.CRF()
+        model.fit(*data_of(name), checkpoint=path, resume=True)
+    other = sequence.MEMM() if name not in TAGGERS or kind is sequence.CRF else sequence.CRF()
     with refused(other, ValueError, match="another fit: estimator was"):
         other.fit(SENTENCES, TAGS, checkpoint=path, resume=True)
 
 
 @pytest.mark.parametrize("name", ["CRF, lbfgs", "CRF, sgd", "CRF, adagrad, L1", "perceptron", "MIRA"])
 def test_a_fit_may_go_on_for_longer_than_it_was_asked_for(name, tmp_path):
-    (kind, options, _), path = TAGGERS[name], tmp_path / "checkpoint"
-    quiet(kind(**{**options, "max_iter": 3}), sentences, checkpoint=path, checkpoint_interval=0)
-    model = quiet(kind(**options), sentences, checkpoint=path, resume=True)
-    assert dict(told(model, (SENTENCES,))) == dict(told(quiet(kind(**options), sentences), (SENTENCES,)))
+    (kind, options, _), path, data = FITS[name], tmp_path / "checkpoint", data_of(name)
+    quiet(kind(**{**options, "max_iter": 3}), data, checkpoint=path, checkpoint_interval=0)
+    model = quiet(kind(**options), data, checkpoint=path, resume=True)
+    assert dict(told(model, data)) == dict(told(quiet(kind(**options), data), data))
 
 
-@pytest.mark.parametrize("name", TAGGERS)
+@EVERY_FIT
 def test_a_damaged_checkpoint_is_refused(name, tmp_path):
     """Of a file in which some bytes differ, nothing is taken, or what was meant."""
-    (kind, options, _), path, rng = TAGGERS[name], tmp_path / "checkpoint", np.random.default_rng(0)
-    expected = dict(told(quiet(kind(**options), sentences), (SENTENCES,)))
+    (kind, options, _), path, rng = FITS[name], tmp_path / "checkpoint", np.random.default_rng(0)
+    data = data_of(name)
+    expected = dict(told(quiet(kind(**options), data), data))
     with killed_at(3):
-        quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=0)
+        quiet(kind(**options), data, checkpoint=path, checkpoint_interval=0)
     whole = path.read_bytes()
     for place in rng.integers(len(whole), size=12).tolist():
         for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :]):
             path.write_bytes(damaged)
             try:
-                model = quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=1000, resume=True)
+                model = quiet(kind(**options), data, checkpoint=path, checkpoint_interval=1000, resume=True)
             except ModelFileError:
                 continue
-            assert dict(told(model, (SENTENCES,))) == expected
+            assert dict(told(model, data)) == expected
 
 
-@pytest.mark.parametrize("number", [2, 5])
-@pytest.mark.parametrize("name", sorted(set(TAGGERS) - {"MEMM, sgd"}))  # linear/test_online_checkpoints.py has that
+@pytest.mark.parametrize("number", [2, 5, -1])
+@pytest.mark.parametrize("name", [name for name in FITS if name not in ("MEMM, sgd", "CV, sgd")])
 def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
-    (kind, options, _), path = TAGGERS[name], tmp_path / "checkpoint"
+    """Every array and every value; linear/test_online_checkpoints.py has those of SGD's epochs."""
+    (kind, options, _), path, data = FITS[name], tmp_path / "checkpoint", data_of(name)
     with killed_at(number):
-        quiet(kind(**options), sentences, checkpoint=path, checkpoint_interval=0)
+        quiet(kind(**options), data, checkpoint=path, checkpoint_interval=0)
     header, arrays = read_archive(path, "checkpoint", mmap=False)
     state = decode(header["state"])
 
     def refuse(state, arrays):
         write_archive(path, "checkpoint", header | {"state": encode(state, "state")}, arrays)
         with refused(model := kind(**options), ModelFileError):
-            quiet(model, sentences, checkpoint=path, resume=True)
+            quiet(model, data, checkpoint=path, resume=True)
 
     for key, array in arrays.items():
         refuse(state, {other: value for other, value in arrays.items() if other != key})
@@ -239,12 +295,13 @@ def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
         if array.dtype.kind == "f" and array.size:
             refuse(state, arrays | {key: np.full_like(array, np.nan)})
             refuse(state, arrays | {key: array.astype(np.float16)})
-    for key in set(state) - {"solver"}:
-        refuse({other: value for other, value in state.items() if other != key}, arrays)
-        refuse(state | {key: "nothing"}, arrays)
+    for key in state:
+        if not key.endswith("solver"):
+            refuse({other: value for other, value in state.items() if other != key}, arrays)
+            refuse(state | {key: "nothing"}, arrays)
 
 
-@pytest.mark.parametrize("kind", [sequence.CRF, sequence.MEMM, sequence.StructuredPerceptron])
+@pytest.mark.parametrize("kind", [sequence.CRF, sequence.MEMM, sequence.StructuredPerceptron, LogisticRegressionCV])
 @pytest.mark.parametrize(
     "options, match",
     [
@@ -255,7 +312,7 @@ def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
 )
 def test_bad_options_are_refused(kind, options, match):
     with refused(model := kind(), match=match):
-        model.fit(SENTENCES, TAGS, **options)
+        model.fit(*((X, Y) if kind is LogisticRegressionCV else (SENTENCES, TAGS)), **options)
 
 
 # --- kill -9 ---------------------------------------------------------------------------------------------------------
@@ -263,7 +320,7 @@ def test_bad_options_are_refused(kind, options, match):
 SCRIPT = """
 import sys, warnings
 import numpy as np
-from fastlin import sequence
+from fastlin import Corpus, LogisticRegressionCV, sequence
 from support.sequences import problem, stacked
 X, y = problem(400, 40, 6, longest=12)
 rows, lengths = stacked(X)
@@ -282,6 +339,6 @@ np.savez(sys.argv[3], coef=coef, transitions=model.transitions_, history=history
 """
 
 
-@pytest.mark.parametrize("kind", ["auto", "perceptron"])
+@pytest.mark.parametrize("kind", ["auto", pytest.param("perceptron", marks=pytest.mark.slow)])
 def test_kill_9_and_resume(kind, tmp_path):
     check_kills(SCRIPT, kind, (0.05,), tmp_path)

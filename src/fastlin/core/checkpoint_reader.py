@@ -102,6 +102,11 @@ class CheckpointReader:
         numbers = isinstance(values, list) and all(isinstance(value, float) for value in values)
         return values if numbers else self.reject(name)
 
+    def named_numbers(self, name: str) -> dict[str, float]:
+        values = self._find(self.header, name)
+        numbers = isinstance(values, dict) and all(isinstance(value, float) for value in values.values())
+        return values if numbers else self.reject(name)
+
     def history(self) -> list[dict[str, Any]]:
         values = self._find(self.header, "history")
         records = isinstance(values, list) and all(isinstance(value, dict) for value in values)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import Dataset, DatasetView, view_to_learn
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_set_weights, n_weight_columns
@@ -21,7 +22,6 @@ from fastlin.optim.partitions import Partitions
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
-from fastlin.storage import Checkpoint
 from fastlin.validation import CSRRows
 from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Kind, OneOf, ParameterTable, Real
 
@@ -230,7 +230,7 @@ class LogisticRegression(MaxentClassifier):
         sample: DatasetView,
         parts: Partitions,
         evaluate: Callable[[], float] | None = None,
-        checkpoint: Checkpoint | None = None,
+        checkpoint: CheckpointTarget | None = None,
     ) -> None:
         """Find the optimum for rows that are proved and laid out."""
         solver, n_features = self._check_parameters(), sample.n_features

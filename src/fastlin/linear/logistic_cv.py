@@ -1,18 +1,20 @@
 """Logistic regression whose prior is chosen by folds, or on validation data, along paths of warm starts."""
 
 import copy
-import threading
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.callbacks import print_record
+from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.cross_validation import Score, Split, as_score, as_split, best_setting, make_folds
 from fastlin.core.dataset import DatasetView, view_to_learn
 from fastlin.core.estimator import learns
+from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
+from fastlin.linear.path_checkpoints import FittedModel, FoldPath, SearchMonitor
 from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
 from fastlin.validation import CHEAP, real_number, whole_number
@@ -20,8 +22,8 @@ from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, SEARCHED, OneOf,
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
-
 CHOSEN = "C", "l1_ratio", "prior_variance", "warm_start"  # by folds, or not at all
+Fold = tuple[NDArray[np.int64], Split]  # the rows to learn from, of those that have a weight, and what to score on
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -155,8 +157,17 @@ class LogisticRegressionCV(LogisticRegression):
         self.callback = callback
 
     @learns
-    def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Choose C and l1_ratio, and fit all rows with them.
 
@@ -171,6 +182,12 @@ class LogisticRegressionCV(LogisticRegression):
             0 are left out. None with a corpus.
         X_val, y_val : optional
             Score on these instead of folds; a corpus comes without y_val.
+        checkpoint : path, optional
+            A file that says where the search stands: which fits are done, and the iteration of those that run.
+        checkpoint_interval : float
+            Seconds between two checkpoints of a fold; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -186,12 +203,12 @@ class LogisticRegressionCV(LogisticRegression):
         sample = view_to_learn(data, self.class_weight)
         score = as_score(template, self.scoring)
         parts = found._splits(sample, X_val, y_val)
-        found._search(template, sample, parts, score)
-        final = self._template(found.C_, found.l1_ratio_).set_params(n_jobs=self.n_jobs)
-        if self.refit:
-            final._fit_sample(sample, final._parts_of(sample))
-        else:
-            final = _mean([_fold(copy.copy(final), _of_fold(sample, train))[0] for train, _ in parts])
+        given = {"X_val": X_val, "y_val": y_val, "folds": [train for train, _ in parts]}
+        given |= {"max_iter": self.max_iter, "tol": self.tol}  # of fits that are done
+        file = checkpoint_of(found, data, checkpoint, checkpoint_interval, resume, given)
+        monitor = SearchMonitor(len(parts) * len(found.Cs_) * len(found.l1_ratios_), file)
+        found._search(template, sample, parts, score, monitor)
+        final = found._final(sample, parts, monitor)
         for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
             setattr(found, name, getattr(final, name))
         found.converged_, found._stopped = final.converged_, final._stopped
@@ -199,8 +216,8 @@ class LogisticRegressionCV(LogisticRegression):
         final._warn()
         return self
 
-    def _splits(self, sample: DatasetView, X_val: Any, y_val: Any) -> list[tuple[NDArray[np.int64], Split]]:
-        """The rows to learn from, of those that have a weight, and what to score on, of each fold."""
+    def _splits(self, sample: DatasetView, X_val: Any, y_val: Any) -> list[Fold]:
+        """The folds; validation data make one."""
         plain, parts, members = np.array(sample.classes.tolist()), [], sample.row_numbers()
         if X_val is not None or y_val is not None:
             held = self._read_validation(X_val, y_val, sample.classes, sample.dataset, dtype=self._type(sample.dataset))
@@ -243,62 +260,82 @@ class LogisticRegressionCV(LogisticRegression):
         self,
         template: LogisticRegression,
         sample: DatasetView,
-        parts: list[tuple[Any, Split]],
+        parts: list[Fold],
         score: Score,
+        monitor: SearchMonitor,
     ) -> None:
         """Fill scores_ and path_, and choose."""
-        shape = len(parts), len(self.l1_ratios_), len(self.Cs_)
-        self.scores_, paths, stop = np.full(shape, np.nan), [[] for _ in parts], []  # type: ignore[var-annotated]
-
-        lock = threading.Lock()
+        if len(parts) == 1:  # the threads go to the passes instead
+            template.set_params(n_jobs=self.n_jobs)
+        else:
+            template.set_params(callback=lambda *_: monitor.interrupted)
+        pairs = [(ratio, C) for ratio in self.l1_ratios_.tolist() for C in self.Cs_.tolist()]
+        settings = [[{"fold": fold, "l1_ratio": ratio, "C": C} for ratio, C in pairs] for fold in range(len(parts))]
+        paths = [FoldPath(monitor, f"fold{fold}", of_fold, template, sample) for fold, of_fold in enumerate(settings)]
 
         def follow(fold: int) -> None:
-            train, held = parts[fold]
-            own, laid_out = _of_fold(sample, train), None
-            for i, ratio in enumerate(self.l1_ratios_.tolist()):
-                model = None
-                for j, C in enumerate(self.Cs_.tolist()):
-                    if stop:
-                        return
-                    chosen = copy.copy(template) if model is None else model
-                    if model is not None:
-                        chosen.set_params(warm_start=True, tol=FURTHER * template.tol)
-                    chosen.set_params(C=C, l1_ratio=ratio)
-                    model, laid_out = _fold(chosen, own, laid_out)
-                    self.scores_[fold, i, j] = score(model, *held)
-                    record = {"fold": fold, "l1_ratio": ratio, "C": C, "score": float(self.scores_[fold, i, j])}
-                    record |= {"objective": model.objective_, "n_iter": model.n_iter_, "converged": model.converged_}
-                    paths[fold].append(record)
-                    print_record(self, record)
-                    with lock:
-                        if self.callback is not None and self.callback(model, record):
-                            stop.append(True)
+            (train, held), path, laid_out = parts[fold], paths[fold], None
+            left = path.left()
+            own = _of_fold(sample, train) if left else sample
+            for setting in left:
+                if monitor.interrupted:
+                    return
+                chosen = path.model
+                if chosen is None or len(path.records) % len(self.Cs_) == 0:  # a path begins
+                    chosen = copy.copy(template)
+                else:
+                    chosen.set_params(warm_start=True, tol=FURTHER * template.tol)
+                chosen.set_params(C=setting["C"], l1_ratio=setting["l1_ratio"])
+                model, laid_out = _fold(chosen, own, laid_out, path)
+                record = path.add(model, float(score(model, *held)))
+                print_record(self, record)
+                with monitor.lock:
+                    if self.callback is not None and self.callback(model, record):
+                        monitor.interrupted = True
 
         def guarded(fold: int) -> None:
             try:
                 follow(fold)
             except BaseException:
-                stop.append(True)  # the folds in other threads end at their next look at the gradient
+                monitor.interrupted = True
                 raise
 
-        if len(parts) == 1:  # the threads go to the passes instead
-            template.set_params(n_jobs=self.n_jobs)
-        else:
-            template.set_params(callback=lambda *_: bool(stop))
         with parallel.WorkerPool(None if len(parts) == 1 else self.n_jobs) as workers:
             workers.map(guarded, [(fold,) for fold in range(len(parts))])
-        self.path_ = [record for path in paths for record in path]
+        self.path_, monitor.interrupted = [record for path in paths for record in path.finish()], False
+        scores = np.full((len(parts), len(pairs)), np.nan)
+        for path, row in zip(paths, scores, strict=True):
+            row[: len(path.records)] = [record["score"] for record in path.records]
+        self.scores_ = scores.reshape(len(parts), len(self.l1_ratios_), len(self.Cs_))
         ratio, C = best_setting(self.scores_)
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
 
+    def _final(self, sample: DatasetView, parts: list[Fold], monitor: SearchMonitor) -> LogisticRegression:
+        """The model of all rows, or the mean of those of the folds, with what was chosen."""
+        final = self._template(self.C_, self.l1_ratio_).set_params(n_jobs=self.n_jobs)
+        if self.refit:
+            final._fit_sample(sample, final._parts_of(sample), checkpoint=monitor.nested("final"))
+            return final
+        models = []
+        for fold, (train, _) in enumerate(parts):
+            fitted = FittedModel(copy.copy(final), sample)
+            if not monitor.register_finished(f"model{fold}", fitted):
+                _fold(fitted.model, _of_fold(sample, train), checkpoint=monitor.nested("final"))
+                monitor.register(f"model{fold}", fitted)
+            models.append(fitted.model)
+        return _mean(models)
+
 
 def _fold(
-    model: LogisticRegression, sample: DatasetView, parts: Partitions | None = None
+    model: LogisticRegression,
+    sample: DatasetView,
+    parts: Partitions | None = None,
+    checkpoint: CheckpointTarget | None = None,
 ) -> tuple[LogisticRegression, Partitions]:
     """The model fitted on the rows of a fold, which are laid out once for a path."""
     parts = model._parts_of(sample) if parts is None else parts
     model.n_features_in_ = sample.n_features
-    model._fit_sample(sample, parts)
+    model._fit_sample(sample, parts, checkpoint=checkpoint)
     return model, parts
 
 

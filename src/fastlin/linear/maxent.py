@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.callbacks import Report, print_record
+from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.certificate import Certificate, has_dual
@@ -134,7 +135,7 @@ class MaxentClassifier(SparseClassifier):
         theta: NDArray[np.float64],
         solver: str,
         report: Any,
-        checkpoint: Checkpoint | None,
+        checkpoint: CheckpointTarget | None,
     ) -> None:
         """Run the solver on θ, and record what it reached."""
         certificate = Certificate(problem, self.tol) if has_dual(problem) else None

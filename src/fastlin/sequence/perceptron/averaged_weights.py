@@ -183,7 +183,7 @@ class AveragedWeights:
         return sp.csr_array((weights, (rows, self.layout.labels)), (n_features, self.n_labels)), two, of_triples
 
 
-class EpochState(NamedTuple):
+class TaggerEpochState(NamedTuple):
     """The state of a fit between two epochs: weights, and what the orders of the next ones are drawn from."""
 
     learnt: AveragedWeights

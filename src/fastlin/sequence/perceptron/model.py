@@ -24,8 +24,8 @@ from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.perceptron.averaged_weights import (
     AveragedWeights,
-    EpochState,
     SavedWeights,
+    TaggerEpochState,
     TrainingSequences,
 )
 from fastlin.sequence.token_scores import dense_scores, sparse_scores
@@ -336,7 +336,7 @@ class StructuredPerceptron(SequenceModel):
         assert state is not None, "what learns has a state"
         training.check(self.n_features_in_ if state.layout is None else len(state.layout.starts) - 1, state.n_labels)
         monitor, generator = FitMonitor(most, make_callback(self, lambda: self), checkpoint), self._generator
-        monitor.register_run("epochs", EpochState(state, generator))
+        monitor.register_run("epochs", TaggerEpochState(state, generator))
         counters, tagger = state.counters, state.tagger(self._rule(training))
 
         def choose() -> NDArray[np.int64]:
