@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import fastlin
-from fastlin import Corpus
+from fastlin import Corpus, sequence
 from fastlin.data import corpus as corpora
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.partition_folder import open_partition, write_partitions
 from fastlin.optim.partitions import Partitions
+from fastlin.sequence.hmm import baum_welch
 from fastlin.validation import as_rows
 from support.fitted_checksums import told
 from support.foreign_passes import OtherProcess, foreign_passes, work_on
@@ -43,6 +44,7 @@ FITS = {
     "kmeans, dead centres": fastlin.KMeans(40, init="random", random_state=1, max_iter=4),
     "kmeans, soft": fastlin.KMeans(12, temperature=0.1, random_state=1, max_iter=4),
     "kmeans, spherical": fastlin.KMeans(5, metric="spherical", random_state=1, max_iter=4),
+    "naive bayes": fastlin.MultinomialNB(),
     "semi-supervised": fastlin.SemiSupervisedNB(max_iter=4),
     "semi-supervised, components": fastlin.SemiSupervisedNB(components=2, random_state=1, max_iter=4),
 }  # fmt: skip
@@ -102,6 +104,23 @@ def test_whoever_does_the_work_no_bit_changes(who, name, source, other_process, 
         there = learnt(name, positional, given)
     assert seen
     assert here == there
+
+
+@pytest.mark.parametrize("who", ["this process", "another process"])
+def test_whoever_expects_the_labels_of_sequences_no_bit_changes(who, other_process, monkeypatch, tmp_path):
+    monkeypatch.setattr(baum_welch, "BLOCK_TOKENS", 30)
+    words = [[f"w{n % 7}" for n in range(number, number + number % 5 + 1)] for number in range(30)]
+    model = sequence.HMM(n_components=3, random_state=3, max_iter=4)
+
+    def learnt():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return dict(told(clone(model).fit(words), (words,)))
+
+    here = learnt()
+    with foreign_passes(monkeypatch, work_on if who == "this process" else other_process, tmp_path) as seen:
+        assert learnt() == here
+    assert len(seen) > 4
 
 
 def test_a_partition_that_changed_is_refused(tmp_path):

@@ -9,19 +9,48 @@ import itertools
 import pickle
 import subprocess
 import sys
+import types
+import zlib
+from pathlib import Path
 
 import numpy as np
 
 from fastlin.optim.partition_folder import allocate, open_partition, write_partitions
+from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
-from fastlin.runtime.passes import add_results
+from fastlin.runtime.passes import PartitionAddress, add_results
 
 
 def work_on(task):
     """Do what a task says; returns its result and what it wrote into, pickled."""
     work, address, arguments, into = pickle.loads(task)
-    with parallel.WorkerPool(1) as workers, open_partition(address, workers) as part:
+    with parallel.WorkerPool(1) as workers, opened(address, workers) as part:
         return pickle.dumps((work(part, *arguments, *into), into))
+
+
+@contextlib.contextmanager
+def opened(address, workers):
+    """The partition at an address: one that was laid out for a solver, or whatever else was pickled there."""
+    pickled = Path(address.path) / f"{address.number}.pickle"
+    if not pickled.exists():
+        with open_partition(address, workers) as part:
+            yield part
+        return
+    written = pickled.read_bytes()
+    assert zlib.crc32(written) == address.fingerprint
+    yield types.SimpleNamespace(**pickle.loads(written), workers=workers)
+
+
+def pickle_partitions(partitions, folder):
+    """Write the attributes of partitions that keep nothing with their rows; returns where each is."""
+    addresses = []
+    for number in range(len(partitions)):
+        with partitions.open(number) as part:
+            own = part._asdict() if hasattr(part, "_asdict") else vars(part)
+            written = pickle.dumps({name: value for name, value in own.items() if name != "workers"})
+        (folder / f"{number}.pickle").write_bytes(written)
+        addresses.append(PartitionAddress(str(folder), zlib.crc32(written), number))
+    return addresses
 
 
 class OtherProcess:
@@ -62,7 +91,8 @@ class ForeignPasses:
     def __init__(self, partitions, run, folder, seen):
         folder.mkdir()
         self._partitions, self._run, self._folder, self._seen = partitions, run, folder, seen
-        self._addresses = write_partitions(partitions, folder)
+        write = write_partitions if isinstance(partitions, Partitions) else pickle_partitions
+        self._addresses = write(partitions, folder)
         self._names = itertools.count()
 
     def at(self, index, work, *arguments, into=()):

@@ -18,6 +18,7 @@ from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
+from fastlin.runtime.passes import Passes
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.validation import CSRRows, real_number
 
@@ -105,6 +106,13 @@ class ClassCounts:
                 parallel.run_uninterrupted(block)
             else:
                 block()
+
+    def count_segments(self, data: Passes) -> None:
+        """Count all rows of segments under their labels; for counts that nobody reads yet."""
+        features, labels = self._own_features(), self.labels.copy()
+        data.fold(_count_segment, into=(features, labels))
+        self.labels = labels
+        self._publish()
 
     def _add_block(
         self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
@@ -218,6 +226,15 @@ class ClassCounts:
         self.__dict__.update(state)
         self.__dict__.pop("_logs", None)  # of an earlier version
         self._arrays = _CountArrays(self._alone())
+
+
+def _count_segment(part: Any, features: Floats, labels: Floats) -> None:
+    """Add a segment's rows to the counts, block by block."""
+    rows, codes, weights, n_jobs = part.rows, part.codes, part.weights, part.workers.threads
+    for start, stop in parallel.row_blocks(rows, 1):
+        parallel.count_features(rows, start, stop, codes, weights, features, n_jobs)
+        share = weights[start:stop] if len(weights) else None
+        labels += np.bincount(codes[start:stop], weights=share, minlength=len(labels))
 
 
 def log_prior(labels: Floats, prior: SmoothingPrior) -> Floats:

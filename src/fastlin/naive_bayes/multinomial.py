@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from fastlin import storage, validation
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_alpha, as_measure, leave_one_out_correct
 from fastlin.core.dataset import Dataset
+from fastlin.core.dataset_passes import DatasetPartitions
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
+from fastlin.runtime import parallel
 from fastlin.validation import real_number
 from fastlin.validation.parameter_kinds import (
     ABSENT,
@@ -128,8 +130,8 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         data = model._read(X, y, sample_weight, reset=True)
         classes = data.classes
         counts = ClassCounts.zeros(data.shape[1], len(classes), self._prior(data.shape[1], len(classes)))
-        for segment in data.segments():
-            counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            counts.count_segments(workers.passes(DatasetPartitions(data)))
         if data.weighted and not counts.labels.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
         return self._take_fitted(model._install(classes, counts))
@@ -185,8 +187,8 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         ]
         n_features, n_labels = data.shape[1], len(data.classes)
         counts = ClassCounts.zeros(n_features, n_labels, self._prior(n_features, n_labels))
-        for segment in data.segments():
-            counts.add(segment.rows, segment.codes, segment.weights, self.n_jobs, keep=False)
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            counts.count_segments(workers.passes(DatasetPartitions(data)))
         right, total = np.zeros(len(tried)), 0.0
         for segment in data.segments():
             rows = segment.rows.without_zeros()

@@ -26,15 +26,15 @@ class PartitionAddress(NamedTuple):
 
 
 class PartitionSet(Protocol):
-    """Partitions that this process can open."""
+    """Partitions that this process can open.
+
+    Those with which numbers of rows can stay `allocate` them, as `Passes` do.
+    """
 
     def __len__(self) -> int: ...
 
     def open(self, index: int, workers: Any) -> AbstractContextManager[Any]:
         """One of them, for as long as the `with` lasts, with the threads that may share its work."""
-
-    def allocate(self, name: str, width: int, dtype: Any, transient: bool, per: str) -> Any:
-        """So many numbers for each row or non-zero, which stay with the partitions under this name."""
 
 
 class Passes(Protocol):
@@ -72,7 +72,8 @@ class ThreadPasses:
     """Passes in this process: one partition after the other, whose work the threads of a pool share."""
 
     def __init__(self, partitions: PartitionSet, workers: Any) -> None:
-        self._partitions, self._workers = partitions, workers
+        self._partitions: Any = partitions
+        self._workers = workers
 
     def fold(self, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
         total = None

@@ -8,8 +8,9 @@ No step lowers the bound. Sequences whose labels are all known are counted once,
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
-from fastlin.sequence.chain import NoPathError
+from fastlin.runtime.passes import PartitionSet
+from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.hmm.emissions import EmissionPrior, Emissions
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions
 from fastlin.sequence.token_scores import dense_scores
@@ -74,6 +76,34 @@ class HMMParameters:
         return cls(Transitions(start, outcomes[..., :n_labels], ends), logs, unknown)
 
 
+class SequenceBlock(NamedTuple):
+    """A partition of sequences: their tokens, the codes of these, the number of each sequence."""
+
+    tokens: Tokens
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.int64]
+    workers: Any
+
+
+class SequenceBlocks(PartitionSet):
+    """Some sequences at a time, with tokens up to a number; nothing is kept with them."""
+
+    def __init__(self, tokens: Tokens, codes: NDArray[np.int32], numbers: NDArray[np.int64]) -> None:
+        self._tokens, self._codes, self._numbers = tokens, codes, numbers
+        self._bounds = list(parallel.split_by_length(tokens.starts, BLOCK_TOKENS))
+
+    def __len__(self) -> int:
+        return len(self._bounds)
+
+    @contextmanager
+    def open(self, index: int, workers: Any = None) -> Iterator[SequenceBlock]:
+        """One of them."""
+        (first, last), starts = self._bounds[index], self._tokens.starts
+        start, stop = int(starts[first]), int(starts[last])
+        tokens = Tokens(self._tokens.rows.between(start, stop), starts[first : last + 1] - start, self._tokens.binary)
+        yield SequenceBlock(tokens, self._codes[start:stop], self._numbers[first:last], workers)
+
+
 class BaumWelch:
     """The parameters as they are, and the steps that better them, for an `EMRun`."""
 
@@ -88,8 +118,8 @@ class BaumWelch:
         n_jobs: int | None,
     ) -> None:
         """Of tokens whose codes may be −1, of sequences with these numbers, beside what is `known` of others."""
-        self._tokens = replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64)))
-        self._codes, self._numbers, self._known, self._n_jobs = codes, numbers, known, n_jobs
+        blocks = SequenceBlocks(replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64))), codes, numbers)
+        self._data, self._known = parallel.WorkerPool(n_jobs).passes(blocks), known
         self._vocabulary, self._smoothing = vocabulary, smoothing
         self.width = len(known.labels)
         n_known = float(known.labels.sum())
@@ -105,24 +135,11 @@ class BaumWelch:
         """The E-step. Returns the bound of the parameters."""
         n_features, n_labels = self._known.features.shape
         sums, bound = HMMCounts.none(n_features, n_labels, self._known.transitions.order), self._of_known()
-        chain = self._now.transitions.chain()
-        for first, block, codes in self._blocks():
-            scores = dense_scores(block, self._now.log_phi, 0, block.n_tokens)
-            there = np.flatnonzero(codes >= 0)
-            own = scores[there, codes[there]]
-            scores[there] = -np.inf
-            scores[there, codes[there]] = own
-            try:
-                found = chain.expected(scores, block.starts, n_jobs=self._n_jobs)
-            except NoPathError as error:
-                number = self._numbers[first + error.sequence]
-                raise ValueError(f"sequence {number} cannot come about with the probabilities of init") from None
-            bound += float(found.log_z.sum())
-            parallel.backward(block.rows, found.marginals, sums.features, self._n_jobs)
-            sums.labels += found.marginals.sum(axis=0)
-            sums.transitions.add(found.starts, found.transitions, found.ends)
+        total = np.array([bound])
+        into = total, sums.features, sums.labels, *sums.transitions.tables()
+        self._data.fold(_expect, self._now.transitions.chain(), self._now.log_phi, into=into)
         self._expected = sums
-        return bound + self._of_prior()
+        return float(total[0]) + self._of_prior()
 
     def maximise(self, keep: bool = False) -> None:  # noqa: ARG002 - counts are always kept
         """The M-step: the most likely parameters for what was expected."""
@@ -171,15 +188,6 @@ class BaumWelch:
 
     # Parts
 
-    def _blocks(self) -> Iterator[tuple[int, Tokens, NDArray[np.int32]]]:
-        """Some sequences at a time."""
-        starts = self._tokens.starts
-        for first, last in parallel.split_by_length(starts, BLOCK_TOKENS):
-            start, stop = int(starts[first]), int(starts[last])
-            rows = self._tokens.rows.between(start, stop)
-            block = Tokens(rows, starts[first : last + 1] - start, self._tokens.binary)
-            yield first, block, self._codes[start:stop]
-
     def _of_known(self) -> float:
         """log p(x, y) of the labelled sequences."""
         found = _weighted_sum(self._known.features, self._now.log_phi)
@@ -211,6 +219,33 @@ def _named(tables: Sequence[Floats]) -> State:
 
 def _tables_of(saved: CheckpointReader, like: Transitions) -> Transitions:
     return Transitions(*(saved.array(name, table) for name, table in zip(TABLES, like.tables(), strict=True)))
+
+
+def _expect(
+    block: SequenceBlock,
+    chain: Chain,
+    log_phi: Floats,
+    bound: Floats,
+    features: Floats,
+    labels: Floats,
+    *transitions: Floats,
+) -> None:
+    """Add what is expected of some sequences to the counts, and Σ log p to the bound."""
+    tokens, codes, n_jobs = block.tokens, block.codes, block.workers.threads
+    scores = dense_scores(tokens, log_phi, 0, tokens.n_tokens)
+    there = np.flatnonzero(codes >= 0)
+    own = scores[there, codes[there]]
+    scores[there] = -np.inf
+    scores[there, codes[there]] = own
+    try:
+        found = chain.expected(scores, tokens.starts, n_jobs=n_jobs)
+    except NoPathError as error:
+        number = block.numbers[error.sequence]
+        raise ValueError(f"sequence {number} cannot come about with the probabilities of init") from None
+    bound += float(found.log_z.sum())
+    parallel.backward(tokens.rows, found.marginals, features, n_jobs)
+    labels += found.marginals.sum(axis=0)
+    Transitions(*transitions).add(found.starts, found.transitions, found.ends)
 
 
 def _weighted_sum(counts: Floats, logs: Floats) -> float:
