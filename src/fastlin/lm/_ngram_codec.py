@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.lm import backoff as engine
-from fastlin.engine.lm.ngram_words import ROOM_BEHIND
+from fastlin.engine.text.string_numbering import ROOM_BEHIND
 from fastlin.lm.backoff import CODES, BackoffModel, CodedLogarithms
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import HIGHEST, ImportedState, NgramModel, NgramState

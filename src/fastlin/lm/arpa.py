@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastlin.data.readers import sources
 from fastlin.data.svmlight_writer import created
 from fastlin.engine.lm import arpa as engine
-from fastlin.engine.lm.ngram_words import ROOM_BEHIND, WordTable
+from fastlin.engine.text.string_numbering import ROOM_BEHIND, StringNumbering
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.counts import MOST
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, UNKNOWN_NAME, WordVocabulary, marks
@@ -147,7 +147,7 @@ class _Arpa:
     """The parts of a file that have been read so far."""
 
     path: str
-    table: WordTable
+    table: StringNumbering
     counts: list[int] = field(default_factory=list)
     sections: list[_Section] = field(default_factory=list)
     pending: list[_Part] = field(default_factory=list)
@@ -219,8 +219,7 @@ def _read_n_grams(arpa: _Arpa, text: NDArray[np.uint8], start: int, stop: int, l
     )
     if n == 1:
         _check_encoding(arpa.path, text[start : start + used].tobytes(), line)
-    numbers = np.empty(m * n, np.int32)
-    arpa.table.look_up_at(text, rooms.begins, rooms.lengths, n == 1, numbers)
+    numbers = arpa.table.number_slices(text, rooms.begins[: m * n], rooms.lengths[: m * n], n == 1)
     rows = numbers.reshape(m, n)
     if numbers.min(initial=0) < 0:
         place = _line_of(text, start, int(np.flatnonzero(rows.min(axis=1) < 0)[0]))

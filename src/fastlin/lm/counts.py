@@ -59,7 +59,7 @@ def empty(order: int, n_words: int) -> NgramCounts:
 
 
 def count_tokens(tokens: NDArray[np.int32], order: int, n_words: int, workers: WorkerPool | None = None) -> NgramCounts:
-    """The counts of some sentences (see `engine/lm/ngram_words.pyx`)."""
+    """The counts of some sentences (see `engine/text/string_numbering.pyx`)."""
     if len(tokens) > MOST:
         raise OverflowError(f"{len(tokens)} tokens in a block; at most {MOST} can be counted together")
     if workers is None:

@@ -14,7 +14,7 @@ from fastlin.data.blocks import Documents
 from fastlin.data.errors import ReadError
 from fastlin.data.reader import BY_SUFFIX, Reader, read
 from fastlin.data.readers import sources
-from fastlin.engine.lm.ngram_words import ROOM_BEHIND, WordTable
+from fastlin.engine.text.string_numbering import ROOM_BEHIND, StringNumbering
 from fastlin.lm.vocabulary import BEGIN, END, MARKS, UNKNOWN, WordVocabulary, look_up
 from fastlin.runtime.parallel import WorkerPool
 from fastlin.text import token_strings
@@ -54,7 +54,7 @@ class SentenceReader:
     backward: bool = False
     keep_marks: bool = False
 
-    def blocks(self, X: Any, table: WordTable, learn: bool, first: int = 0) -> Iterator[Tokens]:
+    def blocks(self, X: Any, table: StringNumbering, learn: bool, first: int = 0) -> Iterator[Tokens]:
         """Blocks of whole sentences; ValueError says what cannot be read, and where. `first` numbers the first one."""
         for block in self._forward(X, table, learn, first):
             if len(block):
@@ -64,7 +64,7 @@ class SentenceReader:
         """The words of a string, in the order in which one reads them."""
         return list(sentence) if self.unit == "character" else [word for word in BLANKS.split(sentence) if word]
 
-    def _forward(self, X: Any, table: WordTable, learn: bool, first: int = 0) -> Iterator[Tokens]:
+    def _forward(self, X: Any, table: StringNumbering, learn: bool, first: int = 0) -> Iterator[Tokens]:
         if isinstance(X, str | os.PathLike) or hasattr(X, "read"):
             yield from self._files(X, table, learn)
         elif isinstance(X, Reader):
@@ -77,7 +77,7 @@ class SentenceReader:
         else:
             yield from self._sentences(X, table, learn, first)
 
-    def _files(self, source: Any, table: WordTable, learn: bool) -> Iterator[Tokens]:
+    def _files(self, source: Any, table: StringNumbering, learn: bool) -> Iterator[Tokens]:
         """Files with a sentence a line; others as `fastlin.data.read` reads them."""
         for file in _existing(source):
             if BY_SUFFIX.get(file.suffix, "lines") != "lines":
@@ -86,7 +86,7 @@ class SentenceReader:
             for piece in sources.line_blocks(file):
                 yield self._lines(piece.text, table, learn, piece.path, piece.line)
 
-    def _documents(self, reader: Reader, table: WordTable, learn: bool) -> Iterator[Tokens]:
+    def _documents(self, reader: Reader, table: StringNumbering, learn: bool) -> Iterator[Tokens]:
         first = 0
         for documents in reader:
             if not isinstance(documents, Documents):
@@ -94,7 +94,7 @@ class SentenceReader:
             yield self._strings(documents.texts, "\n".join(documents.texts), table, learn, first)
             first += len(documents.texts)
 
-    def _sentences(self, X: Iterable[Any], table: WordTable, learn: bool, first: int) -> Iterator[Tokens]:
+    def _sentences(self, X: Iterable[Any], table: StringNumbering, learn: bool, first: int) -> Iterator[Tokens]:
         rest = iter(X)
         while batch := list(itertools.islice(rest, BATCH)):
             if isinstance(batch[0], Documents):
@@ -110,7 +110,7 @@ class SentenceReader:
             return sentence
         return self.words(sentence)
 
-    def _lines(self, text: bytes, table: WordTable, learn: bool, path: str, line: int) -> Tokens:
+    def _lines(self, text: bytes, table: StringNumbering, learn: bool, path: str, line: int) -> Tokens:
         """A sentence a line."""
         try:
             text.decode("utf-8")
@@ -125,7 +125,7 @@ class SentenceReader:
             raise ReadError(path, line + marked, _marked(text.splitlines()[marked].decode()))
         return tokens
 
-    def _strings(self, sentences: Sequence[str], text: str, table: WordTable, learn: bool, first: int) -> Tokens:
+    def _strings(self, sentences: Sequence[str], text: str, table: StringNumbering, learn: bool, first: int) -> Tokens:
         """Sentences, which `text` holds with a line for each, unless there are line breaks in them."""
         if self.unit == "character":
             return self._characters(sentences, table, learn)
@@ -137,10 +137,9 @@ class SentenceReader:
             raise ValueError(f"sentence {first + marked}: {_marked(sentences[marked])}")
         return tokens
 
-    def _lists(self, sentences: list[Any], table: WordTable, learn: bool, first: int) -> Tokens:
+    def _lists(self, sentences: list[Any], table: StringNumbering, learn: bool, first: int) -> Tokens:
         starts, [(arena, offsets)] = token_strings.read(sentences, [0], first)
-        numbers = np.empty(len(offsets) - 1, np.int32)
-        table.look_up(arena, offsets, learn, numbers)
+        numbers = table.number(arena, offsets, learn)
         marked = (numbers >= 0) & (numbers < MARKS)
         numbers[numbers < 0] = UNKNOWN
         if marked.any():
@@ -150,7 +149,7 @@ class SentenceReader:
             numbers = np.where(marked & (numbers != UNKNOWN), -1, numbers).astype(np.int32)
         return _without_holes(_with_marks(numbers, starts))
 
-    def _characters(self, sentences: Sequence[str], table: WordTable, learn: bool) -> Tokens:
+    def _characters(self, sentences: Sequence[str], table: StringNumbering, learn: bool) -> Tokens:
         """Every character is a word."""
         lengths = np.fromiter(map(str.__len__, sentences), np.int64, len(sentences))
         points = np.frombuffer("".join(sentences).encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -163,7 +162,7 @@ class SentenceReader:
 
 
 def blocks_learnt_by(
-    workers: WorkerPool, reader: SentenceReader, X: Any, table: WordTable, names: Sequence[str]
+    workers: WorkerPool, reader: SentenceReader, X: Any, table: StringNumbering, names: Sequence[str]
 ) -> Iterator[Tokens]:
     """What `blocks` gives where words are learnt, a list being read by threads: `names` are the table's marks.
 
@@ -174,7 +173,7 @@ def blocks_learnt_by(
         yield from reader.blocks(X, table, True)
         return
 
-    def read(start: int, stop: int) -> tuple[WordTable, list[Tokens]]:
+    def read(start: int, stop: int) -> tuple[StringNumbering, list[Tokens]]:
         own = WordVocabulary.of(names).new_table()
         return own, list(reader.blocks(X[start:stop], own, True, start))
 
@@ -190,11 +189,9 @@ def blocks_learnt_by(
             yield from blocks
 
 
-def _learn(table: WordTable, other: WordTable) -> Tokens:
+def _learn(table: StringNumbering, other: StringNumbering) -> Tokens:
     """The numbers that the words of another table get."""
-    numbers = np.empty(len(other), np.int32)
-    table.look_up(*other.strings(), True, numbers)
-    return numbers
+    return table.number(*other.strings(), True)
 
 
 def _existing(source: Any) -> list[sources.InputFile]:
@@ -219,7 +216,7 @@ def _utf8(text: str) -> bytes:
     return (text + "\n").encode("utf-8", "surrogatepass")
 
 
-def _split(text: bytes, table: WordTable, learn: bool, keep: bool) -> tuple[Tokens, int, int]:
+def _split(text: bytes, table: StringNumbering, learn: bool, keep: bool) -> tuple[Tokens, int, int]:
     """(tokens, how many lines, the first with a mark that must not be there or −1)."""
     padded = np.frombuffer(text + bytes(ROOM_BEHIND), np.uint8)
     tokens = np.empty(2 * len(text) + 2, np.int32)

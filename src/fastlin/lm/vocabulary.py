@@ -1,7 +1,6 @@
 """The words of a language model and their numbers."""
 
 import collections
-import itertools
 import secrets
 import zlib
 from collections.abc import Sequence
@@ -9,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.lm.ngram_words import WordTable
+from fastlin.engine.text.string_numbering import StringNumbering
 from fastlin.runtime.made_once import made_once
-from fastlin.text import token_strings
+from fastlin.text.token_strings import decoded, encoded
 
 BEGIN, END, UNKNOWN, MARKS = 0, 1, 2, 3
 BEGIN_NAME, END_NAME, UNKNOWN_NAME = "<s>", "</s>", "<unk>"
@@ -34,14 +33,14 @@ class WordVocabulary:
     @classmethod
     def of(cls, names: Sequence[str]) -> "WordVocabulary":
         """Of names, the marks among them; ValueError: one is there twice."""
-        vocabulary = cls(*_strings(names))
+        vocabulary = cls(*encoded(names))
         if len(vocabulary.table) != len(names):
             word = collections.Counter(names).most_common(1)[0][0]
             raise ValueError(f"a word must be there once, and be none of the marks of sentences, got {word!r} twice")
         return vocabulary
 
     @classmethod
-    def of_table(cls, table: WordTable) -> "WordVocabulary":
+    def of_table(cls, table: StringNumbering) -> "WordVocabulary":
         """Of a table that learns no more."""
         vocabulary = cls(*table.strings())
         vocabulary.__dict__["table"] = table
@@ -53,23 +52,21 @@ class WordVocabulary:
     def __getstate__(self) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
         return {"arena": self.arena, "offsets": self.offsets}
 
-    def new_table(self) -> WordTable:
+    def new_table(self) -> StringNumbering:
         """A table of these words that may learn more."""
-        table = WordTable(secrets.randbits(64))
-        table.look_up(self.arena, self.offsets, True, np.empty(len(self), np.int32))
+        table = StringNumbering(secrets.randbits(64))
+        table.number(self.arena, self.offsets, True)
         return table
 
     @made_once
-    def table(self) -> WordTable:
+    def table(self) -> StringNumbering:
         """The table that words are looked up in; it learns none."""
         return self.new_table()
 
     @made_once
     def names(self) -> list[str]:
         """All words, by their numbers."""
-        data, offsets = self.arena.tobytes(), self.offsets.tolist()
-        pairs = itertools.pairwise(offsets)
-        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairs]
+        return decoded(self.arena, self.offsets)
 
     @made_once
     def numbers(self) -> dict[str, int]:
@@ -83,12 +80,7 @@ class WordVocabulary:
     def taking(self, numbers: NDArray[np.int32]) -> "WordVocabulary":
         """Only some of these words, in this order."""
         names = self.names
-        return WordVocabulary(*_strings([names[number] for number in numbers.tolist()]))
-
-
-def _strings(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    arena, offsets = token_strings.read([list(names)], [0])[1][0]
-    return arena, offsets
+        return WordVocabulary(*encoded([names[number] for number in numbers.tolist()]))
 
 
 def marks(unk: str | None) -> list[str]:
@@ -96,8 +88,6 @@ def marks(unk: str | None) -> list[str]:
     return [BEGIN_NAME, END_NAME, UNKNOWN_NAME if unk is None else unk]
 
 
-def look_up(table: WordTable, words: Sequence[str], learn: bool) -> NDArray[np.int32]:
+def look_up(table: StringNumbering, words: Sequence[str], learn: bool) -> NDArray[np.int32]:
     """Numbers of words; −1: unknown."""
-    numbers = np.empty(len(words), np.int32)
-    table.look_up(*_strings(words), learn, numbers)
-    return numbers
+    return table.number(*encoded(words), learn)

@@ -19,6 +19,7 @@ from fastlin.engine.text import vectorizer
 from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.document_blocks import decode_document
 from fastlin.text.negation import CLAUSE_ENDS, NEGATION_PREFIX, NEGATORS, TOKEN_PATTERN, mark_negation, marked_words
+from fastlin.text.token_strings import encoded
 from fastlin.validation import one_of, whole_number
 from fastlin.validation.parameter_kinds import (
     ABSENT,
@@ -97,22 +98,6 @@ class TokenizerSpec:
             np.array(self.prefixes, np.int32),
             np.array(self.suffixes, np.int32),
         )
-
-
-def encoded(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Strings one behind the other in UTF-8, and where each begins and ends; 64 bytes behind them may be read."""
-    strings = list(strings)
-    text = "".join(strings)
-    if text.isascii():
-        lengths, arena = list(map(len, strings)), text.encode()
-    else:
-        parts = [string.encode("utf-8", "surrogatepass") for string in strings]
-        lengths, arena = list(map(len, parts)), b"".join(parts)
-    if max(lengths, default=0) >= 2**31 - 1024:
-        raise ValueError("a term is longer than 2 GiB")
-    offsets = np.zeros(len(strings) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return np.frombuffer(arena + bytes(64), np.uint8), offsets
 
 
 @functools.cache

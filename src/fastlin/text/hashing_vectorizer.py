@@ -14,11 +14,12 @@ from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import SparseOutput
 from fastlin.engine.text import vectorizer
 from fastlin.features.dict_vectorizer import FeatureHasher
-from fastlin.text.analyzer import WORDS, TokenizerSpec, encoded
+from fastlin.text.analyzer import WORDS, TokenizerSpec
 from fastlin.text.count_rows import assemble
 from fastlin.text.document_blocks import reject_string
 from fastlin.text.negation import TOKEN_PATTERN
 from fastlin.text.tfidf_transformer import weigh
+from fastlin.text.token_strings import encoded
 from fastlin.text.vectorizer_base import VectorizerBase
 from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary, new_seed, read_rows
 from fastlin.validation.parameter_kinds import HASHED_TEXTS, Integer, ParameterTable

@@ -12,7 +12,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.list cimport PyList_Check, PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from cpython.unicode cimport PyUnicode_Check, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -28,7 +28,7 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object) noexcept
 
 cdef enum:
-    LONGEST = (1 << 29) - 1024  # characters of a string: its UTF-8 is shorter than 2 GiB
+    LONGEST = 2147479552        # bytes of a string: less than 2 GiB
     PATIENCE = 1024             # sequences between two looks for Ctrl-C
 
 
@@ -72,9 +72,9 @@ cdef class StringArena:
         cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text), most = n
         cdef int kind
         if not PyUnicode_IS_ASCII(text):
-            if n > LONGEST:
-                raise ValueError(f"a token of {n} characters: at most {LONGEST} are supported")
             most = 4 * n
+        if most > LONGEST:
+            raise ValueError(f"a string of {n} characters may have {most} bytes: at most {LONGEST} are supported")
         if self.used + most > self.room:
             self.widen(2 * (self.used + most))
         if self.n == self.rooms:
@@ -140,6 +140,30 @@ cdef tuple listed(object words, Py_ssize_t sequence):
     if isinstance(words, (str, bytes, Mapping)) or not isinstance(words, Iterable):
         raise TypeError(f"sequence {sequence} is {shown(words)}; a sequence is a list of tokens")
     return tuple(words)
+
+
+def encoded(strings):
+    """Strings one behind the other in UTF-8, and where each begins and ends; 64 bytes behind them may be read."""
+    cdef StringArena arena = StringArena()
+    for text in strings:
+        if not PyUnicode_Check(text):
+            raise TypeError(f"expected a string, got {shown(text)}")
+        arena.add(text)
+    return arena.arrays()
+
+
+def decoded(const uint8_t[::1] arena, const int64_t[::1] offsets):
+    """The strings arena[offsets[i]:offsets[i + 1]]: what `encoded` was given."""
+    cdef Py_ssize_t i, n = offsets.shape[0] - 1
+    cdef const char* text = b""
+    cdef list strings = []
+    if arena.shape[0]:
+        text = <const char*>&arena[0]
+    for i in range(n):
+        if not 0 <= offsets[i] <= offsets[i + 1] <= arena.shape[0]:
+            raise ValueError("offsets must rise, and not beyond the bytes")
+        strings.append(PyUnicode_DecodeUTF8(text + offsets[i], offsets[i + 1] - offsets[i], "surrogatepass"))
+    return strings
 
 
 def read(X, columns, Py_ssize_t first=0):

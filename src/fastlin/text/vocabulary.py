@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from fastlin.engine.text import vectorizer
 from fastlin.engine.text import vocabulary_order as engine_columns
 from fastlin.runtime.parallel import WorkerPool
-from fastlin.text.analyzer import TokenizerSpec, encoded
+from fastlin.text.analyzer import TokenizerSpec
+from fastlin.text.token_strings import encoded
 
 SPACE_CODE = 32
 BLOCKS_PER_THREAD = 16  # blocks for each thread between two looks at a stream of documents

@@ -185,6 +185,21 @@ cdef inline bint strings(NgramTrie* trie, bint learn, const char* text, const in
     return True
 
 
+cdef inline bint strings_between(NgramTrie* trie, bint learn, const char* text, const int64_t* offsets, Py_ssize_t m,
+                                 int32_t* nodes) noexcept nogil:
+    """The nodes of m strings that stand one behind the other; −1 and False as above."""
+    cdef int32_t[LOOKUP_BATCH] length
+    cdef Py_ssize_t first = 0, i, size
+    while first < m:
+        size = m - first if m - first < LOOKUP_BATCH else LOOKUP_BATCH
+        for i in range(size):
+            length[i] = <int32_t>(offsets[first + i + 1] - offsets[first + i])
+        if not strings(trie, learn, text, offsets + first, length, size, nodes + first):
+            return False
+        first += size
+    return True
+
+
 cdef inline bint pairs(NgramTrie* trie, bint learn, const int32_t* prefix, const int32_t* last, Py_ssize_t m,
                        int32_t* nodes) noexcept nogil:
     """The nodes of m pairs, −1 like above; a pair with a −1 in it is not there. `nodes` may be `prefix`."""

@@ -10,14 +10,13 @@ numbered in the order in which tokens bring them.
 import numpy as np
 
 from cpython cimport array
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove
 
 from fastlin.engine.core.allocation cimport allocate_zeros
 from fastlin.engine.text.characters cimport utf8_width
-from fastlin.engine.text.string_table cimport PADDING, NgramTrie, free_trie, make_trie, pairs, reserve, strings
+from fastlin.engine.text.string_table cimport NgramTrie, free_trie, make_trie, pairs, reserve
 
 cdef extern from "ranks.h" nogil:
     void sort_different "fastlin_sort_different"(int32_t*, Py_ssize_t, int32_t*) noexcept
@@ -31,61 +30,7 @@ cdef enum:
     ROW_PADDING = 16    # places behind a row that may be overwritten
 
 
-cdef class Numbering:
-    """What is numbered in the order in which it comes."""
-
-    cdef NgramTrie trie
-
-    def __cinit__(self, uint64_t seed):
-        if not make_trie(&self.trie, seed):
-            raise MemoryError
-
-    def __dealloc__(self):
-        free_trie(&self.trie)
-
-    def __len__(self):
-        return self.trie.n
-
-
 # --- strings ---------------------------------------------------------------------------------------------------------
-
-
-cdef class StringNumbering(Numbering):
-    """Strings and their numbers."""
-
-    def number(self, const uint8_t[::1] arena, const int64_t[::1] start, const int32_t[::1] length, bint learn):
-        """The numbers of slices of a text, behind which 8 bytes may be read; −1: unknown, and not to be learnt."""
-        cdef Py_ssize_t m = start.shape[0]
-        cdef bint done = True
-        numbers = np.empty(m, np.int32)
-        cdef int32_t[::1] number = numbers
-        if m:
-            with nogil:
-                done = strings(&self.trie, learn, <const char*>&arena[0], &start[0], &length[0], m, &number[0])
-        if not done:
-            raise MemoryError
-        return numbers
-
-    def texts(self):
-        """The strings one behind the other, with as many bytes behind them as may be read, and their offsets."""
-        cdef int64_t used = self.trie.offsets[self.trie.n]
-        arena, offsets = np.zeros(used + PADDING, np.uint8), np.empty(self.trie.n + 1, np.int64)
-        cdef uint8_t[::1] text = arena
-        cdef int64_t[::1] to = offsets
-        if used:
-            memcpy(&text[0], self.trie.arena, used)
-        memcpy(&to[0], self.trie.offsets, (self.trie.n + 1) * sizeof(int64_t))
-        return arena, offsets
-
-    def names(self, Py_ssize_t n):
-        """The first n strings."""
-        cdef const int64_t* offsets = self.trie.offsets
-        cdef list names = []
-        cdef Py_ssize_t i
-        for i in range(min(n, self.trie.n)):
-            names.append(PyUnicode_DecodeUTF8(self.trie.arena + offsets[i], offsets[i + 1] - offsets[i],
-                                              "surrogatepass"))
-        return names
 
 
 def affixes(const uint8_t[::1] arena, const int64_t[::1] offsets, Py_ssize_t n, bint at_end):
@@ -169,8 +114,20 @@ def match_spans(const int32_t[::1] numbers, const int64_t[::1] starts, PairNumbe
     return marks
 
 
-cdef class PairNumbering(Numbering):
-    """Pairs of numbers and theirs."""
+cdef class PairNumbering:
+    """Pairs of numbers and theirs, in the order in which they come."""
+
+    cdef NgramTrie trie
+
+    def __cinit__(self, uint64_t seed):
+        if not make_trie(&self.trie, seed):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free_trie(&self.trie)
+
+    def __len__(self):
+        return self.trie.n
 
     def number(self, const int32_t[::1] left, const int32_t[::1] right, bint learn, int32_t[::1] numbers):
         """The numbers of pairs; −1: one of the two is, or the pair is unknown and not to be learnt."""

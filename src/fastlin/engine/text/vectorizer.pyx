@@ -23,7 +23,7 @@ from fastlin.engine.text.vectorizer_state cimport (
 )
 from fastlin.engine.text.ngram_table cimport copy_trie, length_of, node_of, string_of, take_over, write_name
 from fastlin.engine.text.document_counts cimport count_document
-from fastlin.engine.text.string_table cimport NgramTrie, free_trie, make_trie, reserve, strings
+from fastlin.engine.text.string_table cimport NgramTrie, free_trie, make_trie, reserve, strings_between
 from fastlin.engine.text.row_counter cimport RowCounter, count_number, clear_row, flush_row, freed, reserve_cells
 from fastlin.engine.text.tokens cimport Document
 
@@ -100,15 +100,12 @@ cdef class NgramVocabulary:
     def add_strings(self, const uint8_t[::1] arena, const int64_t[::1] offsets):
         """The nodes of strings, learnt where new; behind `arena`'s last string there are 8 bytes more."""
         cdef Py_ssize_t m = offsets.shape[0] - 1
-        starts, lengths = np.array(offsets[:m]), np.diff(offsets).astype(np.int32)
         nodes = np.empty(m, np.int32)
-        cdef const int64_t[::1] start = starts
-        cdef const int32_t[::1] length = lengths
         cdef int32_t[::1] node = nodes
         cdef bint done = True
         if m:
             with nogil:
-                done = strings(&self.trie, True, <const char*>&arena[0], &start[0], &length[0], m, &node[0])
+                done = strings_between(&self.trie, True, <const char*>&arena[0], &offsets[0], m, &node[0])
         if not done:
             raise MemoryError
         return nodes

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.text import templates as kernel
+from fastlin.engine.text.string_numbering import StringNumbering
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.text import token_strings
-from fastlin.text.analyzer import encoded
 from fastlin.text.templates.compiler import CONSTANT, PairStream, Program, StreamSource
 from fastlin.text.templates.dsl import ENDS, WHOLE
-from fastlin.text.templates.word_forms import Bytes, Gazetteer, Ints, WordForms, number_names, number_strings
+from fastlin.text.templates.word_forms import Bytes, Gazetteer, Ints, WordForms, number_names
 from fastlin.text.vocabulary import new_seed
 
 PLACES_PER_BLOCK = 4096  # places of the streams that are made together
@@ -73,7 +73,7 @@ class TemplateIndex:
 
     def __init__(self, program: Program) -> None:
         self.program, self._shared = program, SharedTables()
-        self.words = {column: kernel.StringNumbering(new_seed()) for column in program.columns}
+        self.words = {column: StringNumbering(new_seed()) for column in program.columns}
         self.strings = [self._strings_of(space) for space in range(len(program.spaces))]
         self.pairs = [kernel.PairNumbering(new_seed()) for _ in program.pair_spaces]
         self.columns = kernel.ColumnNumbering(len(program.families))
@@ -86,7 +86,7 @@ class TemplateIndex:
         self._tables = {source: GrowingArray() for source in program.sources if self._has_table(source)}
         self._number_markers()
         for column, words in self.words.items():
-            self._extend_tables(column, words.texts())
+            self._extend_tables(column, words.strings())
         self.counts = {column: np.zeros(len(self.words[column]), np.int64) for column in rare}
         self._n = self._sizes()
 
@@ -141,13 +141,13 @@ class TemplateIndex:
         """The numbers of a column's words, and those that are new, which have the numbers behind the known ones."""
         n, (arena, offsets) = self._n_words(column), words
         starts, lengths = offsets[:-1], np.diff(offsets).astype(np.int32)
-        numbers = self.words[column].number(arena, starts, lengths, False)
+        numbers = self.words[column].number(arena, offsets, False)
         numbers[numbers >= n] = -1
         new = np.flatnonzero(numbers < 0)
-        others = kernel.StringNumbering(new_seed())
-        found = others.number(arena, starts[new], lengths[new], True)
+        others = StringNumbering(new_seed())
+        found = others.number_slices(arena, starts[new], lengths[new], True)
         numbers[new] = n + found
-        return numbers, others.texts()
+        return numbers, others.strings()
 
     def _learn_words(
         self, numbers: dict[int, Ints], unknown_words: dict[int, Bytes], frequencies: "TemplateIndex | None"
@@ -156,7 +156,7 @@ class TemplateIndex:
         counted = {}
         for column, words in unknown_words.items():
             with self._shared.lock.writing():
-                number_strings(self.words[column], words, True)
+                self.words[column].number(*words, True)
                 self._extend_tables(column, words)
         self._n = self._sizes()
         for column, before in self.counts.items():
@@ -272,7 +272,7 @@ class TemplateIndex:
 
     def _strings_of(self, space: int) -> Any:
         column = self.program.own_column(space)
-        return kernel.StringNumbering(new_seed()) if column is None else self.words[column]
+        return StringNumbering(new_seed()) if column is None else self.words[column]
 
     def _has_table(self, source: StreamSource) -> bool:
         """Whether it depends on the word alone, and is not the number of the word itself."""
@@ -368,7 +368,7 @@ class TemplateIndex:
                 _refill(strings, names)
         sizes = known._space_sizes()
         for column, words in zip(program.columns, state["words"], strict=True):
-            known._extend_tables(column, encoded(words[markers[column] :]))
+            known._extend_tables(column, token_strings.encoded(words[markers[column] :]))
         if known._space_sizes() != sizes:
             raise ValueError("strings must be those of the words, and no others")
         for pairs, spaces, (left, right) in zip(known.pairs, program.pair_spaces, state["pairs"], strict=True):

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.text import templates as kernel
+from fastlin.engine.text.string_numbering import StringNumbering
 from fastlin.runtime.made_once import made_once
-from fastlin.text.analyzer import encoded
+from fastlin.text.token_strings import decoded, encoded
 from fastlin.text.vocabulary import new_seed
 
 Ints = NDArray[np.int32]
@@ -48,14 +48,8 @@ _FLAGS: dict[str, Callable[[str], bool]] = {  # of a word's shape
 }
 
 
-def number_strings(strings: Any, texts: Bytes, learn: bool) -> Ints:
-    """The numbers of all of some strings; −1: unknown."""
-    arena, offsets = texts
-    return strings.number(arena, offsets[:-1], np.diff(offsets).astype(np.int32), learn)
-
-
-def number_names(strings: Any, names: Iterable[str], learn: bool) -> Ints:
-    return number_strings(strings, encoded(names), learn)
+def number_names(strings: StringNumbering, names: Iterable[str], learn: bool) -> Ints:
+    return strings.number(*encoded(names), learn)
 
 
 class WordForms:
@@ -64,11 +58,11 @@ class WordForms:
     def __init__(self, words: Bytes) -> None:
         self._words = words
 
-    def numbers(self, function: str, argument: Any, folded: bool, strings: Any, learn: bool) -> Ints:
+    def numbers(self, function: str, argument: Any, folded: bool, strings: StringNumbering, learn: bool) -> Ints:
         """For each word the number, among `strings`, of the string that a function makes of it; −1: none."""
         words = self._lower if folded else self._words
         if function == "word":
-            return number_strings(strings, words, learn)
+            return strings.number(*words, learn)
         if function in ("shape", "short_shape"):
             those, names = self._shapes
             short = function == "short_shape"
@@ -77,7 +71,7 @@ class WordForms:
         starts, lengths = kernel.affixes(*words, argument, function == "suffix")
         there = np.flatnonzero(lengths >= 0)
         found = np.full(len(lengths), -1, np.int32)
-        found[there] = strings.number(words[0], starts[there], lengths[there], learn)
+        found[there] = strings.number_slices(words[0], starts[there], lengths[there], learn)
         return found
 
     def flags(self, function: str) -> Ints:
@@ -92,8 +86,7 @@ class WordForms:
 
     @made_once
     def _strings(self) -> list[str]:
-        arena, offsets = self._words[0].tobytes(), self._words[1].tolist()
-        return [arena[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)]
+        return decoded(*self._words)
 
     @made_once
     def _lower(self) -> Bytes:
@@ -108,8 +101,8 @@ class WordForms:
             shapes = np.frombuffer(self._words[0].tobytes().translate(_ASCII), np.uint8), self._words[1]
         else:
             shapes = encoded(word.translate(_SHAPES) for word in self._strings)
-        different = kernel.StringNumbering(new_seed())
-        those = number_strings(different, shapes, True)
+        different = StringNumbering(new_seed())
+        those = different.number(*shapes, True)
         return those, different.names(len(different))
 
 
@@ -117,7 +110,7 @@ class Gazetteer:
     """Entries of one word or several, as a tree: see `spans` of the kernel."""
 
     def __init__(self, name: str, entries: Any, folded: bool) -> None:
-        self.words, self._tree = kernel.StringNumbering(new_seed()), kernel.PairNumbering(new_seed())
+        self.words, self._tree = StringNumbering(new_seed()), kernel.PairNumbering(new_seed())
         listed = [(entry.lower() if folded else entry).split() for entry in entries]
         if not all(listed):
             raise ValueError(f"the gazetteer {name!r} has an entry without a word")

@@ -1,15 +1,20 @@
-"""Words to numbers, in the order in which they come, and lines of text to sequences of them.
+"""Strings to numbers, in the order in which they come, and back; lines of text to sequences of numbers.
 
-The table begins with the three marks: 0 begins a sentence, 1 ends it, 2 stands for every unknown word. A sentence
+The words of language models and of templates, and what templates make of them, are numbered here. The table of a
+language model begins with three marks: 0 begins a sentence, 1 ends it, 2 stands for every unknown word. A sentence
 becomes 0 w₁ … wₙ 1, so that a 0 says where the next one begins, and nothing else has to.
 """
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 from cython cimport final
 
 import numpy as np
 
-from fastlin.engine.text.string_table cimport LOOKUP_BATCH, PADDING, NgramTrie, free_trie, make_trie, strings
+from fastlin.engine.text.string_table cimport (
+    LOOKUP_BATCH, PADDING, NgramTrie, free_trie, make_trie, strings, strings_between
+)
 
 cdef extern from "text.h" nogil:
     uint64_t blanks_of "fastlin_blanks"(const uint8_t*, int64_t n, bint goes_on, uint64_t* line_ends) noexcept
@@ -128,7 +133,7 @@ cdef void split(NgramTrie* trie, bint learn, bint keep, const uint8_t* text, Py_
 
 
 @final
-cdef class WordTable:
+cdef class StringNumbering:
     """Strings and their numbers."""
 
     cdef NgramTrie trie
@@ -143,40 +148,39 @@ cdef class WordTable:
     def __len__(self):
         return self.trie.n_strings
 
-    def look_up(self, const uint8_t[::1] arena, const int64_t[::1] offsets, bint learn, int32_t[::1] numbers):
-        """Numbers of the strings arena[offsets[i]:offsets[i + 1]]; −1: unknown. 64 bytes follow the last."""
-        cdef Py_ssize_t i, first = 0, size, n = numbers.shape[0]
-        cdef int32_t[LOOKUP_BATCH] length
+    def number(self, const uint8_t[::1] arena, const int64_t[::1] offsets, bint learn):
+        """The numbers of the strings arena[offsets[i]:offsets[i + 1]]; −1: unknown. 64 bytes follow the last."""
+        cdef Py_ssize_t n = offsets.shape[0] - 1
         cdef bint whole = True
-        if offsets.shape[0] != n + 1 or arena.shape[0] < offsets[n] + PADDING:
+        if n < 0 or arena.shape[0] < offsets[n] + PADDING:
             raise ValueError("strings without their offsets or without room behind the last")
-        with nogil:
-            while first < n and whole:
-                size = n - first if n - first < LOOKUP_BATCH else LOOKUP_BATCH
-                for i in range(size):
-                    length[i] = <int32_t>(offsets[first + i + 1] - offsets[first + i])
-                whole = strings(&self.trie, learn, <const char*>&arena[0], &offsets[first], length, size,
-                                &numbers[first])
-                first += size
+        numbers = np.empty(n, np.int32)
+        cdef int32_t[::1] number = numbers
+        if n:
+            with nogil:
+                whole = strings_between(&self.trie, learn, <const char*>&arena[0], &offsets[0], n, &number[0])
         if not whole:
             raise MemoryError
+        return numbers
 
-    def look_up_at(self, const uint8_t[::1] text, const int64_t[::1] begins, const int32_t[::1] lengths, bint learn,
-                   int32_t[::1] numbers):
-        """The same of words wherever they stand in a text."""
-        cdef Py_ssize_t i, n = numbers.shape[0], end = text.shape[0] - PADDING
+    def number_slices(self, const uint8_t[::1] text, const int64_t[::1] begins, const int32_t[::1] lengths, bint learn):
+        """The numbers of strings wherever they stand in a text; −1: unknown. 64 bytes follow the last."""
+        cdef Py_ssize_t i, n = begins.shape[0], end = text.shape[0] - PADDING
         cdef bint whole = True, inside = True
-        if begins.shape[0] < n or lengths.shape[0] < n:
-            raise ValueError("words without their places")
+        if lengths.shape[0] != n:
+            raise ValueError("strings without their places")
+        numbers = np.empty(n, np.int32)
+        cdef int32_t[::1] number = numbers
         with nogil:
             for i in range(n):
                 inside = inside and begins[i] >= 0 and lengths[i] >= 0 and begins[i] + lengths[i] <= end
             if inside and n:
-                whole = strings(&self.trie, learn, <const char*>&text[0], &begins[0], &lengths[0], n, &numbers[0])
+                whole = strings(&self.trie, learn, <const char*>&text[0], &begins[0], &lengths[0], n, &number[0])
         if not inside:
-            raise ValueError("words outside of the text")
+            raise ValueError("strings outside of the text")
         if not whole:
             raise MemoryError
+        return numbers
 
     def split(self, const uint8_t[::1] text, Py_ssize_t n, bint learn, bint keep, int32_t[::1] tokens):
         """The sentences on the lines of the first n bytes: (tokens, lines, the first line with a mark, else −1).
@@ -198,13 +202,21 @@ cdef class WordTable:
 
     def strings(self):
         """(bytes, where each string begins): all strings in the order of their numbers, 64 bytes behind the last."""
-        cdef int64_t m = self.trie.n_strings, size = self.trie.offsets[m], i
-        arena = np.zeros(size + PADDING, np.uint8)
-        offsets = np.empty(m + 1, np.int64)
-        cdef uint8_t[::1] to = arena
-        cdef int64_t[::1] at = offsets
-        for i in range(size):
-            to[i] = <uint8_t>self.trie.arena[i]
-        for i in range(m + 1):
-            at[i] = self.trie.offsets[i]
+        cdef int64_t m = self.trie.n_strings, size = self.trie.offsets[m]
+        arena, offsets = np.zeros(size + PADDING, np.uint8), np.empty(m + 1, np.int64)
+        cdef uint8_t[::1] text = arena
+        cdef int64_t[::1] to = offsets
+        if size:
+            memcpy(&text[0], self.trie.arena, size)
+        memcpy(&to[0], self.trie.offsets, (m + 1) * sizeof(int64_t))
         return arena, offsets
+
+    def names(self, Py_ssize_t n):
+        """The first n strings."""
+        cdef const int64_t* offsets = self.trie.offsets
+        cdef list names = []
+        cdef Py_ssize_t i
+        for i in range(min(n, self.trie.n_strings)):
+            names.append(PyUnicode_DecodeUTF8(self.trie.arena + offsets[i], offsets[i + 1] - offsets[i],
+                                              "surrogatepass"))
+        return names
