@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import observed_weights, passes
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.partitions import Partition, Partitions
+from fastlin.runtime import parallel
 
 Vector = NDArray[Any]
 MAX_CACHED_WEIGHTS = 1 << 12  # weights of one column that the first-level cache holds: nothing to prefetch
@@ -100,15 +100,10 @@ class ObservedWeights:
     @classmethod
     def observed(cls, parts: Partitions, n_labels: int, cutoff: NDArray[np.int64]) -> "ObservedWeights":
         """The pairs seen in at least cutoff[j] rows."""
+        data = parallel.WorkerPool(1).passes(parts)
         if len(parts) == 1:
-            (part,) = parts
-            assert isinstance(part.likelihood, MultinomialLikelihood)
-            return cls(
-                parts.n_features, n_labels, *observed_pairs(part.design, part.likelihood.codes, n_labels, cutoff)
-            )
-        counts = sp.csr_array((parts.n_features, n_labels), dtype=np.int64)
-        for part in parts:
-            counts = counts + _count_pairs(part, n_labels)
+            return cls(parts.n_features, n_labels, *data.at(0, _observed_pairs, n_labels, cutoff))
+        counts = data.fold(_count_pairs, n_labels)
         counts.sort_indices()
         counts.data[counts.data < np.repeat(cutoff, np.diff(counts.indptr))] = 0
         counts.eliminate_zeros()
@@ -173,13 +168,20 @@ def observed_pairs(
     return starts, labels
 
 
+def _observed_pairs(
+    part: Partition, n_labels: int, cutoff: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Of the only part, for every feature the labels that enough rows have."""
+    return observed_pairs(part.design, part.labels.codes, n_labels, cutoff)
+
+
 def _count_pairs(part: Partition, n_labels: int) -> sp.csr_array:
     """How many rows of a part have each pair, [V, K]."""
-    design, inference = part.design, part.likelihood
-    assert isinstance(inference, MultinomialLikelihood)
+    design = part.design
     ones, n = np.ones(max(design.nnz, design.n_rows), np.int32), design.n_rows
     columns = sp.csr_array((ones[: design.nnz], design.column_rows, design.column_indptr), (design.n_features, n))
-    return columns @ sp.csr_array((ones[:n], inference.codes, np.arange(n + 1)), (n, n_labels))
+    found = columns @ sp.csr_array((ones[:n], part.labels.codes, np.arange(n + 1)), (n, n_labels))
+    return found.astype(np.int64)
 
 
 # Weight q belongs to a feature of the design; `span` says which are whose; `step` weights share an entry of a prior.

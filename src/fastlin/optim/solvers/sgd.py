@@ -56,11 +56,16 @@ def adagrad(
 def _first_rate(problem: LogLinearProblem) -> float:
     """η₀, from the mean ‖x‖² of a row, the intercept included, or of the candidates of a group."""
     parts = problem.partitions
-    square = sum(float(np.square(part.design.values, dtype=np.float64).sum()) for part in parts) / parts.n_rows
+    square = problem.data.fold(_sum_of_squares) / parts.n_rows
     if not parts.has_labels:
         weighted = square * parts.total_weight / parts.n_instances
         return GROUP_RATE_TIMES_SQUARED_NORM / weighted if weighted > 0 else 1.0
     return RATE_TIMES_SQUARED_NORM / (1.0 + square)
+
+
+def _sum_of_squares(part: Partition) -> float:
+    """Σ x²."""
+    return float(np.square(part.design.values, dtype=np.float64).sum())
 
 
 @dataclass(frozen=True)
