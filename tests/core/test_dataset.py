@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from fastlin import Corpus
 from fastlin.core import dataset
-from fastlin.core.dataset import DatasetView, read_dataset, read_rows, read_validation, view_to_learn
+from fastlin.core.dataset import DatasetView, read_dataset, read_rows, read_validation, training_view
 
 COUNTS = {"dtype": np.dtype(np.float64), "nonnegative": True}
 N = 90
@@ -52,7 +52,7 @@ def test_a_corpus_answers_as_the_same_rows_in_memory_do(corpus_of):
     assert len(memory) == len(corpus) == N
     assert memory.shape == corpus.shape == X.shape
     assert (memory.dtype, memory.weighted) == (corpus.dtype, corpus.weighted) == (np.float64, True)
-    for name in ("codes", "weights", "of_weight"):
+    for name in ("codes", "weights", "has_weight"):
         np.testing.assert_array_equal(getattr(memory, name)(), getattr(corpus, name)())
     np.testing.assert_array_equal(memory.classes, corpus.classes)
     assert [start for start, _ in corpus.numbered_rows()] == corpus.bounds[:-1].tolist()
@@ -102,7 +102,7 @@ def test_groups_are_the_same_in_memory_and_of_a_corpus(corpus_of):
 def test_what_is_learnt_from_has_a_weight_and_only_labels_that_rows_have(corpus_of, class_weight):
     memory = read_dataset(X, Y, WEIGHTS, estimator="Test")
     corpus = read_dataset(corpus_of(X, Y, sample_weight=WEIGHTS), None, estimator="Test")
-    mine, other = view_to_learn(memory, class_weight), view_to_learn(corpus, class_weight)
+    mine, other = training_view(memory, class_weight), training_view(corpus, class_weight)
     assert_same_blocks(mine, other)
     masses = {label: WEIGHTS[label == Y].sum() for label in set(Y)}
     there = [label for label in masses if masses[label]]
@@ -132,7 +132,7 @@ def test_a_view_of_some_rows_keeps_labels_weights_and_columns(corpus_of):
         read_dataset(X, Y, weights, estimator="Test"),
         read_dataset(corpus_of(X, Y, sample_weight=weights), None, estimator="Test"),
     ):
-        view = view_to_learn(data, factors).restricted(columns)
+        view = training_view(data, factors).restricted(columns)
         some = view.take(rows)
         assert some.n_features == len(columns)
         matrix, codes, found = joined(some.blocks())
@@ -172,7 +172,7 @@ def test_labels_of_validation_data_that_are_not_learnt_have_no_code(corpus_of):
         (lambda data: data.labelled(None, WEIGHTS, estimator="Test"), "sample_weight must be None"),
         (lambda data: data.partly_labelled(Y, None, estimator="Test"), "y must be None"),
         (lambda data: data.unlabelled(WEIGHTS), "sample_weight must be None"),
-        (lambda data: data.weights_beside(WEIGHTS), "sample_weight must be None"),
+        (lambda data: data.sample_weights(WEIGHTS), "sample_weight must be None"),
         (lambda data: data.group_starts(SIZES), "group_sizes must be None"),
         (lambda data: data.grouped(RIGHT, None, None), "y must be None"),
     ],

@@ -301,7 +301,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             w; None with a Corpus.
         """
         rows = self._checked_rows(X)
-        weights = rows.weights_beside(sample_weight)
+        weights = rows.sample_weights(sample_weight)
         costs, width = np.empty(len(rows)), self._width()
 
         def use(distances: NDArray[np.float64], start: int, stop: int) -> None:

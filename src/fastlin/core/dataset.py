@@ -111,7 +111,7 @@ class Dataset(ABC):
         """The rows with values of another type; those of a corpus are converted when they are read."""
 
     @abstractmethod
-    def weights_beside(self, sample_weight: Any) -> Floats:
+    def sample_weights(self, sample_weight: Any) -> Floats:
         """The weights that are given, or that a corpus has; of length 0 for all ones."""
 
     @abstractmethod
@@ -131,11 +131,11 @@ class Dataset(ABC):
         """All segments in order."""
         return (self.segment(index) for index in range(self.n_segments))
 
-    def of_weight(self) -> Mask:
+    def has_weight(self) -> Mask:
         """Which of the rows have a weight above zero."""
         return self.weights() > 0 if self.weighted else np.ones(len(self), bool)
 
-    def _own_name(self, of: str) -> str:
+    def _argument_name(self, of: str) -> str:
         """The name of the argument that brings, say, the labels of these rows."""
         return self.name.replace("X", of)
 
@@ -196,19 +196,19 @@ class InMemoryDataset(Dataset):
         return self.rows.matrix()
 
     def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "InMemoryDataset":
-        classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=self._own_name("y"))
-        return InMemoryDataset(self.rows, self.name, classes, codes, self.weights_beside(sample_weight))
+        classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=self._argument_name("y"))
+        return InMemoryDataset(self.rows, self.name, classes, codes, self.sample_weights(sample_weight))
 
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
         classes, codes = validation.as_partly_labels(y, len(self), estimator=estimator)
-        weights = self.weights_beside(sample_weight)
+        weights = self.sample_weights(sample_weight)
         return DatasetView(InMemoryDataset(self.rows, self.name, classes, codes, weights), classes)
 
     def unlabelled(self, sample_weight: Any = None) -> "DatasetView":
-        weights = self.weights_beside(sample_weight)
+        weights = self.sample_weights(sample_weight)
         return DatasetView(InMemoryDataset(self.rows, self.name, weights=weights), NO_CLASSES)
 
-    def weights_beside(self, sample_weight: Any) -> Floats:
+    def sample_weights(self, sample_weight: Any) -> Floats:
         weights = validation.as_weights(sample_weight, len(self))
         return NO_WEIGHTS if weights is None else weights
 
@@ -267,25 +267,25 @@ class CorpusDataset(Dataset):
         return self.corpus
 
     def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "CorpusDataset":  # noqa: ARG002
-        self._refuse_beside(**{self._own_name("y"): y, "sample_weight": sample_weight})
+        self._reject_with_corpus(**{self._argument_name("y"): y, "sample_weight": sample_weight})
         self._check_labels()
         return self
 
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":  # noqa: ARG002
-        self._refuse_beside(y=y, sample_weight=sample_weight)
+        self._reject_with_corpus(y=y, sample_weight=sample_weight)
         places = validation.places_of_labels(self.classes)
         return DatasetView(self, self.classes[places >= 0], np.append(places, np.int32(-1)))
 
     def unlabelled(self, sample_weight: Any = None) -> "DatasetView":
-        self._refuse_beside(sample_weight=sample_weight)
+        self._reject_with_corpus(sample_weight=sample_weight)
         return DatasetView(self, NO_CLASSES, np.full(len(self.classes) + 1, -1, np.int32))
 
-    def weights_beside(self, sample_weight: Any) -> Floats:
-        self._refuse_beside(sample_weight=sample_weight)
+    def sample_weights(self, sample_weight: Any) -> Floats:
+        self._reject_with_corpus(sample_weight=sample_weight)
         return self.weights()
 
     def group_starts(self, group_sizes: Any) -> RowNumbers:
-        self._refuse_beside(group_sizes=group_sizes)
+        self._reject_with_corpus(group_sizes=group_sizes)
         sizes = self.groups
         if sizes is None:
             raise ValueError(f"{self.name} is a Corpus without groups: give it group_sizes when it is made")
@@ -293,7 +293,7 @@ class CorpusDataset(Dataset):
 
     def grouped(self, y: Any, group_sizes: Any, sample_weight: Any) -> Groups:
         """The groups of the corpus: of two labels the greater says which row is right, and its weight the group's."""
-        self._refuse_beside(y=y, sample_weight=sample_weight)
+        self._reject_with_corpus(y=y, sample_weight=sample_weight)
         starts = self.group_starts(group_sizes)
         self._check_labels()
         if len(self.classes) > 2:
@@ -317,7 +317,7 @@ class CorpusDataset(Dataset):
         if not len(self.classes):
             raise ValueError(f"{self.name} is a Corpus without labels")
 
-    def _refuse_beside(self, **given: Any) -> None:
+    def _reject_with_corpus(self, **given: Any) -> None:
         """What a corpus brings itself must not be given, too."""
         for argument, value in given.items():
             if value is not None:
@@ -428,7 +428,7 @@ def read_validation(
     return DatasetView(data, classes, np.append(label_positions(classes, data.classes), np.int32(-1)))
 
 
-def view_to_learn(dataset: Dataset, class_weight: Any = None) -> DatasetView:
+def training_view(dataset: Dataset, class_weight: Any = None) -> DatasetView:
     """The rows of a weight above zero, sample weight × class weight, under the labels that they have: two or more."""
     factors = validation.class_factors(class_weight, dataset.classes, dataset.codes(), True, dataset.weights())
     view, codes, kept = DatasetView(dataset, dataset.classes, factors=factors), dataset.codes(), None
@@ -463,7 +463,7 @@ def accuracy(
     return float(of_right / total)
 
 
-def labels_beside(X: Any, y: Any) -> Any:
+def true_labels(X: Any, y: Any) -> Any:
     """The labels of X: y, or those that a corpus has."""
     return X.classes if isinstance(X, Corpus) else y
 

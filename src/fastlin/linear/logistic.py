@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.checkpoint_reader import CheckpointTarget
-from fastlin.core.dataset import Dataset, DatasetView, view_to_learn
+from fastlin.core.dataset import Dataset, DatasetView, training_view
 from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
@@ -214,7 +214,7 @@ class LogisticRegression(MaxentClassifier):
         solver = self._check_parameters()
         counts = solver in COUNTS
         data = model._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
-        sample = view_to_learn(data, self.class_weight)
+        sample = training_view(data, self.class_weight)
         evaluate = None
         if X_val is not None or y_val is not None:
             held = model._read_validation(X_val, y_val, sample.classes, data, dtype=model._type(data))

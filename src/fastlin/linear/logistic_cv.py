@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fastlin.core.callbacks import print_record
 from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.cross_validation import Score, Split, as_score, as_split, best_setting, make_folds
-from fastlin.core.dataset import DatasetView, view_to_learn
+from fastlin.core.dataset import DatasetView, training_view
 from fastlin.core.estimator import learns
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.logistic import LogisticRegression
@@ -200,7 +200,7 @@ class LogisticRegressionCV(LogisticRegression):
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
         counts = template._check_parameters() in COUNTS
         data = found._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
-        sample = view_to_learn(data, self.class_weight)
+        sample = training_view(data, self.class_weight)
         score = as_score(template, self.scoring)
         parts = found._splits(sample, X_val, y_val)
         given = {"X_val": X_val, "y_val": y_val, "folds": [train for train, _ in parts]}

@@ -251,7 +251,7 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         workers: parallel.WorkerPool,
     ) -> tuple[MultinomialEM, Callable[[], Fill]]:
         """EM for these documents, and what makes a start for it."""
-        kept = documents.views[0].dataset.of_weight()
+        kept = documents.views[0].dataset.has_weight()
         n = number_of_parts("n_components", self.n_components, len(kept))
         if not kept.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")

@@ -136,7 +136,7 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
 
     def _weights_of(self, rows: Dataset, sample_weight: Any) -> Floats:
         """w of each row."""
-        weights = rows.weights_beside(sample_weight)
+        weights = rows.sample_weights(sample_weight)
         return weights if len(weights) else np.ones(len(rows))
 
     def _words(self, rows: Dataset, sample_weight: Any) -> float:

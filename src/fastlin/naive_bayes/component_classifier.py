@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from fastlin import validation
 from fastlin.core.class_counts import ClassCounts, mask_impossible
-from fastlin.core.dataset import Dataset, DatasetView, labels_beside, read_rows
+from fastlin.core.dataset import Dataset, DatasetView, read_rows, true_labels
 from fastlin.core.estimator import reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
 from fastlin.core.sparse_estimator import Infer, Scorer, checkpoint_of, dense_scorer
@@ -69,7 +69,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
     @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one."""
-        validation.refuse_missing(labels_beside(X, y), "X")
+        validation.refuse_missing(true_labels(X, y), "X")
         return super().score(X, y, sample_weight)
 
     # Reading
@@ -121,7 +121,7 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
         there = view.has_label()
         if not there.any():
             raise ValueError("every row that has a label is held out: there is nothing to begin with")
-        if not view.dataset.of_weight()[there].any():
+        if not view.dataset.has_weight()[there].any():
             held_out = "" if view.kept is None else " and is not held out"
             raise ValueError(
                 f"sample_weight is zero for every row that has a label{held_out}: there is nothing to begin with"

@@ -234,7 +234,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
             held = self._read_validation(X_val, y_val, classes, view.dataset)
             return [(documents, as_split(held, classes))]
         codes, labelled, folds = documents.codes, view.has_label(), []
-        scored = labelled & view.dataset.of_weight()
+        scored = labelled & view.dataset.has_weight()
         for train, test in make_folds(self.cv, codes, np.flatnonzero(labelled)):
             learns, held_out = np.zeros(len(codes), bool), test[scored[test]]
             learns[train] = True

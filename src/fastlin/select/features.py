@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
-from fastlin.core.dataset import DatasetView, read_dataset, read_validation, view_to_learn
+from fastlin.core.dataset import DatasetView, read_dataset, read_validation, training_view
 from fastlin.core.estimator import learns
 from fastlin.core.label_sets import n_weight_columns
 from fastlin.linear.logistic import LogisticRegression
@@ -178,7 +178,7 @@ class SelectFeatures(Selector):
         model = self._working_copy()
         solver = model._check_parameters()
         counts = model.method != "greedy" or solver in COUNTS
-        data = view_to_learn(read_dataset(X, y, sample_weight, estimator=type(self).__name__, nonnegative=counts))
+        data = training_view(read_dataset(X, y, sample_weight, estimator=type(self).__name__, nonnegative=counts))
         validate_data(model, X, reset=True, skip_check_array=True)
         if model.method == "greedy" and data.dataset.n_segments > 1:
             raise ValueError(

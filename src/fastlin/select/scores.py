@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, xlogy
 
-from fastlin.core.dataset import DatasetView, read_dataset, view_to_learn
+from fastlin.core.dataset import DatasetView, read_dataset, training_view
 from fastlin.select.label_counts import feature_counts, label_counts, presence
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ def information_gain(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs
     [0.693, 0.0, 0.216]
     """
     data = read_dataset(X, y, sample_weight, estimator="information_gain", nonnegative=True)
-    return gains_of_presence(view_to_learn(data), n_jobs)
+    return gains_of_presence(training_view(data), n_jobs)
 
 
 def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None = None) -> tuple[Floats, Floats]:
@@ -70,7 +70,7 @@ def chi2(X: Any, y: Any = None, *, sample_weight: Any = None, n_jobs: int | None
     ([3.0, 0.0, 1.0], [0.083, 1.0, 0.317])
     """
     data = read_dataset(X, y, sample_weight, estimator="chi2", nonnegative=True)
-    return chi_squared(view_to_learn(data), n_jobs)
+    return chi_squared(training_view(data), n_jobs)
 
 
 def gains_of_presence(data: DatasetView, n_jobs: int | None) -> Floats:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
-from fastlin.core.dataset import InMemoryDataset, view_to_learn
+from fastlin.core.dataset import InMemoryDataset, training_view
 from fastlin.core.estimator import learns, reads
 from fastlin.engine.chain import memm_normalizer
 from fastlin.linear.logistic import LogisticRegression
@@ -216,7 +216,7 @@ class MEMM(SequenceModel):
         if report is not None:
             learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
-        sample = view_to_learn(InMemoryDataset(rows, classes=np.arange(len(model.classes_)), codes=codes))
+        sample = training_view(InMemoryDataset(rows, classes=np.arange(len(model.classes_)), codes=codes))
         learner._fit_sample(sample, learner._parts_of(sample), checkpoint=file)
         model._install(histories, learner.coef_)
         for told in REPORT_ATTRIBUTES:
