@@ -3,23 +3,20 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.chain.hybrid_weights import TokenWeights
+from fastlin.engine.core.csr_view import CSRView
+
 Floats: TypeAlias = NDArray[np.float64]
 Starts: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = NDArray[np.int32]
 Padded: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, float]
 
 def evaluate(
-    indptr: Starts,
-    indices: Labels,
-    values: NDArray[Any],
+    tokens: CSRView,
     sequences: Starts,
     first: int,
     last: int,
-    table: NDArray[Any],
-    starts: Starts,
-    single: int,
-    labels: Labels,
-    theta: Floats,
+    weights: TokenWeights,
     padded: Padded,
     y: Labels,
     R: NDArray[Any],

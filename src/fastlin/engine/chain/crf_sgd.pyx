@@ -12,6 +12,7 @@ Weights are one vector: the table [D, K] of features seen with many labels, weig
 pairs of labels [K, K], and for order 2 triples [K, K, K].
 """
 
+cimport cython
 from libc.math cimport INFINITY, exp, expm1, fabs, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
@@ -20,6 +21,7 @@ from libc.string cimport memcpy, memset
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.chain.chain cimport Chain, Trellis, free_trellis, allocate_trellis, allocate_doubles, path_score
 from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.chain.hybrid_weights cimport HybridWeights, score_tokens
 from fastlin.engine.core.mathx cimport exponential
 from fastlin.engine.chain.chain_inference cimport chain_marginals
@@ -233,43 +235,92 @@ cdef Py_ssize_t max_batch_tokens(const int64_t[::1] sequences, const int64_t[::1
     return most
 
 
-def sgd_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-              const int64_t[::1] sequences, const int32_t[::1] y, const int64_t[::1] order, Py_ssize_t batch_size,
-              const int64_t[::1] starts, Py_ssize_t D, Py_ssize_t single, const int32_t[::1] labels, Py_ssize_t K,
-              Py_ssize_t rows, double[::1] w, const double[::1] has_weight, double[::1] scale, double[::1] squares,
-              double[::1] sums, int64_t[::1] touched, int64_t t, bint adagrad, double eta0, double l1, double l2):
-    """Take a step for every `batch_size` of the sequences in `order`; t steps have been taken before.
+@cython.final
+cdef class CRFWeights:
+    """The weights on their way, how they lie, and what Adagrad remembers of each, for as long as a fit.
 
-    Where there are fewer `values` than `indices`, all are ones, and there are as many as the longest sequence needs.
-    `has_weight` has a one for every pair and triple of labels that has a weight, else zero. `squares`, `sums` (zeros)
-    and `touched`, the step up to which a feature has caught up, are Adagrad's. Returns Σ −log p(y | x), each before its
-    step, −∞ where scores have left the numbers.
+    `w` holds the table [n_tabled, K], the few weights of the other features, whose `labels` begin at `starts` for each
+    feature, and those of pairs and triples of labels, of which `has_weight` says with a one or a zero which there are.
+    `rows` is 1, or for order 2 K + 1. `adagrad` are Σg², the sums of gradients (zeros), and the step up to which a
+    feature has caught up; of length 0 for SGD, whose weights are `scale` times w.
     """
-    cdef Py_ssize_t n_transitions = has_weight.shape[0], P = (K + 7) // 8 * 8, size = rows * P, first = 0, k
-    cdef Py_ssize_t max_tokens = max_batch_tokens(sequences, order, batch_size)
-    cdef StepRule rule = StepRule(adagrad, eta0, l1, l2)
-    cdef Chain chain
+
     cdef HybridWeights weights
     cdef SequenceBatch batch
+    cdef Py_ssize_t rows, n_features
+    cdef bint adagrad
+    cdef double[::1] w, scale, squares, sums
+    cdef const double[::1] has_weight
+    cdef const int64_t[::1] starts
+    cdef const int32_t[::1] labels
+    cdef int64_t[::1] touched
+
+    def __cinit__(self, const int64_t[::1] starts, Py_ssize_t n_tabled, Py_ssize_t single, const int32_t[::1] labels,
+                  Py_ssize_t K, Py_ssize_t rows, double[::1] w, const double[::1] has_weight, double[::1] scale,
+                  tuple adagrad):
+        cdef Py_ssize_t n = starts.shape[0] - 1, of_features = w.shape[0] - has_weight.shape[0]
+        self.starts, self.labels, self.w, self.has_weight, self.scale = starts, labels, w, has_weight, scale
+        self.squares, self.sums, self.touched = adagrad
+        self.rows, self.n_features, self.adagrad = rows, n, self.squares.shape[0] > 0
+        if not (0 <= n_tabled <= n and n_tabled <= single <= n and labels.shape[0] == starts[n]):
+            raise ValueError(f"{n_tabled} features of a table and {labels.shape[0]} labels do not fit {n} features")
+        if of_features != n_tabled * K + starts[n] - starts[n_tabled] or has_weight.shape[0] < K * K:
+            raise ValueError(f"{w.shape[0]} weights, {has_weight.shape[0]} of them of transitions, are not what fits")
+        if self.adagrad and not (self.squares.shape[0] == self.sums.shape[0] == w.shape[0]
+                                 and self.touched.shape[0] == n):
+            raise ValueError(f"Adagrad's sums of {self.squares.shape[0]} weights do not fit {w.shape[0]}")
+        self.weights.K, self.weights.D, self.weights.single = K, n_tabled, single
+        self.weights.starts, self.weights.table = &starts[0], &w[0]
+        self.batch.starts, self.batch.w, self.batch.n_transitions = &starts[0], &w[0], has_weight.shape[0]
+        self.batch.transitions = &w[0] + of_features
+        if labels.shape[0]:
+            self.batch.labels = &labels[0]
+            self.weights.labels, self.weights.theta = self.batch.labels + starts[n_tabled], &w[0] + n_tabled * K
+        if self.touched.shape[0]:
+            self.batch.touched = &self.touched[0]
+        if self.adagrad:
+            self.batch.squares, self.batch.sums = &self.squares[0], &self.sums[0]
+
+
+def sgd_epoch(CRFWeights weights not None, CSRView tokens not None, const int64_t[::1] sequences, const int32_t[::1] y,
+              const int64_t[::1] order, Py_ssize_t batch_size, int64_t t, double eta0, double l1, double l2):
+    """Take a step for every `batch_size` of the sequences in `order`; t steps have been taken before.
+
+    Where there are fewer values than indices, all are ones, and there are as many as the longest sequence needs.
+    Returns Σ −log p(y | x), each before its step, −∞ where scores have left the numbers.
+    """
+    cdef StepRule rule = StepRule(weights.adagrad, eta0, l1, l2)
+    cdef SequenceBatch batch = weights.batch
+    if sequences[sequences.shape[0] - 1] != tokens.stop or y.shape[0] != tokens.stop:
+        raise ValueError(f"sequences of {sequences[sequences.shape[0] - 1]} and labels of {y.shape[0]} tokens do not "
+                         f"fit {tokens.stop}")
+    batch.indptr, batch.features, batch.sequences, batch.y = tokens.indptr, tokens.indices, &sequences[0], &y[0]
+    batch.stride = tokens.n_values == tokens.n_indices
+    if tokens.single:
+        return take_steps(weights, &batch, <const float*>tokens.values, &rule, order, batch_size,
+                          max_batch_tokens(sequences, order, batch_size), t)
+    return take_steps(weights, &batch, <const double*>tokens.values, &rule, order, batch_size,
+                      max_batch_tokens(sequences, order, batch_size), t)
+
+
+cdef double take_steps(CRFWeights state, SequenceBatch* batch, const number* values, const StepRule* rule,
+                       const int64_t[::1] order, Py_ssize_t batch_size, Py_ssize_t max_tokens, int64_t t) except? -1:
+    """`sgd_epoch`, of batches of at most so many tokens."""
+    cdef HybridWeights weights = state.weights
+    cdef Py_ssize_t K = weights.K, P = (K + 7) // 8 * 8, size = state.rows * P, n_transitions = batch.n_transitions
+    cdef Py_ssize_t first = 0, k
+    cdef Chain chain
     cdef Trellis trellis
-    cdef const number* amounts = &values[0] if values.shape[0] else NULL
+    cdef const double* has_weight = &state.has_weight[0]
+    cdef double* scale = &state.scale[0]
+    cdef double* squares = NULL
     cdef double* memory = NULL
     cdef double eta, step, found, loss = 0
     memset(&trellis, 0, sizeof(Trellis))
     memset(&chain, 0, sizeof(Chain))
-    memset(&batch, 0, sizeof(SequenceBatch))
-    memset(&weights, 0, sizeof(HybridWeights))
-    chain.K, chain.P, chain.rows, chain.size = K, P, rows, size
-    weights.K, weights.D, weights.single, weights.starts, weights.table = K, D, single, &starts[0], &w[0]
-    batch.indptr, batch.sequences, batch.y, batch.starts = &indptr[0], &sequences[0], &y[0], &starts[0]
-    batch.w, batch.transitions, batch.n_transitions = &w[0], &w[w.shape[0] - n_transitions], n_transitions
-    batch.touched = &touched[0] if touched.shape[0] else NULL
-    batch.stride = values.shape[0] == indices.shape[0]
-    if labels.shape[0]:
-        batch.labels, batch.features = &labels[0], &indices[0]
-        weights.labels, weights.theta = batch.labels + starts[D], &w[D * K]
-    if adagrad:
-        batch.squares, batch.sums = &squares[0], &sums[0]
+    chain.K, chain.P, chain.rows, chain.size = K, P, state.rows, size
+    if rule.adagrad:
+        squares = batch.squares + (batch.transitions - batch.w)
     try:
         allocate_trellis(&trellis, &chain, max_tokens, False, False)
         memory = allocate_doubles(checked_product(3 * size + P, P) + P + size + n_transitions
@@ -282,29 +333,28 @@ def sgd_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const numbe
             while first < order.shape[0]:
                 batch.order, batch.n = &order[first], min(batch_size, order.shape[0] - first)
                 first += batch_size
-                if adagrad:
-                    catch_up(&batch, &weights, &rule, t)
+                if rule.adagrad:
+                    catch_up(batch, &weights, rule, t)
                 set_transitions(&chain, batch.transitions, batch.transitions + K * K, scale[0], memory)
                 memset(batch.counts, 0, (n_transitions + size * P) * sizeof(double))
                 memset(trellis.Q, 0, size * P * sizeof(double))
-                found = batch_residuals(&batch, &weights, amounts, &chain, &trellis, scale[0],
+                found = batch_residuals(batch, &weights, values, &chain, &trellis, scale[0],
                                         batch.counts + n_transitions)
                 loss += found
                 if found == -INFINITY:
                     break
-                add_expected(&batch, &chain, batch.counts + n_transitions, trellis.Q)
-                eta = eta0 / (1 + eta0 * l2 * t)
-                if adagrad:
-                    add_feature_gradient(&batch, &weights, amounts, P, 1.0 / batch.n, batch.sums)
-                    adagrad_features(&batch, &weights, &rule, t)
+                add_expected(batch, &chain, batch.counts + n_transitions, trellis.Q)
+                eta = rule.eta0 / (1 + rule.eta0 * rule.l2 * t)
+                if rule.adagrad:
+                    add_feature_gradient(batch, &weights, values, P, 1.0 / batch.n, batch.sums)
+                    adagrad_features(batch, &weights, rule, t)
                     for k in range(n_transitions):
                         if has_weight[k] != 0:
-                            adagrad_step(&batch.transitions[k], &squares[w.shape[0] - n_transitions + k],
-                                         batch.counts[k] / batch.n, &rule)
+                            adagrad_step(&batch.transitions[k], &squares[k], batch.counts[k] / batch.n, rule)
                 else:
-                    scale[0] *= 1 - eta * l2
+                    scale[0] *= 1 - eta * rule.l2
                     step = eta / (batch.n * scale[0])
-                    add_feature_gradient(&batch, &weights, amounts, P, -step, batch.w)
+                    add_feature_gradient(batch, &weights, values, P, -step, batch.w)
                     for k in range(n_transitions):
                         batch.transitions[k] -= step * has_weight[k] * batch.counts[k]
                 t += 1
@@ -314,14 +364,16 @@ def sgd_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const numbe
     return loss
 
 
-def catch_up_all(const int64_t[::1] starts, Py_ssize_t D, const int32_t[::1] labels, Py_ssize_t K, double[::1] w,
-                 const double[::1] squares, int64_t[::1] touched, int64_t t, double eta0, double l1, double l2):
+def catch_up_all(CRFWeights state not None, int64_t t, double eta0, double l1, double l2):
     """Adagrad's weights of all features after t steps."""
     cdef int64_t j, q, place
+    cdef const SequenceBatch* all = &state.batch
     cdef StepRule rule = StepRule(True, eta0, l1, l2)
+    if not state.adagrad:
+        raise ValueError("weights of SGD owe nothing")
     with nogil:
-        for j in range(starts.shape[0] - 1):
-            for q in range(starts[j], starts[j + 1]):
-                place = j * K + labels[q] if j < D else D * K + q - starts[D]
-                w[place] = decayed_weight(w[place], squares[place], <double>(t - touched[j]), &rule)
-            touched[j] = t
+        for j in range(state.n_features):
+            for q in range(all.starts[j], all.starts[j + 1]):
+                place = weight_place(all, &state.weights, j, q)
+                all.w[place] = decayed_weight(all.w[place], all.squares[place], <double>(t - all.touched[j]), &rule)
+            all.touched[j] = t

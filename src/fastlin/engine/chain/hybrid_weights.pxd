@@ -24,12 +24,14 @@ cdef struct HybridWeights:
     const double* theta      # these
 
 
-cdef inline HybridWeights hybrid_from_arrays(const double[:, ::1] table, const int64_t[::1] starts, Py_ssize_t single,
-                                             const int32_t[::1] labels, const double[::1] theta, Py_ssize_t K) noexcept:
-    cdef const double* rows = &table[0, 0] if table.shape[0] else NULL
-    cdef const int32_t* few = &labels[0] if labels.shape[0] else NULL
-    cdef const double* weights = &theta[0] if theta.shape[0] else NULL
-    return HybridWeights(K, table.shape[0], single, rows, &starts[0], few, weights)
+cdef class TokenWeights:
+    """Such weights of K labels, bound once for many sequences; see `hybrid_weights.pyx`."""
+
+    cdef HybridWeights weights
+    cdef const double[:, ::1] table
+    cdef const int64_t[::1] starts
+    cdef const int32_t[::1] labels
+    cdef const double[::1] theta
 
 
 cdef inline int64_t count_tabled(const int32_t* indices, int64_t m, int64_t D) noexcept nogil:

@@ -3,6 +3,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.core.csr_view import CSRView
+
 Floats: TypeAlias = NDArray[np.float64]
 
 class OnlineTagger:
@@ -20,9 +22,7 @@ class OnlineTagger:
 
 def run(
     tagger: OnlineTagger,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[Any],
+    tokens: CSRView,
     sequences: NDArray[np.int64],
     y: NDArray[np.int32],
     largest: float,

@@ -24,10 +24,11 @@ from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_pr
 from fastlin.engine.chain.beam cimport Beam, beam_search
 from fastlin.engine.chain.chain cimport LANES, Chain, path_score
 from fastlin.engine.core.csr cimport number, prefetch
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.chain.sparse_difference cimport (
     SparseDifferences, add_to_difference, clear_differences, free_differences, gram_matrix, solve_mira_dual
 )
-from fastlin.engine.chain.hybrid_weights cimport HybridWeights, hybrid_from_arrays, score_tokens
+from fastlin.engine.chain.hybrid_weights cimport HybridWeights, TokenWeights, score_tokens
 from fastlin.engine.chain.viterbi_dense cimport viterbi_forward_dense, backtrack_dense
 from fastlin.engine.chain.nbest cimport PartialPaths, n_best
 
@@ -66,7 +67,8 @@ cdef class OnlineTagger:
 
     cdef TaggerRule rule
     cdef TaggerCounters[::1] counters
-    cdef HybridWeights weights
+    cdef TokenWeights tokens
+    cdef HybridWeights weights       # of the tokens
     cdef Chain chain
     cdef Beam beam
     cdef PartialPaths partials
@@ -105,7 +107,8 @@ cdef class OnlineTagger:
         K = self.two.shape[0]
         P = (K + LANES - 1) // LANES * LANES
         rows = K + 1 if self.three.shape[0] else 1
-        self.weights = hybrid_from_arrays(self.table, starts, single, labels, self.few, K)
+        self.tokens = TokenWeights(weights[0], starts, single, labels, weights[1], K)
+        self.weights = self.tokens.weights
         self.first_few = self.table.shape[0] * K
         self.first_two = self.first_few + self.few.shape[0]
         self.first_three = self.first_two + K * K
@@ -443,41 +446,53 @@ cdef int learn_from_nbest(OnlineTagger tagger, const int64_t* indptr, const int3
     return DONE
 
 
-def run(OnlineTagger tagger, const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-        const int64_t[::1] sequences, const int32_t[::1] y, double largest, const int64_t[::1] order,
-        Py_ssize_t position, int64_t budget):
+def run(OnlineTagger tagger not None, CSRView tokens not None, const int64_t[::1] sequences, const int32_t[::1] y,
+        double largest, const int64_t[::1] order, Py_ssize_t position, int64_t budget):
     """Learn from the sequences `order` from `position` on, while the budget of multiply–adds lasts.
 
     No value is beyond ±largest. Returns the position that is next, and whether a step there would carry the numbers out
     of range: then it was not taken.
     """
-    cdef Py_ssize_t n = order.shape[0], s, T
-    cdef int64_t begin, offset
     cdef int status = DONE
-    cdef const int32_t* features = &indices[0] if indices.shape[0] else NULL
-    cdef const number* amounts = &values[0] if values.shape[0] else NULL
+    if sequences[sequences.shape[0] - 1] > tokens.stop or y.shape[0] < sequences[sequences.shape[0] - 1]:
+        raise ValueError(f"{tokens.stop} tokens and {y.shape[0]} labels do not fit the sequences")
     with nogil:
-        while position < n and budget > 0:
-            s = order[position]
-            begin, T = sequences[s], sequences[s + 1] - sequences[s]
-            if T > 0:
-                if not tagger.allocate_buffers(T):
-                    status = NO_MEMORY
-                    break
-                offset = indptr[begin]
-                score_tokens(&tagger.weights, &indptr[begin], features + offset, amounts + offset, T, tagger.chain.P,
-                             tagger.S)
-                if tagger.rule.loss == MIRA:
-                    status = learn_from_nbest(tagger, &indptr[begin], features + offset, amounts + offset, &y[begin],
-                                              T, largest)
-                else:
-                    status = learn_from_best(tagger, &indptr[begin], features + offset, amounts + offset, &y[begin], T,
-                                             largest)
-                if status != DONE:
-                    break
-                budget -= (indptr[begin + T] - offset) * tagger.chain.K + T * tagger.chain.size * tagger.chain.P
-                tagger.counters[0].t += 1      # what is empty does not count
-            position += 1
+        if tokens.single:
+            position = learn_sequences(tagger, tokens, <const float*>tokens.values, &sequences[0],
+                                       &y[0] if y.shape[0] else NULL, largest, order, position, budget, &status)
+        else:
+            position = learn_sequences(tagger, tokens, <const double*>tokens.values, &sequences[0],
+                                       &y[0] if y.shape[0] else NULL, largest, order, position, budget, &status)
     if status == NO_MEMORY:
         raise MemoryError
     return position, status == OVERFLOW
+
+
+cdef Py_ssize_t learn_sequences(OnlineTagger tagger, CSRView tokens, const number* values, const int64_t* sequences,
+                                const int32_t* y, double largest, const int64_t[::1] order, Py_ssize_t position,
+                                int64_t budget, int* status) noexcept nogil:
+    """`run`; returns the position that is next."""
+    cdef Py_ssize_t s, T
+    cdef int64_t begin, offset
+    cdef const int64_t* indptr
+    while position < order.shape[0] and budget > 0:
+        s = order[position]
+        begin, T = sequences[s], sequences[s + 1] - sequences[s]
+        if T > 0:
+            if not tagger.allocate_buffers(T):
+                status[0] = NO_MEMORY
+                break
+            indptr, offset = tokens.indptr + begin, tokens.indptr[begin]
+            score_tokens(&tagger.weights, indptr, tokens.indices + offset, values + offset, T, tagger.chain.P, tagger.S)
+            if tagger.rule.loss == MIRA:
+                status[0] = learn_from_nbest(tagger, indptr, tokens.indices + offset, values + offset, y + begin, T,
+                                             largest)
+            else:
+                status[0] = learn_from_best(tagger, indptr, tokens.indices + offset, values + offset, y + begin, T,
+                                            largest)
+            if status[0] != DONE:
+                break
+            budget -= (indptr[T] - offset) * tagger.chain.K + T * tagger.chain.size * tagger.chain.P
+            tagger.counters[0].t += 1          # what is empty does not count
+        position += 1
+    return position

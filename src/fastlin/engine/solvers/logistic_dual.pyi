@@ -1,36 +1,23 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-VECTOR_GAP: int
+from fastlin.engine.core.csr_view import CSRView
 
-def binary_epoch(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[Any],
-    weights: NDArray[np.float64],
-    norms: NDArray[np.float64],
+class LogisticRows:
+    def __init__(
+        self,
+        rows: CSRView,
+        weights: NDArray[np.float64],
+        norms: NDArray[np.float64],
+        dual: NDArray[np.float64],
+        gaps: NDArray[np.float64],
+    ) -> None: ...
+
+def dual_epoch(
+    data: LogisticRows,
     order: NDArray[np.int64],
     C: float,
     step: float,
-    dual: NDArray[np.float64],
     W: NDArray[np.float64],
     bias: NDArray[np.float64],
-    gaps: NDArray[np.float64],
-) -> None: ...
-def softmax_epoch(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[Any],
-    weights: NDArray[np.float64],
-    norms: NDArray[np.float64],
-    order: NDArray[np.int64],
-    C: float,
-    step: float,
-    dual: NDArray[np.float64],
-    W: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    gaps: NDArray[np.float64],
-    room: NDArray[np.float64],
 ) -> None: ...

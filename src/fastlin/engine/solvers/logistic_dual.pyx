@@ -14,17 +14,19 @@ more after an epoch (the method of multipliers). What a row adds to the duality 
 when it is visited: rows that add little may rest.
 """
 
+cimport cython
 from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 
+from fastlin.engine.core.allocation cimport allocate, checked_product
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport add_row, prefetch, prefetch_range, score_row, number
 from fastlin.engine.core.mathx cimport array_sum, exponential, exponentials, array_max, log1pexp, logarithm
 
 cdef enum:
     MAX_NEWTON_ITERATIONS = 30  # Newton iterations of a row
-    VECTOR_GAP_ = 16         # doubles: more than a vector
-
-VECTOR_GAP = VECTOR_GAP_
+    VECTOR_GAP = 16          # doubles: more than a vector
 
 cdef double MIN_LOG_PROBABILITY = -700  # of log a
 cdef double MASS_TOLERANCE = 1e-3  # mass that the last iteration of a row may have moved: the next visit moves it on
@@ -33,13 +35,42 @@ cdef double MASS_TOLERANCE = 1e-3  # mass that the last iteration of a row may h
 cdef struct DualRows:
     const int64_t* indptr
     const int32_t* indices
-    const void* values
+    const double* weights            # NULL: all 1
+    const double* norms
+    double* dual
+    double* gaps
     const int64_t* order
     Py_ssize_t end
 
 
-cdef inline int64_t prefetch_rows(const DualRows* rows, const number* values, Py_ssize_t position, double* dual,
-                                  Py_ssize_t width, int64_t* m_ahead) noexcept nogil:
+@cython.final
+cdef class LogisticRows:
+    """Rows with their weights (none: all one), ‖x‖², the dual variables of each, and what it adds to the duality gap.
+
+    dual[i] = (logit a, a) for two labels in one column, else (log a, a), [2K].
+    """
+
+    cdef CSRView view
+    cdef DualRows rows
+    cdef Py_ssize_t width
+    cdef const double[::1] weights, norms
+    cdef double[:, ::1] dual
+    cdef double[::1] gaps
+
+    def __cinit__(self, CSRView rows not None, const double[::1] weights, const double[::1] norms,
+                  double[:, ::1] dual, double[::1] gaps):
+        cdef Py_ssize_t n = rows.stop
+        if weights.shape[0] not in (0, n) or not norms.shape[0] == dual.shape[0] == gaps.shape[0] == n:
+            raise ValueError(f"weights, norms, dual variables or gaps do not fit {n} rows")
+        self.view, self.weights, self.norms, self.dual, self.gaps = rows, weights, norms, dual, gaps
+        self.width = dual.shape[1]
+        self.rows = DualRows(rows.indptr, rows.indices, NULL, &norms[0], &dual[0, 0], &gaps[0], NULL, 0)
+        if weights.shape[0]:
+            self.rows.weights = &weights[0]
+
+
+cdef inline int64_t prefetch_rows(const DualRows* rows, const number* values, Py_ssize_t position, Py_ssize_t width,
+                                  int64_t* m_ahead) noexcept nogil:
     """Fetch what the next rows need; returns where the next row's non-zeros begin."""
     cdef int64_t row
     if position + 4 >= rows.end:
@@ -49,7 +80,7 @@ cdef inline int64_t prefetch_rows(const DualRows* rows, const number* values, Py
     row = rows.order[position + 2]
     prefetch_range(rows.indices + rows.indptr[row], rows.indices + rows.indptr[row + 1])
     prefetch_range(values + rows.indptr[row], values + rows.indptr[row + 1])
-    prefetch_range(dual + row * width, dual + (row + 1) * width)
+    prefetch_range(rows.dual + row * width, rows.dual + (row + 1) * width)
     row = rows.order[position + 1]
     m_ahead[0] = rows.indptr[row + 1] - rows.indptr[row]
     return rows.indptr[row]
@@ -81,38 +112,32 @@ cdef inline double solve_logit(double target, double eta, double* z) noexcept no
     return probability(z[0])
 
 
-def binary_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-                 const double[::1] weights, const double[::1] norms, const int64_t[::1] order, double C, double step,
-                 double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps):
-    """Visit the rows of `order`: two labels in one column. dual[i] = (logit a, a); step = 1/ρ.
-
-    gaps[i] is what row i added to the duality gap.
-    """
-    cdef DualRows rows = DualRows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
-    cdef const number* x = &values[0]
+cdef void visit_binary(const DualRows* rows, const number* x, double C, double step, double* W,
+                       double* bias) noexcept nogil:
+    """`dual_epoch` of two labels in one column."""
     cdef Py_ssize_t position
     cdef int64_t i, start, ahead, m_ahead
     cdef double eta, change, s, z, old, w = 1
-    with nogil:
-        for position in range(rows.end):
-            i = order[position]
-            start = indptr[i]
-            ahead = prefetch_rows(&rows, x, position, &dual[0, 0], 2, &m_ahead)
-            score_row(&s, &W[0, 0], 1, rows.indices + start, x + start, indptr[i + 1] - start, rows.indices + ahead,
-                      m_ahead)
-            s += bias[0]
-            if weights.shape[0]:
-                w = weights[i]
-            eta = w * (C * norms[i] + step)
-            z = dual[i, 0]
-            old = dual[i, 1]
-            gaps[i] = w * (log1pexp(s) - log1pexp(z) - old * (s - z))    # KL of two Bernoullis, by their logits
-            dual[i, 1] = solve_logit(s + eta * old, eta, &dual[i, 0])
-            change = w * (old - dual[i, 1])
-            bias[0] += step * change
-            change *= C
-            if change != 0:
-                add_row(&W[0, 0], 1, rows.indices + start, x + start, indptr[i + 1] - start, &change)
+    cdef double* dual
+    for position in range(rows.end):
+        i = rows.order[position]
+        start = rows.indptr[i]
+        dual = rows.dual + 2 * i
+        ahead = prefetch_rows(rows, x, position, 2, &m_ahead)
+        score_row(&s, W, 1, rows.indices + start, x + start, rows.indptr[i + 1] - start, rows.indices + ahead, m_ahead)
+        s += bias[0]
+        if rows.weights != NULL:
+            w = rows.weights[i]
+        eta = w * (C * rows.norms[i] + step)
+        z = dual[0]
+        old = dual[1]
+        rows.gaps[i] = w * (log1pexp(s) - log1pexp(z) - old * (s - z))       # KL of two Bernoullis, by their logits
+        dual[1] = solve_logit(s + eta * old, eta, dual)
+        change = w * (old - dual[1])
+        bias[0] += step * change
+        change *= C
+        if change != 0:
+            add_row(W, 1, rows.indices + start, x + start, rows.indptr[i + 1] - start, &change)
 
 
 cdef inline void solve_softmax(const double* u, double eta, Py_ssize_t K, double* v, double* a,
@@ -151,50 +176,69 @@ cdef inline void solve_softmax(const double* u, double eta, Py_ssize_t K, double
         v[k] -= slope
 
 
-def softmax_epoch(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
-                  const double[::1] weights, const double[::1] norms, const int64_t[::1] order, double C, double step,
-                  double[:, ::1] dual, double[:, ::1] W, double[::1] bias, double[::1] gaps, double[:, ::1] room):
-    """Visit the rows of `order`: K ≥ 2 labels. dual[i] = (log a, a), [2K]; step = 1/ρ.
-
-    gaps[i] is what row i added to the duality gap. `room` is [3, K + 2 APART]: loops over vectors that lie too near
-    each other are not vectorised, and round otherwise.
-    """
-    cdef DualRows rows = DualRows(&indptr[0], &indices[0], &values[0], &order[0], order.shape[0])
-    cdef const number* x = &values[0]
-    cdef Py_ssize_t position, K = W.shape[1], k
+cdef void visit_softmax(const DualRows* rows, const number* x, double C, double step, double* W, double* bias,
+                        Py_ssize_t K, double* room) noexcept nogil:
+    """`dual_epoch` of K ≥ 2 labels, with room for three vectors that lie VECTOR_GAP apart."""
+    cdef Py_ssize_t position, k
     cdef int64_t i, start, ahead, m_ahead
     cdef double eta, top, total, w = 1, local
-    cdef double* s = &room[0, VECTOR_GAP_]
-    cdef double* new = &room[1, VECTOR_GAP_]
-    cdef double* spare = &room[2, VECTOR_GAP_]
+    cdef double* s = room + VECTOR_GAP
+    cdef double* new = s + K + 2 * VECTOR_GAP
+    cdef double* spare = new + K + 2 * VECTOR_GAP
     cdef double* logs
     cdef double* a
+    for position in range(rows.end):
+        i = rows.order[position]
+        start = rows.indptr[i]
+        logs = rows.dual + 2 * K * i
+        a = logs + K
+        ahead = prefetch_rows(rows, x, position, 2 * K, &m_ahead)
+        score_row(s, W, K, rows.indices + start, x + start, rows.indptr[i + 1] - start, rows.indices + ahead, m_ahead)
+        if rows.weights != NULL:
+            w = rows.weights[i]
+        eta = w * (C * rows.norms[i] + step)
+        for k in range(K):
+            s[k] += bias[k]
+        top = array_max(s, K)
+        total = exponentials(s, K, top, spare)
+        local = logarithm(total) + top
+        for k in range(K):
+            local += a[k] * (logs[k] - s[k])
+        rows.gaps[i] = w * local
+        for k in range(K):
+            s[k] += eta * a[k]
+        solve_softmax(s, eta, K, logs, new, spare)
+        for k in range(K):
+            s[k] = w * (a[k] - new[k])
+            a[k] = new[k]
+            bias[k] += step * s[k]
+            s[k] *= C
+        add_row(W, K, rows.indices + start, x + start, rows.indptr[i + 1] - start, s)
+
+
+def dual_epoch(LogisticRows data not None, const int64_t[::1] order, double C, double step, double[:, ::1] W,
+               double[::1] bias):
+    """Visit the rows of `order`; step = 1/ρ. What each added to the duality gap is noted.
+
+    Loops over vectors that lie too near each other are not vectorised, and round otherwise: those of a row of scores
+    lie VECTOR_GAP apart.
+    """
+    cdef DualRows rows = data.rows
+    cdef Py_ssize_t K = W.shape[1]
+    cdef double* room
+    if data.width != 2 * K or bias.shape[0] != K:
+        raise ValueError(f"{data.width} dual variables a row and {bias.shape[0]} intercepts do not fit {K} columns")
+    rows.order, rows.end = &order[0], order.shape[0]
+    room = <double*>allocate(checked_product(3, K + 2 * VECTOR_GAP), sizeof(double))
+    if room == NULL:
+        raise MemoryError
     with nogil:
-        for position in range(rows.end):
-            i = order[position]
-            start = indptr[i]
-            logs = &dual[i, 0]
-            a = &dual[i, K]
-            ahead = prefetch_rows(&rows, x, position, &dual[0, 0], 2 * K, &m_ahead)
-            score_row(s, &W[0, 0], K, rows.indices + start, x + start, indptr[i + 1] - start, rows.indices + ahead,
-                      m_ahead)
-            if weights.shape[0]:
-                w = weights[i]
-            eta = w * (C * norms[i] + step)
-            for k in range(K):
-                s[k] += bias[k]
-            top = array_max(s, K)
-            total = exponentials(s, K, top, spare)
-            local = logarithm(total) + top
-            for k in range(K):
-                local += a[k] * (logs[k] - s[k])
-            gaps[i] = w * local
-            for k in range(K):
-                s[k] += eta * a[k]
-            solve_softmax(s, eta, K, logs, new, spare)
-            for k in range(K):
-                s[k] = w * (a[k] - new[k])
-                a[k] = new[k]
-                bias[k] += step * s[k]
-                s[k] *= C
-            add_row(&W[0, 0], K, rows.indices + start, x + start, indptr[i + 1] - start, s)
+        if K == 1 and data.view.single:
+            visit_binary(&rows, <const float*>data.view.values, C, step, &W[0, 0], &bias[0])
+        elif K == 1:
+            visit_binary(&rows, <const double*>data.view.values, C, step, &W[0, 0], &bias[0])
+        elif data.view.single:
+            visit_softmax(&rows, <const float*>data.view.values, C, step, &W[0, 0], &bias[0], K, room)
+        else:
+            visit_softmax(&rows, <const double*>data.view.values, C, step, &W[0, 0], &bias[0], K, room)
+    free(room)

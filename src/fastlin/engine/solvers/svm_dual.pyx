@@ -26,9 +26,13 @@ Measured (one core with AVX-512; IMDB: 1 column, 20 Newsgroups: 20 labels), time
 * Crammer–Singer's threshold by Newton's method: sweeps over K that vectorise, no sorting.
 """
 
+cimport cython
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 
+from fastlin.engine.core.allocation cimport allocate_zeros, checked_product
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport add_row, number, prefetch, prefetch_range, score_row, squared_norm
 
 cdef enum:
@@ -170,63 +174,133 @@ cdef inline bint step_crammer_singer(EpochState* task, const double* s, Py_ssize
     return True
 
 
-def coordinate_epoch(EpochState[::1] task, const int64_t[::1] indptr, const int32_t[::1] indices,
-                     const number[::1] values, const int32_t[::1] labels, const double[::1] C, const double[::1] norms,
-                     const int64_t[::1] order, Py_ssize_t position, int64_t budget, double[:, ::1] W, double[::1] bias,
-                     double[:, ::1] alpha, double[:, ::1] limits, double[::1] gaps, int32_t[::1] skip,
-                     int32_t[::1] wait, double[:, ::1] spare):
+@cython.final
+cdef class SvmRows:
+    """Rows of a segment with their labels, the weight C of each loss and ‖x‖², for all blocks of labels."""
+
+    cdef CSRView view
+    cdef const int32_t[::1] labels
+    cdef const double[::1] C, norms
+
+    def __cinit__(self, CSRView rows not None, const int32_t[::1] labels, const double[::1] C,
+                  const double[::1] norms):
+        if not labels.shape[0] == C.shape[0] == norms.shape[0] == rows.stop:
+            raise ValueError(f"labels, C or norms do not fit {rows.stop} rows")
+        self.view, self.labels, self.C, self.norms = rows, labels, C, norms
+
+
+@cython.final
+cdef class RowDuals:
+    """Rows in the dual of a block of labels: α [n, K], gaps, rounds until one is due, rounds that it rests then."""
+
+    cdef double[:, ::1] alpha
+    cdef double[::1] gaps
+    cdef int32_t[::1] skip, wait
+
+    def __cinit__(self, double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip, int32_t[::1] wait):
+        if not alpha.shape[0] == gaps.shape[0] == skip.shape[0] == wait.shape[0]:
+            raise ValueError(f"gaps, skip or wait do not fit the dual variables of {alpha.shape[0]} rows")
+        self.alpha, self.gaps, self.skip, self.wait = alpha, gaps, skip, wait
+
+
+@cython.final
+cdef class BlockWeights:
+    """The weights [V, K] and intercepts of a block of labels, its task, and Hsieh's bounds [4, K], old and new."""
+
+    cdef EpochState[::1] task
+    cdef double[:, ::1] W, limits
+    cdef double[::1] bias
+    cdef double* spare               # [3, K]
+
+    def __cinit__(self, EpochState[::1] task, double[:, ::1] W, double[::1] bias, double[:, ::1] limits):
+        cdef Py_ssize_t K = W.shape[1]
+        if task.shape[0] == 0 or bias.shape[0] != K or limits.shape[0] != 4 or limits.shape[1] != K:
+            raise ValueError(f"intercepts or limits do not fit {K} columns")
+        self.task, self.W, self.bias, self.limits = task, W, bias, limits
+        self.spare = <double*>allocate_zeros(checked_product(3, K), sizeof(double))
+        if self.spare == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.spare)
+
+
+def coordinate_epoch(BlockWeights weights not None, SvmRows rows not None, RowDuals duals not None,
+                     const int64_t[::1] order, Py_ssize_t position, int64_t budget):
     """Visit the rows order[position:], at most `budget` multiply–adds; returns the position reached."""
-    cdef Py_ssize_t K = W.shape[1], end = order.shape[0], k
+    if duals.alpha.shape[0] != rows.view.stop or duals.alpha.shape[1] != weights.W.shape[1]:
+        raise ValueError(f"dual variables of shape ({duals.alpha.shape[0]}, {duals.alpha.shape[1]}) do not fit")
+    with nogil:
+        if rows.view.single:
+            position = visit_rows(weights, rows, duals, <const float*>rows.view.values, order, position, budget)
+        else:
+            position = visit_rows(weights, rows, duals, <const double*>rows.view.values, order, position, budget)
+    return position
+
+
+cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, const number* reals,
+                           const int64_t[::1] order, Py_ssize_t position, int64_t budget) noexcept nogil:
+    """`coordinate_epoch` over values of a type."""
+    cdef Py_ssize_t K = weights.W.shape[1], end = order.shape[0], k
     cdef int64_t i, start, m, next_row, work = 0
-    cdef double* scores = &spare[0, 0]
-    cdef double* change = &spare[1, 0]
-    cdef EpochState* t = &task[0]
-    cdef ShrinkingBounds bounds = ShrinkingBounds(&limits[0, 0], &limits[1, 0], &limits[2, 0], &limits[3, 0])
+    cdef const int64_t* indptr = rows.view.indptr
+    cdef const int32_t* columns = rows.view.indices
+    cdef const int32_t* labels = &rows.labels[0]
+    cdef const double* C = &rows.C[0]
+    cdef const double* norms = &rows.norms[0]
+    cdef double* W = &weights.W[0, 0]
+    cdef double* bias = &weights.bias[0]
+    cdef double* scores = weights.spare
+    cdef double* change = scores + K
+    cdef double* alpha = &duals.alpha[0, 0]
+    cdef double* gaps = &duals.gaps[0]
+    cdef int32_t* skip = &duals.skip[0]
+    cdef int32_t* wait = &duals.wait[0]
+    cdef EpochState* t = &weights.task[0]
+    cdef ShrinkingBounds bounds = ShrinkingBounds(&weights.limits[0, 0], &weights.limits[1, 0], &weights.limits[2, 0],
+                                                  &weights.limits[3, 0])
     cdef bint rests, moved
     cdef double before
-    cdef const int32_t* columns = &indices[0] if indices.shape[0] else NULL
-    cdef const number* reals = &values[0] if values.shape[0] else NULL
-    with nogil:
-        while position < end and work < budget:
-            i = order[position]
-            position += 1
-            start = indptr[i]
-            m = indptr[i + 1] - start
-            work += (m + 1) * (K + 7)
-            if position + 8 < end:
-                next_row = order[position + 8]
-                prefetch(&indptr[next_row])
-                prefetch(&C[next_row])
-                prefetch(&norms[next_row])
-                prefetch(&gaps[next_row])
-                prefetch(&labels[next_row])
-                prefetch_range(&alpha[next_row, 0], &alpha[next_row, 0] + K)
-                next_row = order[position + 2]
-                prefetch_range(columns + indptr[next_row], columns + indptr[next_row + 1])
-                prefetch_range(reals + indptr[next_row], reals + indptr[next_row + 1])
-            next_row = order[position] if position < end else i
-            score_row(scores, &W[0, 0], K, columns + start, reals + start, m, columns + indptr[next_row],
-                      indptr[next_row + 1] - indptr[next_row] if next_row != i else 0)
+    while position < end and work < budget:
+        i = order[position]
+        position += 1
+        start = indptr[i]
+        m = indptr[i + 1] - start
+        work += (m + 1) * (K + 7)
+        if position + 8 < end:
+            next_row = order[position + 8]
+            prefetch(indptr + next_row)
+            prefetch(C + next_row)
+            prefetch(norms + next_row)
+            prefetch(gaps + next_row)
+            prefetch(labels + next_row)
+            prefetch_range(alpha + next_row * K, alpha + (next_row + 1) * K)
+            next_row = order[position + 2]
+            prefetch_range(columns + indptr[next_row], columns + indptr[next_row + 1])
+            prefetch_range(reals + indptr[next_row], reals + indptr[next_row + 1])
+        next_row = order[position] if position < end else i
+        score_row(scores, W, K, columns + start, reals + start, m, columns + indptr[next_row],
+                  indptr[next_row + 1] - indptr[next_row] if next_row != i else 0)
+        for k in range(K):
+            scores[k] += t.scaling * bias[k]
+        before = t.gap
+        rests = False
+        if t.joint:
+            moved = step_crammer_singer(t, scores, K, labels[i], C[i], norms[i], alpha + i * K, change, change + K)
+        else:
+            moved = step_one_vs_rest(t, scores, K, labels[i] - t.first, C[i], norms[i], alpha + i * K, change,
+                                     &bounds, &rests)
+        if moved:
             for k in range(K):
-                scores[k] += t.scaling * bias[k]
-            before = t.gap
-            rests = False
-            if t.joint:
-                moved = step_crammer_singer(t, scores, K, labels[i], C[i], norms[i], &alpha[i, 0], change, &spare[2, 0])
-            else:
-                moved = step_one_vs_rest(t, scores, K, labels[i] - t.first, C[i], norms[i], &alpha[i, 0], change,
-                                         &bounds, &rests)
-            if moved:
-                for k in range(K):
-                    bias[k] += t.scaling * change[k]
-                add_row(&W[0, 0], K, columns + start, reals + start, m, change)
-            gaps[i] = t.gap - before
-            if rests:
-                skip[i] = DROPPED
-                gaps[i] = 0
-            else:
-                wait[i] = <int32_t>min(2 * wait[i] + 1, t.patience) if gaps[i] <= t.bar else 0
-                skip[i] = wait[i]
+                bias[k] += t.scaling * change[k]
+            add_row(W, K, columns + start, reals + start, m, change)
+        gaps[i] = t.gap - before
+        if rests:
+            skip[i] = DROPPED
+            gaps[i] = 0
+        else:
+            wait[i] = <int32_t>min(2 * wait[i] + 1, t.patience) if gaps[i] <= t.bar else 0
+            skip[i] = wait[i]
     return position
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import logistic_dual
 from fastlin.optim import log_linear_passes
 from fastlin.optim.certificate import prior_gap
@@ -118,15 +119,12 @@ class LogisticDual:
         state, norms, gaps = rows.map(own.state), rows.map(own.norms)[:, 0], rows.map(own.gaps)[:, 0]
         rest, patience = rows.map(own.rest)[:, 0], rows.map(own.patience)[:, 0]
         order = generator.permutation(np.flatnonzero(rest <= 0))
-        room = np.empty((3, problem.width + 2 * logistic_dual.VECTOR_GAP))
+        view = CSRView(rows.indptr, rows.indices, values)
+        data = logistic_dual.LogisticRows(view, rows.labels.weights, norms, state, gaps)
         share = max(1, int(BUDGET * len(norms) / (len(values) + len(norms)) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
-            some = rows.indptr, rows.indices, values, rows.labels.weights, norms, order[start : start + share]
-            if problem.width == 1:
-                logistic_dual.binary_epoch(*some, self.C, step, state, self.W, self.bias, gaps)
-            else:
-                logistic_dual.softmax_epoch(*some, self.C, step, state, self.W, self.bias, gaps, room)
+            logistic_dual.dual_epoch(data, order[start : start + share], self.C, step, self.W, self.bias)
             if step:
                 self.violation += (self.bias - before) / step
         rest -= 1

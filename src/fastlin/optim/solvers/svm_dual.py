@@ -75,7 +75,7 @@ class LabelBlock:
         for C, kept in zip(problem.C, self._row_states, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
                 skip[its_C == 0] = -2
-        self.limits, self.spare = np.zeros((4, width)), np.zeros((3, width))
+        self.limits = np.zeros((4, width))
         self._reset_limits()
         self.gaps = np.zeros(len(sizes))  # of each segment, as last seen
         self.value, self.gap, self.objective = 0.0, np.inf, np.inf
@@ -167,19 +167,16 @@ class LabelBlock:
 
     def visit(self, block: SegmentBlock, rows: slice) -> None:
         """A visit of a segment in a round: to some of its rows, those that are due."""
-        X, position = block.rows, 0
+        position, weights = 0, svm_dual.BlockWeights(self.task, self.weights, self.bias, self.limits)
         with self._rows(block.number) as kept:
+            duals = svm_dual.RowDuals(kept.alpha, kept.gaps, kept.skip, kept.wait)
             skip = np.ascontiguousarray(kept.skip[rows])
             order = np.empty(len(skip), np.int64)
             order = order[: svm_dual.due_rows(skip, order)] * rows.step + rows.start
             kept.skip[rows] = skip
             self.generator.shuffle(order)
             while position < len(order) and not self.cancelled:
-                position = svm_dual.coordinate_epoch(
-                    self.task, X.indptr, X.indices, X.values, block.labels, block.C, block.norms,
-                    order, position, BUDGET, self.weights, self.bias, kept.alpha, self.limits,
-                    kept.gaps, kept.skip, kept.wait, self.spare,
-                )  # fmt: skip
+                position = svm_dual.coordinate_epoch(weights, block.bound, duals, order, position, BUDGET)
             self.gaps[block.number] = kept.gaps.sum()
         self.size += len(order)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.data import Segment
 from fastlin.data.scratch import ScratchSpace
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import svm_dual
 from fastlin.validation import CSRRows
 
@@ -42,6 +43,7 @@ class SegmentBlock(NamedTuple):
     labels: NDArray[np.int32]
     C: Floats  # a row's own; 0 leaves it out
     norms: Floats
+    bound: svm_dual.SvmRows
 
 
 class SvmProblem:
@@ -68,7 +70,9 @@ class SvmProblem:
         """A segment and what belongs to it."""
         segment = self.corpus.segment(index)
         with self.C[index].map() as C, self.norms[index].map() as norms:
-            yield SegmentBlock(index, segment.rows, segment.codes, C, norms)
+            rows = segment.rows
+            bound = svm_dual.SvmRows(CSRView(rows.indptr, rows.indices, rows.values), segment.codes, C, norms)
+            yield SegmentBlock(index, rows, segment.codes, C, norms, bound)
 
     def blocks(self) -> Iterator[SegmentBlock]:
         """All of them in order."""

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.chain import crf_objective
+from fastlin.engine.chain.hybrid_weights import TokenWeights
 from fastlin.engine.core import observed_weights, passes, vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.design import Design
 from fastlin.optim.problem import FLOAT32_SAFE, WeightPrior
@@ -208,7 +210,7 @@ class CRFObjective:
         """The loss and the expected transitions of the sequences, whose residuals are left behind."""
         design, layout = self.design, self.layout
         first_token = int(self.starts[block.first])
-        starts, single, labels = layout.few
+        weights = TokenWeights(table, *layout.few, few, layout.n_labels)
 
         def work(first: int, last: int) -> tuple[float, Floats]:
             tokens = slice(int(self.starts[first]), int(self.starts[last]))
@@ -217,8 +219,8 @@ class CRFObjective:
             counts = np.zeros(chain.padded[1].shape)
             some = edges[tokens.start - first_token : tokens.stop - first_token]
             loss = crf_objective.evaluate(
-                indptr, indices, values, self.starts, first, last, table, starts, single, labels, few, chain.padded,
-                self.codes[tokens], self.residual[tokens], counts, some,
+                CSRView(indptr, indices, values, tokens.start, tokens.stop), self.starts, first, last, weights,
+                chain.padded, self.codes[tokens], self.residual[tokens], counts, some,
             )  # fmt: skip
             return loss, chain.unpad(counts)
 

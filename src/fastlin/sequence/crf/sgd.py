@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.chain import crf_sgd
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.sequence.crf.objective import CRFObjective
 
@@ -44,6 +45,12 @@ class CRFUpdates:
         self.squares, self.sums = np.zeros(n), np.zeros(n)
         self.touched = np.zeros(problem.design.n_features, np.int64)
         self.scale, self.t = np.ones(1), 0
+        design, rows = problem.design, 1 if transition_weights.order == 1 else K + 1
+        self._tokens = CSRView(design.indptr, design.indices, design.values)
+        self._weights = crf_sgd.CRFWeights(
+            layout.starts, layout.n_tabled, layout.single, layout.labels, K, rows, self.w, self.has_weight, self.scale,
+            (self.squares, self.sums, self.touched),
+        )  # fmt: skip
         self.filled = np.flatnonzero(np.diff(problem.starts))
         n_sequences = max(1, len(self.filled))
         self.l1, self.l2 = problem.prior.l1 / n_sequences, 2 * problem.c2 / n_sequences
@@ -56,14 +63,10 @@ class CRFUpdates:
 
     def epoch(self, order: NDArray[np.int64]) -> float:
         """Learn from sequences in an order; returns Σ −log p(y | x), each before its step."""
-        design, layout = self.problem.design, self.problem.layout
-        rows = 1 if self.problem.transition_weights.order == 1 else layout.n_labels + 1
         loss = 0.0
         for some in self._calls(order):
             loss += crf_sgd.sgd_epoch(
-                design.indptr, design.indices, design.values, self.problem.starts, self.problem.codes, some,
-                self.batch_size, layout.starts, layout.n_tabled, layout.single, layout.labels, layout.n_labels, rows,
-                self.w, self.has_weight, self.scale, self.squares, self.sums, self.touched, self.t, self.adagrad,
+                self._weights, self._tokens, self.problem.starts, self.problem.codes, some, self.batch_size, self.t,
                 self.eta0, self.l1, self.l2,
             )  # fmt: skip
             self.t += -(-len(some) // self.batch_size)
@@ -98,12 +101,8 @@ class CRFUpdates:
 
     def theta(self, theta: Floats) -> Floats:
         """The weights as the problem has them."""
-        layout = self.problem.layout
         if self.adagrad:
-            crf_sgd.catch_up_all(
-                layout.starts, layout.n_tabled, layout.labels, layout.n_labels, self.w, self.squares, self.touched,
-                self.t, self.eta0, self.l1, self.l2,
-            )  # fmt: skip
+            crf_sgd.catch_up_all(self._weights, self.t, self.eta0, self.l1, self.l2)
         np.multiply(self.w[self.places], self.scale[0], out=theta)
         return theta
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.chain import tagger_online
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.crf.objective import TransitionWeights
 from fastlin.sequence.weight_layout import HybridLayout
@@ -295,14 +296,12 @@ class TrainingSequences(NamedTuple):
     ) -> None:  # fmt: skip
         """Learn from the sequences in the order chosen; ValueError, with that message, before a step would overflow."""
         position, overflow, order = 0, False, np.empty(0, np.int64)
+        tokens = CSRView(self.indptr, self.indices, self.values)
 
         def step() -> tuple[int, bool]:
             nonlocal order
             order = order if position else choose()  # beside the first steps, which nobody sees without what it changes
-            return tagger_online.run(
-                tagger, self.indptr, self.indices, self.values, self.starts, self.codes, self.largest, order,
-                position, BUDGET,
-            )  # fmt: skip
+            return tagger_online.run(tagger, tokens, self.starts, self.codes, self.largest, order, position, BUDGET)
 
         while position < len(self) and not overflow:
             position, overflow = state.change(step)
