@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import iterative_scaling
 
 
@@ -15,13 +16,12 @@ def improve(equations):
     n, total = len(sizes), sum(sizes)
     a, f = (np.concatenate([np.atleast_1d(each[place]) for each in equations]).astype(float) for place in (0, 1))
     levels, level = np.unique(f, return_inverse=True)
-    room, delta = iterative_scaling.EXTRA_TERMS + len(levels), np.full(n, np.nan)
+    delta = np.full(n, np.nan)
     H, rho, theta = (np.array([each[place] for each in equations], dtype=float) for place in (2, 3, 4))
-    iterative_scaling.iis_update(
-        np.concatenate([[0], np.cumsum(sizes)]), np.arange(total, dtype=np.int32), np.ones(total), 0, n,
-        np.arange(n + 1), np.zeros(n, np.int32), a[:, np.newaxis], level[:, np.newaxis].astype(np.int32), levels,
-        H, rho, 1, theta, delta, np.empty((3, room)), np.zeros((2, room), np.int32),
-    )  # fmt: skip
+    columns = CSRView(np.concatenate([[0], np.cumsum(sizes)]), np.arange(total, dtype=np.int32), np.ones(total))
+    data = iterative_scaling.TermColumns(columns, np.arange(n + 1), np.zeros(n, np.int32), a[:, np.newaxis])
+    level = level[:, np.newaxis].astype(np.int32)
+    iterative_scaling.iis_update(data, level, levels, H, rho, 1, theta, delta, 0, n)
     return delta
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import kmeans
 from fastlin.optim.partitions import Partition, Partitions, PerRowArrays, column_blocks, row_blocks
 from fastlin.optim.weight_layouts import DenseWeights
@@ -330,8 +331,8 @@ def _distances(
     labels, found = part.map(labels_of_rows)[:, 0], np.empty(part.design.n_rows)
 
     def work(start: int, stop: int) -> None:
-        some = part.design.rows(start, stop)
-        kmeans.squared_distances(*some, start, stop, sums, scale, norms, labels[start:stop], found[start:stop])
+        some = CSRView(*part.design.rows(start, stop), start, stop)
+        kmeans.squared_distances(some, sums, scale, norms, labels[start:stop], found[start:stop])
 
     part.map_blocks(work, row_blocks, len(scale))
     return found
@@ -361,11 +362,12 @@ def _update_sums(
     labels, weights, width = part.map(owners)[:, 0], part.labels.weights, len(before)
 
     def work(low: int, high: int) -> NDArray[np.float64]:
-        columns, found = part.design.columns(low, high, part.design.column_values), np.zeros((4, width))
+        columns = CSRView(*part.design.columns(low, high, part.design.column_values), low, high)
+        found = np.zeros((4, width))
         if part.is_last:
-            kmeans.update_sums(*columns, low, high, labels, weights, touched, fresh, before, after, sums, found)
+            kmeans.update_sums(columns, labels, weights, touched, fresh, before, after, sums, found)
         else:
-            kmeans.sum_columns(*columns, low, high, labels, weights, touched, fresh)
+            kmeans.sum_columns(columns, labels, weights, touched, fresh)
         return found
 
     return sum(part.map_blocks(work, column_blocks, width), np.zeros((4, width)))

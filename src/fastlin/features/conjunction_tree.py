@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.core.transformer import assemble
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.text import conjunctions as kernels
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows
@@ -197,11 +198,12 @@ class ConjunctionTree:
         """Count the children of matches or, with `slots` to put them, write them."""
         found = np.zeros(len(matches), np.int64)
         order = np.argsort(matches.nodes) if matches.level == 1 else np.arange(len(matches))
-        nodes, values = out or (np.empty(0, self.index), np.empty(0, rows.values.dtype))
+        out = out or (np.empty(0, self.index), np.empty(0, rows.values.dtype))
+        level = matches.level - 1
         kernels.extend(
-            rows.indices, rows.values, matches.places, matches.ends, matches.nodes, matches.values, order,
-            self.starts[matches.level - 1], self.columns[matches.level - 1], self.skip, table, found, slots, places,
-            nodes, values,
+            kernels.ConjunctionMatches(rows.indices, matches.places, matches.ends, self.skip),
+            kernels.NodeChildren(self.starts[level], self.columns[level], table),
+            rows.values, matches.nodes, matches.values, order, found, slots, places, out,
         )  # fmt: skip
         return found
 
@@ -210,9 +212,8 @@ class ChildCounter:
     """Counts the columns in the tails of matches, and keeps those seen often enough."""
 
     def __init__(self, rows: CSRRows, skip: int, cutoff: int, groups: NDArray[np.uint64]) -> None:
-        self.rows, self.skip, self.cutoff, self.groups = rows, skip, cutoff, groups
-        self.counts = np.zeros(rows.n_columns, np.int32)
-        self.bits, self.summary = _bitset(rows.n_columns)
+        self.rows, self.skip = rows, skip
+        self.counts = kernels.TailCounts(np.zeros(rows.n_columns, np.int32), *_bitset(rows.n_columns), groups, cutoff)
 
     def children(
         self, matches: Matches, bounds: NDArray[np.int64], one: NDArray[np.uint64], two: NDArray[np.uint64]
@@ -220,13 +221,11 @@ class ChildCounter:
         """How many children the nodes have whose hits lie between `bounds`, and the columns of all."""
         sizes, node = np.zeros(len(bounds) - 1, np.int64), 0
         columns = [np.empty(0, np.int32)]
+        bound = kernels.ConjunctionMatches(self.rows.indices, matches.places, matches.ends, self.skip)
         for start, stop in matches.pieces():
             work = int((matches.ends[start:stop] - matches.places[start:stop]).sum())
             out = np.empty(work + self.rows.n_columns, np.int32)
-            node, n = kernels.learn(
-                self.rows.indices, matches.places, matches.ends, bounds, node, start, stop, self.skip, self.cutoff,
-                matches.level, self.groups, one, two, self.counts, self.bits, self.summary, sizes, out,
-            )  # fmt: skip
+            node, n = kernels.learn(self.counts, bound, bounds, node, start, stop, one, two, sizes, out)
             columns.append(out[:n].copy())
         return sizes, np.concatenate(columns)
 
@@ -251,16 +250,17 @@ class ConjunctionHashing:
         sizes, dtype = np.zeros(len(rows), np.int64), rows.values.dtype
         nothing = np.empty(0, np.int32), np.empty(0, dtype)
         listed = self.n_buckets > MAX_SUMMED_BUCKETS
-        bits, summary = _bitset(0 if listed else self.n_buckets)
-        sums = np.zeros(0 if listed else self.n_buckets, dtype)
+        n_sums = 0 if listed else self.n_buckets
+        task = kernels.HashedConjunctions(
+            0 if self.powers else 1, self.depth, self.groups, self.n_buckets, self.signs, np.zeros(n_sums, dtype),
+            *_bitset(n_sums),
+        )  # fmt: skip
+        view = CSRView(rows.indptr, rows.indices, rows.values)
 
         def scatter(indices: NDArray[np.int32], values: NDArray[Any]) -> None:
             sizes[:] = row = done = 0
             for start, stop in parallel.split_by_work(work, 1):
-                row, n = kernels.scatter(
-                    rows.indptr, rows.indices, rows.values, row, start, stop, 0 if self.powers else 1, self.depth,
-                    self.groups, self.n_buckets, self.signs, sums, bits, summary, sizes, indices[done:], values[done:],
-                )  # fmt: skip
+                row, n = kernels.scatter(task, view, row, start, stop, sizes, indices[done:], values[done:])
                 done += n
 
         scatter(*nothing)

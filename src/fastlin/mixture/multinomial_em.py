@@ -23,6 +23,7 @@ from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.class_counts import ClassCounts, SmoothingPrior
 from fastlin.engine.core import passes
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import multinomial_em as kernels
 from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.optim.partitions import Blocks, Partition, PerRowArrays, row_blocks
@@ -345,11 +346,9 @@ def _maximise(
     shares = part.map(rows.shares) if part.design.n_rows else np.zeros((1, width))
 
     def work(low: int, high: int) -> Floats:
+        columns = CSRView(*part.design.columns(low, high, part.design.column_values), low, high)
         prior = np.zeros(tile.shape)
-        kernels.maximise(
-            *part.design.columns(low, high, part.design.column_values), low, high, shares, alpha, extra, tile,
-            part.index > 0, counts[low:high], sums[low:high], prior, np.empty(tile.shape),
-        )  # fmt: skip
+        kernels.maximise(columns, shares, alpha, extra, tile, part.index > 0, counts[low:high], sums[low:high], prior)
         return prior.sum(axis=0)
 
     return part.map_blocks(work, _logarithm_blocks, width)

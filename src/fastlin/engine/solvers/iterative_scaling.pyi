@@ -1,9 +1,8 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-EXTRA_TERMS: int
+from fastlin.engine.core.csr_view import CSRView
+
 EQUATION_SIZE: int
 
 def gis_update(
@@ -15,15 +14,14 @@ def gis_update(
     theta: NDArray[np.float64],
     delta: NDArray[np.float64],
 ) -> None: ...
+
+class TermColumns:
+    def __init__(
+        self, columns: CSRView, starts: NDArray[np.int64], labels: NDArray[np.int32], p: NDArray[np.float64]
+    ) -> None: ...
+
 def iis_update(
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    values: NDArray[Any],
-    low: int,
-    high: int,
-    starts: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    p: NDArray[np.float64],
+    data: TermColumns,
     level: NDArray[np.int32],
     levels: NDArray[np.float64],
     observed: NDArray[np.float64],
@@ -31,22 +29,17 @@ def iis_update(
     width: int,
     theta: NDArray[np.float64],
     delta: NDArray[np.float64],
-    terms: NDArray[np.float64],
-    places: NDArray[np.int32],
-) -> None: ...
-def add_iis_sums(
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    values: NDArray[Any],
     low: int,
     high: int,
-    starts: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    p: NDArray[np.float64],
+) -> None: ...
+def add_iis_sums(
+    data: TermColumns,
     sums: NDArray[np.float64],
     delta: NDArray[np.float64],
     equations: NDArray[np.float64],
     first: bool,
+    low: int,
+    high: int,
 ) -> None: ...
 def iis_step(
     observed: NDArray[np.float64],

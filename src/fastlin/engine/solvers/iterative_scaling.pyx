@@ -11,18 +11,20 @@ or three turns. Where the right side is not yet positive, Newton's on the differ
 Many equations are solved at a time, as vectors; most of a text's have one term and, without a prior, a closed form.
 """
 
+cimport cython
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 
+from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_product
 from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.mathx cimport exponential, logarithm
 
 cdef enum:
     MAX_EQUATIONS = 256      # equations that are solved at a time
     MAX_TERMS = 1024         # where a batch has so many, no equation is added to it
     MAX_STEPS = 100
-
-EXTRA_TERMS = MAX_TERMS      # what `iis_update` needs beside the longest equation
 
 cdef double STEP_TOLERANCE = 1e-5  # a step in units of 1/f: what it leaves is of the order of its cube
 cdef double MIN_COUNT = 1e-300  # a count that rounding took
@@ -183,7 +185,7 @@ def gis_update(const double[::1] expected, const double[::1] observed, double C,
                Py_ssize_t width, const double[::1] theta, double[::1] delta):
     """δ of each weight; `width` weights share an entry of `precision`."""
     cdef Py_ssize_t q, j
-    cdef bint free = True
+    cdef bint unpenalised = True
     cdef double rho
     cdef double terms[3][MAX_EQUATIONS]
     cdef int32_t owner[MAX_EQUATIONS]
@@ -192,8 +194,8 @@ def gis_update(const double[::1] expected, const double[::1] observed, double C,
     batch.a, batch.f, batch.grown, batch.owner = terms[0], terms[1], terms[2], owner
     with nogil:
         for j in range(precision.shape[0]):
-            free = free and precision[j] == 0
-        if free:                                           # no prior: δ = log(H/E)/C, as one long vector
+            unpenalised = unpenalised and precision[j] == 0
+        if unpenalised:                                        # no prior: δ = log(H/E)/C, as one long vector
             for q in range(theta.shape[0]):
                 delta[q] = (log_count(observed[q]) - log_count(expected[q])) / C
         else:
@@ -206,65 +208,108 @@ def gis_update(const double[::1] expected, const double[::1] observed, double C,
                     solve_equations(&batch, &delta[0])
 
 
-def iis_update(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-               Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
-               const int32_t[:, ::1] level, const double[::1] levels, const double[::1] observed,
-               const double[::1] precision, Py_ssize_t width, const double[::1] theta, double[::1] delta,
-               double[:, ::1] terms, int32_t[:, ::1] places):
-    """δ of the weights of the features [low, high): feature j has starts[j] …, one for each of `labels`.
+@cython.final
+cdef class TermColumns:
+    """Columns of the rows, which weights are of each, and the rows' p [n, K] = w p(k|x).
 
-    p is w p(k|x), level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label).
-    `terms` [3, ROOM + levels] and `places` [2, ROOM + levels], zeros at first, are room for a batch.
+    Feature j has the weights starts[j] …, one for each of `labels`.
     """
+
+    cdef CSRView view
+    cdef const int64_t[::1] starts
+    cdef const int32_t[::1] labels
+    cdef const double[:, ::1] p
+
+    def __cinit__(self, CSRView columns not None, const int64_t[::1] starts, const int32_t[::1] labels,
+                  const double[:, ::1] p):
+        if starts.shape[0] != columns.stop + 1 or starts[columns.stop] > labels.shape[0]:
+            raise ValueError(f"weights of {starts.shape[0] - 1} features, {labels.shape[0]} labels, do not fit "
+                             f"{columns.stop} columns")
+        self.view, self.starts, self.labels, self.p = columns, starts, labels, p
+
+
+def iis_update(TermColumns data not None, const int32_t[:, ::1] level, const double[::1] levels,
+               const double[::1] observed, const double[::1] precision, Py_ssize_t width, const double[::1] theta,
+               double[::1] delta, Py_ssize_t low, Py_ssize_t high):
+    """δ of the weights of the features [low, high), of which `width` share an entry of `precision`.
+
+    level[i, k] says which of `levels` is the f# of row i and label k (one column: of every label).
+    """
+    cdef int64_t room = MAX_TERMS + levels.shape[0]
+    cdef double* terms = <double*>allocate(checked_product(3, room), sizeof(double))
+    cdef int32_t* places = <int32_t*>allocate_zeros(checked_product(2, room), sizeof(int32_t))
+    cdef EquationBatch batch
+    if terms == NULL or places == NULL:
+        free(terms)
+        free(places)
+        raise MemoryError
+    batch.n = 0
+    batch.a, batch.f, batch.grown, batch.owner = terms, terms + room, terms + 2 * room, places
+    with nogil:
+        if data.view.single:
+            solve_columns(data, <const float*>data.view.values, level, levels, observed, precision, width, theta,
+                          delta, low, high, &batch, places + room)
+        else:
+            solve_columns(data, <const double*>data.view.values, level, levels, observed, precision, width, theta,
+                          delta, low, high, &batch, places + room)
+    free(terms)
+    free(places)
+
+
+cdef void solve_columns(TermColumns data, const number* values, const int32_t[:, ::1] level, const double[::1] levels,
+                        const double[::1] observed, const double[::1] precision, Py_ssize_t width,
+                        const double[::1] theta, double[::1] delta, Py_ssize_t low, Py_ssize_t high,
+                        EquationBatch* batch, int32_t* place) noexcept nogil:
+    """`iis_update`; `place` says where a level has its term: true if that is ours, and agrees."""
+    cdef const int64_t* indptr = data.view.indptr
+    cdef const int32_t* rows = data.view.indices
+    cdef const int64_t[::1] starts = data.starts
+    cdef const int32_t[::1] labels = data.labels
+    cdef const double[:, ::1] p = data.p
     cdef Py_ssize_t j, k
     cdef int64_t q, t, start = 0, end
     cdef int32_t one, term
     cdef double share, rho
     cdef bint common = level.shape[1] == 1
-    cdef int32_t* place = &places[1, 0]                # where a level has its term: true if that is ours, and agrees
     cdef SingleTermEquations singles
-    cdef EquationBatch batch
     singles.n = 0
-    batch.n = 0
-    batch.a, batch.f, batch.grown, batch.owner = &terms[0, 0], &terms[1, 0], &terms[2, 0], &places[0, 0]
-    with nogil:
-        for j in range(low, high):
-            for q in range(starts[j], starts[j + 1]):
-                k = labels[q]
-                rho = precision[q // width]
-                if rho == 0 and indptr[j + 1] == indptr[j] + 1:
-                    t = indptr[j]
-                    one = level[rows[t], 0 if common else k]
-                    add_single_term(&singles, q, observed[q], values[t] * p[rows[t], k], levels[one], &delta[0])
+    for j in range(low, high):
+        for q in range(starts[j], starts[j + 1]):
+            k = labels[q]
+            rho = precision[q // width]
+            if rho == 0 and indptr[j + 1] == indptr[j] + 1:
+                t = indptr[j]
+                one = level[rows[t], 0 if common else k]
+                add_single_term(&singles, q, observed[q], values[t] * p[rows[t], k], levels[one], &delta[0])
+                continue
+            end = start
+            for t in range(indptr[j], indptr[j + 1]):
+                share = values[t] * p[rows[t], k]
+                if not share > MIN_COUNT:
                     continue
-                end = start
-                for t in range(indptr[j], indptr[j + 1]):
-                    share = values[t] * p[rows[t], k]
-                    if not share > MIN_COUNT:
-                        continue
-                    one = level[rows[t], 0 if common else k]
-                    term = place[one]
-                    if start <= term < end and batch.f[term] == levels[one]:
-                        batch.a[term] += share
-                        continue
-                    place[one] = <int32_t>end
-                    batch.a[end] = share
-                    batch.f[end] = levels[one]
-                    end += 1
-                if end == start:
-                    delta[q] = observed[q] / rho - theta[q] if rho > 0 else 0.0
-                elif end == start + 1 and rho == 0:
-                    add_single_term(&singles, q, observed[q], batch.a[start], batch.f[start], &delta[0])
-                else:
-                    add_equation(&batch, q, end - start, observed[q] - rho * theta[q], rho)
-                    start = end
-                    if batch.n == MAX_EQUATIONS or end >= MAX_TERMS:
-                        solve_equations(&batch, &delta[0])
-                        start = 0
-        if singles.n > 0:
-            solve_single_terms(&singles, &delta[0])
-        if batch.n > 0:
-            solve_equations(&batch, &delta[0])
+                one = level[rows[t], 0 if common else k]
+                term = place[one]
+                if start <= term < end and batch.f[term] == levels[one]:
+                    batch.a[term] += share
+                    continue
+                place[one] = <int32_t>end
+                batch.a[end] = share
+                batch.f[end] = levels[one]
+                end += 1
+            if end == start:
+                delta[q] = observed[q] / rho - theta[q] if rho > 0 else 0.0
+            elif end == start + 1 and rho == 0:
+                add_single_term(&singles, q, observed[q], batch.a[start], batch.f[start], &delta[0])
+            else:
+                add_equation(batch, q, end - start, observed[q] - rho * theta[q], rho)
+                start = end
+                if batch.n == MAX_EQUATIONS or end >= MAX_TERMS:
+                    solve_equations(batch, &delta[0])
+                    start = 0
+    if singles.n > 0:
+        solve_single_terms(&singles, &delta[0])
+    if batch.n > 0:
+        solve_equations(batch, &delta[0])
 
 
 # Equations whose terms lie in several parts: sums are taken part by part, then all equations have their turn
@@ -275,43 +320,56 @@ cdef enum:
 EQUATION_SIZE = FIELDS       # numbers that `add_iis_sums` and `iis_step` keep of each
 
 
-def add_iis_sums(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-                 Py_ssize_t high, const int64_t[::1] starts, const int32_t[::1] labels, const double[:, ::1] p,
-                 const double[:, ::1] sums, const double[::1] delta, double[:, ::1] equations, bint first):
+def add_iis_sums(TermColumns data not None, const double[:, ::1] sums, const double[::1] delta,
+                 double[:, ::1] equations, bint first, Py_ssize_t low, Py_ssize_t high):
     """Add to the sums over a e^{fδ − top} of the weights of the features [low, high) what the rows of a part have.
 
-    p is w p(k|x) and `sums` f# of each row (one column: of every label). The first time δ is 0, and the smallest and
-    the largest f of each equation are noted. `equations` [EQUATION, weights] begin as zeros, but the smallest is ∞ and
+    `sums` are f# of each row (one column: of every label). The first time δ is 0, and the smallest and the largest f
+    of each equation are noted. `equations` [EQUATION, weights] begin as zeros, but the smallest is ∞ and
     the bracket of δ goes from −∞ to ∞.
     """
+    with nogil:
+        if data.view.single:
+            add_column_sums(data, <const float*>data.view.values, sums, delta, equations, first, low, high)
+        else:
+            add_column_sums(data, <const double*>data.view.values, sums, delta, equations, first, low, high)
+
+
+cdef void add_column_sums(TermColumns data, const number* values, const double[:, ::1] sums, const double[::1] delta,
+                          double[:, ::1] equations, bint first, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
+    """`add_iis_sums` of values of a type."""
+    cdef const int64_t* indptr = data.view.indptr
+    cdef const int32_t* rows = data.view.indices
+    cdef const int64_t[::1] starts = data.starts
+    cdef const int32_t[::1] labels = data.labels
+    cdef const double[:, ::1] p = data.p
     cdef Py_ssize_t j, k
     cdef int64_t q, t
     cdef double share, f, grown, top, total, slope, bend
     cdef bint common = sums.shape[1] == 1
-    with nogil:
-        for j in range(low, high):
-            for q in range(starts[j], starts[j + 1]):
-                if equations[FOUND, q] != 0:
+    for j in range(low, high):
+        for q in range(starts[j], starts[j + 1]):
+            if equations[FOUND, q] != 0:
+                continue
+            k = labels[q]
+            top = delta[q] * equations[LARGEST if delta[q] > 0 else SMALLEST, q] if delta[q] != 0 else 0
+            total = slope = bend = 0
+            for t in range(indptr[j], indptr[j + 1]):
+                share = values[t] * p[rows[t], k]
+                if not share > MIN_COUNT:
                     continue
-                k = labels[q]
-                top = delta[q] * equations[LARGEST if delta[q] > 0 else SMALLEST, q] if delta[q] != 0 else 0
-                total = slope = bend = 0
-                for t in range(indptr[j], indptr[j + 1]):
-                    share = values[t] * p[rows[t], k]
-                    if not share > MIN_COUNT:
-                        continue
-                    f = sums[rows[t], 0 if common else k]
-                    if first and f < equations[SMALLEST, q]:
-                        equations[SMALLEST, q] = f
-                    if first and f > equations[LARGEST, q]:
-                        equations[LARGEST, q] = f
-                    grown = share if first else share * exponential(f * delta[q] - top)
-                    total += grown
-                    slope += f * grown
-                    bend += f * f * grown
-                equations[TOTAL, q] += total
-                equations[SLOPE, q] += slope
-                equations[BEND, q] += bend
+                f = sums[rows[t], 0 if common else k]
+                if first and f < equations[SMALLEST, q]:
+                    equations[SMALLEST, q] = f
+                if first and f > equations[LARGEST, q]:
+                    equations[LARGEST, q] = f
+                grown = share if first else share * exponential(f * delta[q] - top)
+                total += grown
+                slope += f * grown
+                bend += f * f * grown
+            equations[TOTAL, q] += total
+            equations[SLOPE, q] += slope
+            equations[BEND, q] += bend
 
 
 def iis_step(const double[::1] observed, const double[::1] precision, Py_ssize_t width, const double[::1] theta,

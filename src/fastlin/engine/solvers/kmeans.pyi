@@ -1,7 +1,7 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from fastlin.engine.core.csr_view import CSRView
 
 def assign_nearest(
     scores: NDArray[np.float64],
@@ -27,22 +27,14 @@ def mark_changed_columns(
     touched: NDArray[np.uint8],
 ) -> None: ...
 def sum_columns(
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    values: NDArray[Any],  # float32 or float64
-    low: int,
-    high: int,
+    columns: CSRView,
     labels: NDArray[np.int32],
     weights: NDArray[np.float64],
     touched: NDArray[np.uint8],
     sums: NDArray[np.float64],
 ) -> None: ...
 def update_sums(
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    values: NDArray[Any],  # float32 or float64
-    low: int,
-    high: int,
+    columns: CSRView,
     labels: NDArray[np.int32],
     weights: NDArray[np.float64],
     touched: NDArray[np.uint8],
@@ -53,11 +45,7 @@ def update_sums(
     found: NDArray[np.float64],
 ) -> None: ...
 def squared_distances(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[Any],  # float32 or float64
-    start: int,
-    stop: int,
+    rows: CSRView,
     S: NDArray[np.float64],
     scale: NDArray[np.float64],
     squares: NDArray[np.float64],

@@ -12,6 +12,7 @@ from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.mathx cimport exponentials, array_max
 
 
@@ -82,76 +83,116 @@ cdef inline void add_column(const int32_t* rows, const number* values, int64_t m
             sums[labels[rows[p]]] += weights[rows[p]] * values[p]
 
 
-def sum_columns(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-                Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
-                double[:, ::1] sums):
+def sum_columns(CSRView columns not None, const int32_t[::1] labels, const double[::1] weights,
+                const uint8_t[::1] touched, double[:, ::1] sums):
     """sums[j, y_i] += w_i x_ij over the rows of each column that is touched."""
-    cdef Py_ssize_t j
-    cdef int64_t base = indptr[low], m
+    cdef const int32_t* y = &labels[0] if labels.shape[0] > 0 else NULL
     cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    check_columns(columns, sums.shape[0], touched.shape[0])
     with nogil:
-        for j in range(low, high):
-            m = indptr[j + 1] - indptr[j]
-            if touched[j] and m > 0:
-                add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, &sums[j, 0])
+        if columns.single:
+            add_columns(columns, <const float*>columns.values, y, w, touched, sums)
+        else:
+            add_columns(columns, <const double*>columns.values, y, w, touched, sums)
 
 
-def update_sums(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-                Py_ssize_t high, const int32_t[::1] labels, const double[::1] weights, const uint8_t[::1] touched,
-                double[:, ::1] sums, const double[::1] before, const double[::1] after, double[:, ::1] S,
-                double[:, ::1] found):
+cdef int check_columns(CSRView columns, Py_ssize_t n_sums, Py_ssize_t n_touched) except -1:
+    if n_sums < columns.stop or n_touched < columns.stop:
+        raise ValueError(f"sums of {n_sums} and marks of {n_touched} columns do not fit {columns.stop}")
+    return 0
+
+
+cdef void add_columns(CSRView columns, const number* values, const int32_t* labels, const double* weights,
+                      const uint8_t[::1] touched, double[:, ::1] sums) noexcept nogil:
+    cdef const int64_t* indptr = columns.indptr
+    cdef Py_ssize_t j
+    cdef int64_t m
+    for j in range(columns.start, columns.stop):
+        m = indptr[j + 1] - indptr[j]
+        if touched[j] and m > 0:
+            add_column(columns.indices + indptr[j], values + indptr[j], m, labels, weights, &sums[j, 0])
+
+
+def update_sums(CSRView columns not None, const int32_t[::1] labels, const double[::1] weights,
+                const uint8_t[::1] touched, double[:, ::1] sums, const double[::1] before, const double[::1] after,
+                double[:, ::1] S, double[:, ::1] found):
     """`sum_columns`, after which the sums take the place of S and are zeros again; without any rows they begin at zero.
 
     Of the columns that are touched, Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² are added to `found`.
     """
-    cdef Py_ssize_t j, k, K = S.shape[1]
-    cdef int64_t base = indptr[low], m
-    cdef double old, new, step
+    cdef const int32_t* y = &labels[0] if labels.shape[0] > 0 else NULL
     cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
     cdef double[::1] spare = found[0].copy()
-    cdef double* sum = &spare[0]
-    cdef bint begun = sums.shape[0] > 0
+    check_columns(columns, sums.shape[0] if sums.shape[0] else S.shape[0], touched.shape[0])
     spare[:] = 0
     with nogil:
-        for j in range(low, high):
-            if not touched[j]:
-                continue
-            if begun:
-                sum = &sums[j, 0]
-            m = indptr[j + 1] - indptr[j]
-            if m > 0:
-                add_column(&rows[indptr[j] - base], &values[indptr[j] - base], m, &labels[0], w, sum)
-            for k in range(K):
-                old = S[j, k]
-                new = sum[k]
-                sum[k] = 0
-                step = new * after[k] - old * before[k]
-                found[0, k] += old * old
-                found[1, k] += new * new
-                found[2, k] += old * new
-                found[3, k] += step * step
-                S[j, k] = new
+        if columns.single:
+            replace_sums(columns, <const float*>columns.values, y, w, touched, sums, &before[0], &after[0], S, found,
+                         &spare[0])
+        else:
+            replace_sums(columns, <const double*>columns.values, y, w, touched, sums, &before[0], &after[0], S, found,
+                         &spare[0])
 
 
-def squared_distances(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values, Py_ssize_t start,
-                      Py_ssize_t stop, const double[:, ::1] S, const double[::1] scale, const double[::1] squares,
-                      const int32_t[::1] labels, double[::1] found):
+cdef void replace_sums(CSRView columns, const number* values, const int32_t* labels, const double* weights,
+                       const uint8_t[::1] touched, double[:, ::1] sums, const double* before, const double* after,
+                       double[:, ::1] S, double[:, ::1] found, double* spare) noexcept nogil:
+    """`update_sums` over values of a type; `spare` are zeros for a column's sums that nobody has begun."""
+    cdef const int64_t* indptr = columns.indptr
+    cdef Py_ssize_t j, k, K = S.shape[1]
+    cdef int64_t m
+    cdef double old, new, step
+    cdef double* sum = spare
+    cdef bint begun = sums.shape[0] > 0
+    for j in range(columns.start, columns.stop):
+        if not touched[j]:
+            continue
+        if begun:
+            sum = &sums[j, 0]
+        m = indptr[j + 1] - indptr[j]
+        if m > 0:
+            add_column(columns.indices + indptr[j], values + indptr[j], m, labels, weights, sum)
+        for k in range(K):
+            old = S[j, k]
+            new = sum[k]
+            sum[k] = 0
+            step = new * after[k] - old * before[k]
+            found[0, k] += old * old
+            found[1, k] += new * new
+            found[2, k] += old * new
+            found[3, k] += step * step
+            S[j, k] = new
+
+
+def squared_distances(CSRView rows not None, const double[:, ::1] S, const double[::1] scale,
+                      const double[::1] squares, const int32_t[::1] labels, double[::1] found):
     """found = ‖x_i − c‖² for the centre c of the row's own label, whose ‖c‖² is in `squares`.
 
     Over the row's features as they are, and ‖c‖² less that of those features for the others: no cancellation where a
     row lies on its centre.
     """
-    cdef int64_t i, p, base = indptr[start]
+    if not labels.shape[0] == found.shape[0] == rows.stop - rows.start:
+        raise ValueError(f"{labels.shape[0]} labels do not fit {rows.stop - rows.start} rows")
+    with nogil:
+        if rows.single:
+            measure_rows(rows, <const float*>rows.values, S, &scale[0], &squares[0], labels, found)
+        else:
+            measure_rows(rows, <const double*>rows.values, S, &scale[0], &squares[0], labels, found)
+
+
+cdef void measure_rows(CSRView rows, const number* values, const double[:, ::1] S, const double* scale,
+                       const double* squares, const int32_t[::1] labels, double[::1] found) noexcept nogil:
+    """`squared_distances` of values of a type."""
+    cdef int64_t i, p
     cdef Py_ssize_t y
     cdef double c, inside, own
-    with nogil:
-        for i in range(start, stop):
-            y = labels[i - start]
-            inside = 0
-            own = 0
-            for p in range(indptr[i] - base, indptr[i + 1] - base):
-                c = S[indices[p], y] * scale[y]
-                inside += c * c
-                own += (values[p] - c) * (values[p] - c)
-            c = squares[y] - inside
-            found[i - start] = own + (c if c > 1e-13 * squares[y] else 0.0)
+    for i in range(rows.start, rows.stop):
+        y = labels[i - rows.start]
+        inside = 0
+        own = 0
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            c = S[rows.indices[p], y] * scale[y]
+            inside += c * c
+            own += (values[p] - c) * (values[p] - c)
+        c = squares[y] - inside
+        found[i - rows.start] = own + (c if c > 1e-13 * squares[y] else 0.0)

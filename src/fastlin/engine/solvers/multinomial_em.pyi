@@ -1,7 +1,7 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from fastlin.engine.core.csr_view import CSRView
 
 def posterior(
     scores: NDArray[np.float64],
@@ -15,11 +15,7 @@ def posterior(
     words: NDArray[np.float64],
 ) -> float: ...
 def maximise(
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    values: NDArray[Any],  # float32 or float64
-    low: int,
-    high: int,
+    columns: CSRView,
     shares: NDArray[np.float64],
     alpha: float,
     extra: NDArray[np.float64],
@@ -28,5 +24,4 @@ def maximise(
     counts: NDArray[np.float64],
     logs: NDArray[np.float64],
     prior: NDArray[np.float64],
-    room: NDArray[np.float64],
 ) -> None: ...

@@ -6,6 +6,7 @@ entry their number. A document of label y can come from these only, one of label
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 cdef extern from * nogil:
@@ -38,8 +39,14 @@ cdef extern from * nogil:
     void stream "fastlin_stream"(double*, const double*, Py_ssize_t) noexcept
     void streamed "fastlin_streamed"() noexcept
 
+from fastlin.engine.core.allocation cimport allocate_zeros, checked_product
 from fastlin.engine.core.csr cimport number, score_rows
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.mathx cimport exponentials, array_max, logarithm, logarithms
+
+
+cdef enum:
+    VECTOR_GAP = 16          # doubles: loops over vectors that lie nearer are not vectorised
 
 
 def posterior(double[:, ::1] scores, const int32_t[::1] codes, const double[::1] weights,
@@ -88,60 +95,79 @@ def posterior(double[:, ::1] scores, const int32_t[::1] codes, const double[::1]
     return likelihood
 
 
-def maximise(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values, Py_ssize_t low,
-             Py_ssize_t high, const double[:, ::1] shares, double alpha, const double[:, ::1] extra,
+def maximise(CSRView columns not None, const double[:, ::1] shares, double alpha, const double[:, ::1] extra,
              const double[:, ::1] log_totals, bint more, double[:, ::1] counts, double[:, ::1] logs,
-             double[:, ::1] prior, double[:, ::1] room):
-    """logs[j − low] = log φ_j for φ = (alpha + extra + Xᵀ shares)/totals, of the columns [low, high).
+             double[:, ::1] prior):
+    """logs[j − start] = log φ_j for φ = (alpha + extra + Xᵀ shares)/totals, of the columns start … stop − 1.
 
-    `rows` and `values` begin at column `low`, the other arrays at their first columns; `extra` and `counts` may be
-    empty. `more`: `logs` hold a part of the counts already. `counts` get Xᵀ shares.
+    `counts` and `logs` begin at column `start`, `extra` at the first of all; `extra` and `counts` may be empty. `more`:
+    `logs` hold a part of the counts already. `counts` get Xᵀ shares.
 
-    The work goes in stretches of as many columns as `log_totals` repeats its one row, in `room`, so that counts stay in
-    cache until their logarithms are taken, in loops that do not mind how many components there are.
+    The work goes in stretches of as many columns as `log_totals` repeats its one row, so that counts stay in cache
+    until their logarithms are taken, in loops that do not mind how many components there are.
     prior[j mod stretch, c] += (alpha + extra) log φ, where 0 · log 0 is 0.
     """
-    cdef Py_ssize_t i, j = 0, n = high - low, M = shares.shape[1], stretch = log_totals.shape[0], size
-    cdef int64_t first
+    cdef Py_ssize_t n = columns.stop - columns.start, M = shares.shape[1], stretch = log_totals.shape[0]
+    cdef double* room
+    if logs.shape[0] != n or counts.shape[0] not in (0, n) or (extra.shape[0] and extra.shape[0] < columns.stop):
+        raise ValueError(f"logarithms, counts or extra counts do not fit {n} columns")
+    if not (logs.shape[1] == log_totals.shape[1] == prior.shape[1] == M and prior.shape[0] >= stretch):
+        raise ValueError(f"logarithms, their totals or the prior do not fit {M} components")
+    room = <double*>allocate_zeros(checked_product(stretch + 2, M + VECTOR_GAP), sizeof(double))
+    if room == NULL:
+        raise MemoryError
+    with nogil:
+        if columns.single:
+            maximise_columns(columns, <const float*>columns.values, &shares[0, 0], M, alpha, extra, log_totals, more,
+                             counts, logs, &prior[0, 0], room)
+        else:
+            maximise_columns(columns, <const double*>columns.values, &shares[0, 0], M, alpha, extra, log_totals, more,
+                             counts, logs, &prior[0, 0], room)
+    free(room)
+
+
+cdef void maximise_columns(CSRView columns, const number* values, const double* shares, Py_ssize_t M, double alpha,
+                           const double[:, ::1] extra, const double[:, ::1] log_totals, bint more,
+                           double[:, ::1] counts, double[:, ::1] logs, double* sums, double* room) noexcept nogil:
+    """`maximise` over values of a type; `room` are zeros for a stretch and for two vectors of M, VECTOR_GAP apart."""
+    cdef Py_ssize_t i, j = 0, n = columns.stop - columns.start, stretch = log_totals.shape[0], size
+    cdef const int64_t* indptr = columns.indptr + columns.start
     cdef double weight
-    cdef double[::1] nothing = log_totals[0].copy(), raw = log_totals[0].copy()
-    cdef double* x = &room[0, 0]
-    cdef double* sums = &prior[0, 0]
+    cdef double* x = room
+    cdef const double* nothing = room + stretch * M + VECTOR_GAP
+    cdef double* raw = room + stretch * M + M + 2 * VECTOR_GAP
     cdef const double* totals = &log_totals[0, 0]
     cdef const double* own = NULL
-    cdef bint some = rows.shape[0] > 0, given = extra.shape[0] > 0, kept = counts.shape[0] > 0
-    nothing[:] = 0
-    with nogil:
-        while j < n:
-            stretch = stretch if j + stretch < n else n - j
-            size = stretch * M
-            if more:
-                memcpy(x, &logs[j, 0], size * sizeof(double))
-            first = indptr[low + j] - indptr[low]
-            score_rows(&indptr[low + j], &rows[0] + first if some else NULL, &values[0] + first if some else NULL,
-                       stretch, &shares[0, 0], M, &nothing[0], &raw[0], x, more)
-            if kept:
-                stream(&counts[j, 0], x, size)
-            if given:
-                own = &extra[low + j, 0]
-                for i in range(size):
-                    x[i] += alpha + own[i]
-            else:
-                for i in range(size):
-                    x[i] += alpha
-            if logarithms(x, size):            # some φ are 0
-                for i in range(size):
-                    x[i] -= totals[i]
-                    weight = alpha + (own[i] if given else 0.0)
-                    sums[i] += weight * x[i] if weight > 0 else 0.0
-            elif given:
-                for i in range(size):
-                    x[i] -= totals[i]
-                    sums[i] += (alpha + own[i]) * x[i]
-            else:
-                for i in range(size):
-                    x[i] -= totals[i]
-                    sums[i] += alpha * x[i]
-            stream(&logs[j, 0], x, size)
-            j += stretch
-        streamed()
+    cdef bint given = extra.shape[0] > 0, kept = counts.shape[0] > 0
+    while j < n:
+        stretch = stretch if j + stretch < n else n - j
+        size = stretch * M
+        if more:
+            memcpy(x, &logs[j, 0], size * sizeof(double))
+        score_rows(indptr + j, columns.indices + indptr[j], values + indptr[j], stretch, shares, M, nothing, raw, x,
+                   more)
+        if kept:
+            stream(&counts[j, 0], x, size)
+        if given:
+            own = &extra[columns.start + j, 0]
+            for i in range(size):
+                x[i] += alpha + own[i]
+        else:
+            for i in range(size):
+                x[i] += alpha
+        if logarithms(x, size):                # some φ are 0
+            for i in range(size):
+                x[i] -= totals[i]
+                weight = alpha + (own[i] if given else 0.0)
+                sums[i] += weight * x[i] if weight > 0 else 0.0
+        elif given:
+            for i in range(size):
+                x[i] -= totals[i]
+                sums[i] += (alpha + own[i]) * x[i]
+        else:
+            for i in range(size):
+                x[i] -= totals[i]
+                sums[i] += alpha * x[i]
+        stream(&logs[j, 0], x, size)
+        j += stretch
+    streamed()

@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.core.csr_view import CSRView
+
 def transpose(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -12,59 +14,68 @@ def transpose(
     places: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> None: ...
+
+class ConjunctionMatches:
+    def __init__(
+        self, indices: NDArray[np.int32], places: NDArray[np.int64], ends: NDArray[np.int64], skip: int
+    ) -> None: ...
+
+class TailCounts:
+    def __init__(
+        self,
+        counts: NDArray[np.int32],
+        bits: NDArray[np.uint64],
+        summary: NDArray[np.uint64],
+        groups: NDArray[np.uint64],
+        cutoff: int,
+    ) -> None: ...
+
+class NodeChildren:
+    def __init__(self, starts: NDArray[np.int64], columns: NDArray[np.int32], table: NDArray[np.int32]) -> None: ...
+
+class HashedConjunctions:
+    def __init__(
+        self,
+        skip: int,
+        depth: int,
+        groups: NDArray[np.uint64],
+        n_buckets: int,
+        signs: bool,
+        sums: NDArray[Any],
+        bits: NDArray[np.uint64],
+        summary: NDArray[np.uint64],
+    ) -> None: ...
+
 def learn(
-    indices: NDArray[np.int32],
-    places: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    counter: TailCounts,
+    matches: ConjunctionMatches,
     bounds: NDArray[np.int64],
     node: int,
     start: int,
     stop: int,
-    skip: int,
-    cutoff: int,
-    level: int,
-    groups: NDArray[np.uint64],
     one: NDArray[np.uint64],
     two: NDArray[np.uint64],
-    counts: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    summary: NDArray[np.uint64],
     sizes: NDArray[np.int64],
     columns: NDArray[np.int32],
 ) -> tuple[int, int]: ...
 def extend(
-    indices: NDArray[np.int32],
+    matches: ConjunctionMatches,
+    children: NodeChildren,
     values: NDArray[Any],
-    places: NDArray[np.int64],
-    ends: NDArray[np.int64],
     nodes: NDArray[Any],
     products: NDArray[Any],
     order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    skip: int,
-    table: NDArray[np.int32],
     found: NDArray[np.int64],
     slots: NDArray[np.int64],
     new_places: NDArray[np.int64],
-    new_nodes: NDArray[Any],
-    new_products: NDArray[Any],
+    out: tuple[NDArray[Any], NDArray[Any]],
 ) -> None: ...
 def scatter(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[Any],
+    task: HashedConjunctions,
+    data: CSRView,
     row: int,
     start: int,
     stop: int,
-    skip: int,
-    depth: int,
-    groups: NDArray[np.uint64],
-    n_buckets: int,
-    signs: bool,
-    sums: NDArray[Any],
-    bits: NDArray[np.uint64],
-    summary: NDArray[np.uint64],
     sizes: NDArray[np.int64],
     buckets: NDArray[np.int32],
     out: NDArray[Any],

@@ -20,9 +20,11 @@ conjunction must be of another group, so that by Hall's theorem any k of its col
 Columns of no group never get here.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastlin.engine.core.csr cimport real
+from fastlin.engine.core.csr_view cimport CSRView
 
 ctypedef fused index:
     int32_t
@@ -86,21 +88,64 @@ def transpose(const int64_t[::1] indptr, const int32_t[::1] indices, Py_ssize_t 
                 ends[q] = indptr[i + 1]
 
 
-def learn(const int32_t[::1] indices, const int64_t[::1] places, const int64_t[::1] ends, const int64_t[::1] bounds,
-          Py_ssize_t node, int64_t start, int64_t stop, int64_t skip, int32_t cutoff, Py_ssize_t level,
-          const uint64_t[::1] groups, const uint64_t[::1] one, const uint64_t[::1] two, int32_t[::1] counts,
-          uint64_t[::1] bits, uint64_t[::1] summary, int64_t[::1] sizes, int32_t[::1] columns):
+@cython.final
+cdef class ConjunctionMatches:
+    """Hits: where in the CSR the last column of each stands, where its row ends, and what their rows' columns are.
+
+    A tail begins `skip` places behind a hit.
+    """
+
+    cdef const int32_t[::1] indices
+    cdef const int64_t[::1] places, ends
+    cdef int64_t skip
+
+    def __cinit__(self, const int32_t[::1] indices, const int64_t[::1] places, const int64_t[::1] ends, int64_t skip):
+        if places.shape[0] != ends.shape[0]:
+            raise ValueError(f"{places.shape[0]} places do not fit {ends.shape[0]} ends")
+        self.indices, self.places, self.ends, self.skip = indices, places, ends, skip
+
+
+@cython.final
+cdef class TailCounts:
+    """How often each column was seen in the tails of a node, and the bits of those that were; all zeros between nodes.
+
+    `groups` is empty, or holds those of each column. A column seen less often than `cutoff` is no child.
+    """
+
+    cdef int32_t[::1] counts
+    cdef uint64_t[::1] bits, summary
+    cdef const uint64_t[::1] groups
+    cdef int32_t cutoff
+
+    def __cinit__(self, int32_t[::1] counts, uint64_t[::1] bits, uint64_t[::1] summary, const uint64_t[::1] groups,
+                  int32_t cutoff):
+        if bits.shape[0] * 64 < counts.shape[0] or summary.shape[0] * 64 < bits.shape[0]:
+            raise ValueError(f"{bits.shape[0]} words of bits do not fit {counts.shape[0]} columns")
+        if groups.shape[0] not in (0, counts.shape[0]):
+            raise ValueError(f"groups of {groups.shape[0]} columns do not fit {counts.shape[0]}")
+        self.counts, self.bits, self.summary, self.groups, self.cutoff = counts, bits, summary, groups, cutoff
+
+
+def learn(TailCounts counter not None, ConjunctionMatches matches not None, const int64_t[::1] bounds,
+          Py_ssize_t node, int64_t start, int64_t stop, const uint64_t[::1] one, const uint64_t[::1] two,
+          int64_t[::1] sizes, int32_t[::1] columns):
     """Count the tails of the hits [start, stop), which lie node by node between `bounds`, from `node` on.
 
     Of every node that ends among them, `sizes` tells how many children it has, `columns` their columns. Returns the
-    first node that does not end, and how many columns were written. `groups` is empty, or holds those of each column;
-    `one` and `two` those of each node's columns. counts, bits and summary carry a node on from call to call.
+    first node that does not end, and how many columns were written. With groups, `one` and `two` hold those of each
+    node's columns; `two` is empty on level 1. The counter carries a node on from call to call.
     """
-    cdef int64_t h, p, q = 0, end
-    cdef Py_ssize_t nodes = bounds.shape[0] - 1
+    cdef const int32_t[::1] indices = matches.indices
+    cdef const int64_t[::1] places = matches.places, ends = matches.ends
+    cdef const uint64_t[::1] groups = counter.groups
+    cdef int64_t h, p, q = 0, end, skip = matches.skip
+    cdef Py_ssize_t nodes = bounds.shape[0] - 1, level = 2 if two.shape[0] else 1
     cdef int32_t k
     cdef bint grouped = groups.shape[0] > 0
     cdef uint64_t a = 0, b = 0
+    cdef int32_t* counts = &counter.counts[0]
+    cdef uint64_t* bits = &counter.bits[0]
+    cdef uint64_t* summary = &counter.summary[0]
     with nogil:
         h = start
         while node < nodes:
@@ -120,7 +165,7 @@ def learn(const int32_t[::1] indices, const int64_t[::1] places, const int64_t[:
                 h += 1
             if bounds[node + 1] > stop:
                 break
-            sizes[node] = flush_counts(&counts[0], &bits[0], &summary[0], summary.shape[0], cutoff, &columns[q])
+            sizes[node] = flush_counts(counts, bits, summary, counter.summary.shape[0], counter.cutoff, &columns[q])
             q += sizes[node]
             node += 1
     return node, q
@@ -143,18 +188,41 @@ cdef inline int64_t search(const int32_t* among, int64_t low, int64_t high, int3
     return low
 
 
-def extend(const int32_t[::1] indices, const real[::1] values, const int64_t[::1] places, const int64_t[::1] ends,
-           const index[::1] nodes, const real[::1] products, const int64_t[::1] order, const int64_t[::1] starts,
-           const int32_t[::1] columns, int64_t skip, int32_t[::1] table, int64_t[::1] found,
-           const int64_t[::1] slots, int64_t[::1] new_places, index[::1] new_nodes, real[::1] new_products):
-    """The children that the rows of some hits have: found[h] of hit h, written from slots[h] on.
+@cython.final
+cdef class NodeChildren:
+    """The children of the nodes of a level: those of n are starts[n] … starts[n + 1] − 1, `columns` what each adds.
 
-    Without slots, children are only counted; without new_places, their places are not asked for. `order` visits the
-    hits of a node one after the other. `table` [V] is zeros before and after.
+    `table` [V] has zeros between calls.
+    """
+
+    cdef const int64_t[::1] starts
+    cdef const int32_t[::1] columns
+    cdef int32_t[::1] table
+
+    def __cinit__(self, const int64_t[::1] starts, const int32_t[::1] columns, int32_t[::1] table):
+        if starts[starts.shape[0] - 1] != columns.shape[0]:
+            raise ValueError(f"{columns.shape[0]} columns do not fit {starts[starts.shape[0] - 1]} children")
+        self.starts, self.columns, self.table = starts, columns, table
+
+
+def extend(ConjunctionMatches matches not None, NodeChildren children not None, const real[::1] values,
+           const index[::1] nodes, const real[::1] products, const int64_t[::1] order, int64_t[::1] found,
+           const int64_t[::1] slots, int64_t[::1] new_places, tuple out):
+    """The children that the rows of some hits have: found[h] of hit h, from slots[h] on in `out`, nodes and products.
+
+    Hit h is one of nodes[h] and comes to products[h]. Without slots, children are only counted; without new_places,
+    their places are not asked for. `order` visits the hits of a node one after the other.
     """
     cdef int64_t t = 0, u, h, p, q, c, n, low, high, tail, hits = order.shape[0]
     cdef int32_t k
     cdef bint fill = slots.shape[0] > 0, placed = new_places.shape[0] > 0, tabled
+    cdef const int32_t[::1] indices = matches.indices, columns = children.columns
+    cdef const int64_t[::1] places = matches.places, ends = matches.ends, starts = children.starts
+    cdef int32_t[::1] table = children.table
+    cdef int64_t skip = matches.skip
+    cdef index[::1] new_nodes
+    cdef real[::1] new_products
+    new_nodes, new_products = out
     with nogil:
         while t < hits:
             n = nodes[order[t]]
@@ -257,19 +325,60 @@ cdef inline int64_t flush_sums(real* sums, uint64_t* bits, uint64_t* summary, Py
     return q
 
 
-def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t row,
-            int64_t start, int64_t stop, int64_t skip, Py_ssize_t depth, const uint64_t[::1] groups,
-            int64_t n_buckets, bint signs, real[::1] sums, uint64_t[::1] bits, uint64_t[::1] summary,
-            int64_t[::1] sizes, int32_t[::1] buckets, real[::1] out):
+@cython.final
+cdef class HashedConjunctions:
+    """Buckets of products: how deep these are, of which groups of columns, whether signs of hashes count.
+
+    `sums`, `bits` and `summary` are zeros between rows, one for each bucket; without them products are listed, not
+    added up. A product's next column stands at least `skip` places behind its last.
+    """
+
+    cdef int64_t skip, n_buckets
+    cdef Py_ssize_t depth
+    cdef bint signs
+    cdef const uint64_t[::1] groups
+    cdef object sums
+    cdef uint64_t[::1] bits, summary
+
+    def __cinit__(self, int64_t skip, Py_ssize_t depth, const uint64_t[::1] groups, int64_t n_buckets, bint signs,
+                  sums, uint64_t[::1] bits, uint64_t[::1] summary):
+        if len(sums) and not (len(sums) == n_buckets and bits.shape[0] * 64 >= n_buckets
+                              and summary.shape[0] * 64 >= bits.shape[0]):
+            raise ValueError(f"sums of {len(sums)} buckets do not fit {n_buckets}")
+        self.skip, self.depth, self.groups, self.n_buckets, self.signs = skip, depth, groups, n_buckets, signs
+        self.sums, self.bits, self.summary = sums, bits, summary
+
+
+def scatter(HashedConjunctions task not None, CSRView data not None, Py_ssize_t row, int64_t start, int64_t stop,
+            int64_t[::1] sizes, int32_t[::1] buckets, out):
     """Add up the products whose first columns stand at [start, stop), from `row` on, in buckets.
 
     Of every row that ends among them, `sizes` tells how many buckets hold something, `buckets` and `out` which and
-    what, where there is room. Returns the first row that does not end, and how many buckets were met. sums, bits and
-    summary carry a row on from call to call.
+    what, where there is room. Returns the first row that does not end, and how many buckets were met. The task carries
+    a row on from call to call.
 
-    Without sums, bits and summary nothing is added up: `sizes` grows by how many products a row has, and `buckets` and
-    `out` get all of them.
+    Where it has no sums nothing is added up: `sizes` grows by how many products a row has, and `buckets` and `out` get
+    all of them.
     """
+    if sizes.shape[0] != data.stop or len(out) != buckets.shape[0]:
+        raise ValueError(f"{sizes.shape[0]} sizes, or {len(out)} sums of {buckets.shape[0]} buckets, do not fit")
+    if data.single:
+        return scatter_rows[float](task, data, <const float*>data.values, task.sums, row, start, stop, sizes, buckets,
+                                   out)
+    return scatter_rows[double](task, data, <const double*>data.values, task.sums, row, start, stop, sizes, buckets,
+                                out)
+
+
+cdef tuple scatter_rows(HashedConjunctions task, CSRView data, const real* values, real[::1] sums, Py_ssize_t row,
+                        int64_t start, int64_t stop, int64_t[::1] sizes, int32_t[::1] buckets, real[::1] out):
+    """`scatter` of values of a type."""
+    cdef const int64_t* indptr = data.indptr
+    cdef const int32_t* indices = data.indices
+    cdef uint64_t[::1] bits = task.bits, summary = task.summary
+    cdef const uint64_t[::1] groups = task.groups
+    cdef int64_t skip = task.skip, n_buckets = task.n_buckets
+    cdef Py_ssize_t depth = task.depth
+    cdef bint signs = task.signs
     cdef int64_t p = start, q, r, last, end, first, met = 0, space = buckets.shape[0]
     cdef bint listed = bits.shape[0] == 0
     cdef real* table = NULL if listed else &sums[0]
@@ -277,7 +386,7 @@ def scatter(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::
     cdef uint64_t* words = NULL if listed else &summary[0]
     cdef int32_t* to_buckets = &buckets[0] if space else NULL
     cdef real* to_out = &out[0] if space else NULL
-    cdef Py_ssize_t rows = indptr.shape[0] - 1
+    cdef Py_ssize_t rows = data.stop
     cdef uint64_t one, two, a = 0, b = 0
     cdef real x
     cdef bint grouped = groups.shape[0] > 0, fill

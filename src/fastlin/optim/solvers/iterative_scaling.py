@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import iterative_scaling
 from fastlin.optim import log_linear_passes
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.design import Design
 from fastlin.optim.log_linear_passes import LogLinearModel
 from fastlin.optim.partitions import Partition, PerRowArrays
 from fastlin.optim.problem import LogLinearProblem
@@ -93,7 +95,6 @@ class ImprovedScaling:
         (sums,) = problem.data.each(_feature_sums, problem.model)
         self.levels, level = np.unique(sums, return_inverse=True)
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
-        self.everything = np.arange(len(sums), dtype=np.int32)
 
     def update_expectations(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
         self.p = self.part.likelihood.expected(self.part.map(self.problem.residual))
@@ -104,27 +105,27 @@ class ImprovedScaling:
         starts, labels = problem.layout.feature_columns()
         labels = np.full_like(labels, side.label) if side.share < 1 else labels
 
+        columns = CSRView(design.column_indptr, design.column_rows, design.column_values)
+        data = iterative_scaling.TermColumns(columns, starts, labels, p)
+        tables, width = (self.level, self.levels), problem.layout.weights_per_feature
+
         def work(low: int, high: int) -> None:
-            iterative_scaling.iis_update(
-                design.column_indptr, design.column_rows, design.column_values, low, high, starts, labels, p,
-                self.level, self.levels, side.observed, side.precision, problem.layout.weights_per_feature,
-                theta, delta, *self._spare(),
-            )  # fmt: skip
+            iterative_scaling.iis_update(data, *tables, side.observed, side.precision, width, theta, delta, low, high)
 
         problem.workers.map(work, problem.feature_blocks)
         if K:
-            every = np.array([0, design.n_rows])
-            of_intercepts = np.arange(K, dtype=np.int32) + side.label
+            of_intercepts = _intercept_terms(design, np.array([0, K]), np.arange(K, dtype=np.int32) + side.label, p)
             iterative_scaling.iis_update(
-                every, self.everything, np.ones(design.n_rows), 0, 1, np.array([0, K]), of_intercepts, p,
-                self.level, self.levels, side.observed[n:], np.zeros(K), 1, theta[n:], delta[n:],
-                *self._spare(),
-            )  # fmt: skip
+                of_intercepts, *tables, side.observed[n:], np.zeros(K), 1, theta[n:], delta[n:], 0, 1
+            )
 
-    def _spare(self) -> tuple[Vector, NDArray[np.int32]]:
-        """Room for a batch of equations."""
-        room = iterative_scaling.EXTRA_TERMS + len(self.levels)
-        return np.empty((3, room)), np.zeros((2, room), np.int32)
+
+def _intercept_terms(
+    design: Design, starts: NDArray[np.int64], labels: NDArray[np.int32], p: Vector
+) -> iterative_scaling.TermColumns:
+    """The feature that every row has, whose weights are the intercepts."""
+    every = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows)
+    return iterative_scaling.TermColumns(CSRView(*every), starts, labels, p)
 
 
 class PartitionedImprovedScaling:
@@ -176,14 +177,16 @@ def _add_terms(
     design, p, sums = part.design, part.map(expected), part.map(feature_sums)
     n, K = model.n_weights, model.size - model.n_weights
 
+    columns = CSRView(design.column_indptr, design.column_rows, design.column_values)
+    data = iterative_scaling.TermColumns(columns, starts, labels, p)
+
     def work(low: int, high: int) -> None:
-        columns = design.column_indptr, design.column_rows, design.column_values, low, high
-        iterative_scaling.add_iis_sums(*columns, starts, labels, p, sums, delta, equations, first)
+        iterative_scaling.add_iis_sums(data, sums, delta, equations, first, low, high)
 
     log_linear_passes.over_columns(part, model, work)
     if K:
-        ones = np.array([0, design.n_rows]), np.arange(design.n_rows, dtype=np.int32), np.ones(design.n_rows), 0, 1
-        iterative_scaling.add_iis_sums(*ones, np.array([n, n + K]), labels, p, sums, delta, equations, first)
+        of_intercepts = _intercept_terms(design, np.array([n, n + K]), labels, p)
+        iterative_scaling.add_iis_sums(of_intercepts, sums, delta, equations, first, 0, 1)
 
 
 def _feature_sums(part: Partition, model: LogLinearModel) -> Vector:
