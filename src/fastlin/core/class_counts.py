@@ -16,6 +16,7 @@ from fastlin import validation
 from fastlin.engine.core import passes
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.passes import Passes
@@ -318,9 +319,8 @@ def leave_one_out_correct(
         mine, label, weight = np.arange(stop - start), codes[start:stop], weights[start:stop]
         own = np.empty(stop - start)
         indices, values = parallel.block_arrays(rows, start, stop, np.float64)
-        passes.leave_one_out_scores(
-            rows.indptr, indices, values, start, stop, codes, weights, counts.features, totals, pseudo, measure, own
-        )
+        view = CSRView(rows.indptr, indices, values, start, stop)
+        passes.leave_one_out_scores(view, codes, weights, counts.features, totals, pseudo, measure, own)
         if fixed is None:
             rest = np.tile(counts.labels, (stop - start, 1))
             rest[mine, label] = np.maximum(0.0, rest[mine, label] - weight)

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 WIDTH = 8  # classes are padded to multiples of it, with scores of −∞
 IMPOSSIBLE = -1e300
+NO_SLOPES = np.empty(0)
 DISCOUNT = 0.5  # of the counts that a fit begins with
 
 
@@ -248,20 +249,25 @@ class ClassObjective(LogLinearObjective):
         flat = self._table.reshape(-1)
         exponentials(flat, flat, 0, len(flat))
         exponentials(theta, self._factors, 0, self.size)
-        sums, parts, contexts = np.zeros(self._table.shape), self.split(expected), self.contexts
+        sums, parts, contexts = np.zeros(self._table.shape), self.split(expected), self._groups(counts)
+        factors = [self._class_factors(kind, NO_SLOPES) for kind in (3, 4)]
 
         def work(first: int, last: int) -> float:
-            return kernels.expect(
-                contexts.word_groups, contexts.group_contexts, contexts.rows, counts, self._table, self._tops,
-                self._csr(3), self._csr(4), sums, parts[3], parts[4], np.empty((4, self._width)), first, last,
-            )  # fmt: skip
+            return kernels.expect(contexts, self._table, self._tops, *factors, sums, parts[3], parts[4], first, last)
 
         loss = sum(self.workers.map(work, self._jobs))
         self._share_out(sums, parts)
         return float(loss)
 
-    def _csr(self, kind: int) -> tuple[Integers, NDArray[np.int32], Floats]:
-        return self.features[kind].starts, self.features[kind].classes, self.split(self._factors)[kind]
+    def _groups(self, counts: Floats) -> kernels.ContextGroups:
+        """The contexts, seen so often."""
+        return kernels.ContextGroups(
+            self.contexts.word_groups, self.contexts.group_contexts, self.contexts.rows, counts
+        )
+
+    def _class_factors(self, kind: int, slopes: Floats) -> kernels.ClassFactors:
+        features = self.features[kind]
+        return kernels.ClassFactors(features.starts, features.classes, self.split(self._factors)[kind], slopes)
 
     def _share_out(self, sums: Floats, parts: list[Floats]) -> None:
         """What each weight of classes alone has of the sums over each history of classes."""
@@ -278,16 +284,12 @@ class ClassObjective(LogLinearObjective):
 
     def bend(self, direction: Floats, changed: Floats) -> None:
         """Add the derivative of the expected counts along a direction."""
-        contexts, along, found = self.contexts, self.split(direction), np.empty(self.size)
+        along, found, contexts = self.split(direction), np.empty(self.size), self._groups(self.contexts.counts)
         table, parts = self.table(direction), self.split(found)
-        sums = np.zeros(table.shape)
+        sums, factors = np.zeros(table.shape), [self._class_factors(kind, along[kind]) for kind in (3, 4)]
 
         def work(first: int, last: int) -> None:
-            kernels.expect_along(
-                contexts.word_groups, contexts.group_contexts, contexts.rows, contexts.counts, self._table, table,
-                self._csr(3), along[3], self._csr(4), along[4], sums, parts[3], parts[4], np.empty((6, self._width)),
-                first, last,
-            )  # fmt: skip
+            kernels.expect_along(contexts, self._table, table, *factors, sums, parts[3], parts[4], first, last)
 
         self.workers.map(work, self._jobs)
         self._share_out(sums, parts)

@@ -120,12 +120,11 @@ class _Pairs:
         n = first_numbers.pop()
         words, suffix, sums = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
         starts = np.full(len(counts.counts[-1]) + 1, n, np.int32)
+        order = engine.TrieOrder(words, starts, suffix, sums)
 
         def number(part: int, first_number: int) -> None:
             first, ends, pairs, _ = parts[part]
-            engine.number(
-                ends, pairs, first, first_number, self.weights, self.suffixes, self.numbers, words, starts, suffix, sums
-            )
+            engine.number(order, ends, pairs, first, first_number, self.weights, self.suffixes, self.numbers)
 
         workers.map(number, enumerate(first_numbers))
         counts.words.append(words)
@@ -153,11 +152,11 @@ def merge(a: NgramCounts, b: NgramCounts) -> NgramCounts:
         found = [np.empty(size, np.int32), np.empty(size, np.int32)]
         if size > MOST:
             raise OverflowError(f"more than {MOST} n-grams of order {n + 1}")
-        m = engine.merge(
-            into[0], a.starts[n], a.words[n], a.counts[n], a.suffix[n], shorter[0],
-            into[1], b.starts[n], b.words[n], b.counts[n], b.suffix[n], shorter[1],
-            starts, words, counts, suffix, maps[0], maps[1], found[0], found[1],
-        )  # fmt: skip
+        sides = [
+            engine.MergedTrie(each.words[n], each.starts[n], each.suffix[n], each.counts[n], *rest)
+            for each, *rest in zip((a, b), into, shorter, maps, found, strict=True)
+        ]
+        m = engine.merge(*sides, engine.TrieOrder(words, starts, suffix, counts))
         result.words.append(words[:m].copy())
         result.starts.append(starts)
         result.suffix.append(suffix[:m].copy())

@@ -284,38 +284,42 @@ class NgramObjective(LogLinearObjective):
     def bend(self, direction: Floats, changed: Floats) -> None:
         """Add the derivative of the expected counts along a direction: those of all the sums of `value`."""
         along, orders = self.split(direction), self.orders
-        slopes, changes = [np.append(0.0, along[0])], [np.zeros((orders[0].n_histories, 2))]
+        sizes = [len(order.observed) for order in orders]
+        slopes = [np.append(0.0, along[0]), *(np.empty(size) for size in sizes[1:])]
+        changes = [np.zeros((orders[0].n_histories, 2)), *(np.empty((order.n_histories, 2)) for order in orders[1:])]
         changes[0][:, 0] = np.add.reduceat(self._scores[0] * slopes[0], orders[0].starts[:-1])
+        starts = [order.starts for order in orders]
+        of_orders = [
+            kernels.OrderScores(*arrays)
+            for arrays in zip(starts, self._scores, self._sums, slopes, changes, strict=True)
+        ]
         changed_a = [np.empty(order.n_histories) for order in orders]
         kernels.share_along(orders[0].seen, self._sums[0], changes[0], changed_a[0], 0, orders[0].n_histories)
         for n in range(1, len(orders)):
-            slopes.append(np.empty(len(orders[n].observed)))
-            changes.append(np.empty((orders[n].n_histories, 2)))
-            self.workers.map(partial(self._bend_forward, n, along[n], slopes, changes, changed_a), orders[n].jobs)
+            work = partial(self._bend_forward, n, along[n], of_orders, changes[n], changed_a[n])
+            self.workers.map(work, orders[n].jobs)
         self._share_upwards(changed_a)
         longer = np.empty((0, 2))
         for n in reversed(range(len(orders))):
-            found = np.empty((len(orders[n].observed), 2))
-            self.workers.map(partial(self._bend_back, n, slopes[n], changed_a[n], longer, found), orders[n].jobs)
+            found = np.empty((sizes[n], 2))
+            self.workers.map(partial(self._bend_back, n, of_orders[n], changed_a[n], longer, found), orders[n].jobs)
             self.split(changed)[n][:] += found[n == 0 :, 0]
             longer = found
 
     def _bend_forward(
-        self, n: int, direction: Floats, slopes: list[Floats], changes: list[Floats], a: list[Floats], *job: int
+        self, n: int, direction: Floats, of_orders: list[kernels.OrderScores], changes: Floats, a: Floats, *job: int
     ) -> None:
         order = self.orders[n]
-        kernels.normalise_along(
-            order.starts, order.suffix, self._scores[n - 1], slopes[n - 1], self.orders[n - 1].starts,
-            order.history_suffix, self._sums[n - 1], changes[n - 1], direction, self._scores[n], slopes[n], changes[n],
-            *job,
-        )  # fmt: skip
-        kernels.share_along(order.seen, self._sums[n], changes[n], a[n], *job)
+        kernels.normalise_along(of_orders[n], of_orders[n - 1], order.suffix, order.history_suffix, direction, *job)
+        kernels.share_along(order.seen, self._sums[n], changes, a, *job)
 
-    def _bend_back(self, n: int, slopes: Floats, changed: Floats, longer: Floats, found: Floats, *job: int) -> None:
-        order = self.orders[n]
+    def _bend_back(
+        self, n: int, of_order: kernels.OrderScores, changed: Floats, longer: Floats, found: Floats, *job: int
+    ) -> None:
+        links = self.orders[n].longer
         kernels.expect_along(
-            order.starts, self._scores[n], slopes, self._a[n], changed, order.longer.starts, order.longer.members,
-            self._expected[n + 1] if len(order.longer.members) else longer, longer, found, *job,
+            of_order, self._a[n], changed, links.starts, links.members,
+            self._expected[n + 1] if len(links.members) else longer, longer, found, *job,
         )  # fmt: skip
 
     def sample(self, theta: Floats, units: Integers, shares: Floats, gradient: Floats) -> None:

@@ -150,7 +150,8 @@ def _unigrams(
     weight = {"dirichlet": smoothing.alpha, "witten_bell": float(np.count_nonzero(adjusted))}.get(smoothing.name, 0.0)
     q, left = np.empty(len(adjusted)), np.empty(1)
     starts = _unigram_starts(counts.n_words)
-    engine.discount(starts, adjusted, counts.counts[0], 0, taken, weight, 0.0, True, q, left, 0, 1)
+    rule = engine.DiscountRule(taken, 0, weight, 0.0, True)
+    engine.discount(rule, starts, adjusted, counts.counts[0], q, left, 0, 1)
     q += left[0] * base
     q[BEGIN] = 0
     return q
@@ -161,15 +162,15 @@ def _smoothed(
     smoothing: SmoothingMethod, workers: WorkerPool,
 ) -> Smoothed:  # fmt: skip
     """An order above unigrams, some histories at a time: all that is made of them while they are in cache."""
-    starts, suffix, raw, cutoff = counts.starts[n], counts.suffix[n], counts.counts[n], smoothing.cutoff(n)
+    starts, suffix, raw = counts.starts[n], counts.suffix[n], counts.counts[n]
     weight = smoothing.alpha if smoothing.name == "dirichlet" else 0.0
-    a_type = float(smoothing.name == "witten_bell")
+    rule = engine.DiscountRule(taken, smoothing.cutoff(n), weight, float(smoothing.name == "witten_bell"), True)
     interpolate = smoothing.interpolate and smoothing.name != "katz"
     p, left = np.empty(len(raw)), np.empty(len(starts) - 1)
     log_prob, backoff = np.empty(len(raw), np.float32), np.empty(len(left), np.float32)
 
     def work(first: int, last: int) -> None:
-        engine.discount(starts, adjusted, raw, cutoff, taken, weight, a_type, True, p, left, first, last)
+        engine.discount(rule, starts, adjusted, raw, p, left, first, last)
         if interpolate:
             engine.interpolate(starts, suffix, left, shorter, p, first, last)
         else:
@@ -198,9 +199,8 @@ def _with_base(
     if n == 0:
         raw[BEGIN] = 0
     q, left = np.empty(len(raw)), np.empty(len(starts) - 1)
-    engine.discount(
-        starts, raw, raw, smoothing.cutoff(n) if n else 0, NOTHING_TAKEN, weight, 0.0, False, q, left, 0, len(left)
-    )
+    rule = engine.DiscountRule(NOTHING_TAKEN, smoothing.cutoff(n) if n else 0, weight, 0.0, False)
+    engine.discount(rule, starts, raw, raw, q, left, 0, len(left))
     whole = np.ones(len(starts) - 1, np.bool_)
     if 0 < n < counts.order - 1:
         whole[counts.n_begin[n - 1] :] = False

@@ -152,7 +152,7 @@ class Chain:
 
         def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
             counts = none()
-            kernels.marginals(self.padded, *given, starts, first, last, p, log_z, *counts)
+            kernels.marginals(self.padded, *given, starts, first, last, p, log_z, kernels.ChainCounts(*counts))
             return counts
 
         found = self._run(work, starts, n_jobs)

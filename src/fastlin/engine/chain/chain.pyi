@@ -10,6 +10,9 @@ Starts: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = NDArray[np.int32]
 Padded: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, float]
 
+class ChainCounts:
+    def __init__(self, first_labels: Floats, transitions: Floats, last_states: Floats) -> None: ...
+
 def marginals(
     padded: Padded,
     scores: Floats,
@@ -20,9 +23,7 @@ def marginals(
     last: int,
     p: Floats,
     log_z: Floats,
-    first_labels: Floats,
-    counts: Floats,
-    last_states: Floats,
+    expected: ChainCounts,
 ) -> None: ...
 def best_paths(
     padded: Padded,

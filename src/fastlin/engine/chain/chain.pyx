@@ -99,15 +99,29 @@ cdef void add_end_counts(const Chain* chain, Trellis* trellis, Py_ssize_t T, dou
         ends[c] += trellis.beta[c] / total
 
 
+@cython.final
+cdef class ChainCounts:
+    """Expected numbers of first labels [P], of transitions [size, P] and of last states [size], to be added to.
+
+    Transitions without rows: nothing is counted.
+    """
+
+    cdef double[::1] first_labels, last_states
+    cdef double[:, ::1] transitions
+
+    def __cinit__(self, double[::1] first_labels, double[:, ::1] transitions, double[::1] last_states):
+        self.first_labels, self.transitions, self.last_states = first_labels, transitions, last_states
+
+
 def marginals(tuple padded, const double[:, ::1] scores, const double[:, :, ::1] edges,
               const double[:, :, ::1] offsets, const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last,
-              double[:, ::1] p, double[::1] log_z, double[::1] first_labels, double[:, ::1] counts,
-              double[::1] last_states):
+              double[:, ::1] p, double[::1] log_z, ChainCounts expected not None):
     """p[t, k] of the tokens of the sequences first … last − 1, and their log Z, −∞ where there is no path.
 
-    Where `counts` [size, P] has rows, it and `first_labels` [P], `last_states` [size] receive the expected numbers of
-    transitions, first labels and last states of these sequences.
+    What is expected of these sequences is added to the counts.
     """
+    cdef double[:, ::1] counts = expected.transitions
+    cdef double[::1] first_labels = expected.first_labels, last_states = expected.last_states
     cdef Py_ssize_t K = scores.shape[1], s, t, j, begin, T, longest_
     cdef _PaddedSequences sequences = _PaddedSequences(scores, edges, offsets)
     cdef Chain chain = chain_from_arrays(padded, K)

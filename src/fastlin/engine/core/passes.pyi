@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.core.csr_view import CSRView
+
 def forward(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -49,11 +51,7 @@ def class_counts(
     C: NDArray[np.float64],
 ) -> None: ...
 def leave_one_out_scores(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[np.float64],
-    start: int,
-    stop: int,
+    rows: CSRView,
     labels: NDArray[np.int32],
     weights: NDArray[np.float64],
     C: NDArray[np.float64],

@@ -8,6 +8,7 @@ result has the same bits for every number of threads.
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t
 
+from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport fetch_add_row, number, prefetch, real, score_rows
 from fastlin.engine.core.mathx cimport logarithm
 
@@ -150,23 +151,27 @@ def class_counts(const int64_t[::1] indptr, const int32_t[::1] indices, const re
                 column[indices[p] * K] += weight * values[p]
 
 
-def leave_one_out_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values,
-                         Py_ssize_t start, Py_ssize_t stop, const int32_t[::1] labels, const double[::1] weights,
-                         const double[:, ::1] C, const double[::1] totals,
-                         const double[::1] prior, const double[::1] measure, double[::1] own):
+def leave_one_out_scores(CSRView rows not None, const int32_t[::1] labels, const double[::1] weights,
+                         const double[:, ::1] C, const double[::1] totals, const double[::1] prior,
+                         const double[::1] measure, double[::1] own):
     """own[i − start] = Σ_j x_j log φ_yj for the row's own label y, the row's counts taken out of C and totals first."""
-    cdef int64_t i, base = indptr[start], p, j
+    cdef const int64_t* indptr = rows.indptr
+    cdef const int32_t* indices = rows.indices
+    cdef const double* values = <const double*>rows.values
+    cdef int64_t i, p, j
+    if rows.single or own.shape[0] != rows.stop - rows.start:
+        raise ValueError(f"{rows.stop - rows.start} rows of float64 and a number for each are wanted")
     cdef double length, total, value, own_count
     cdef Py_ssize_t y
     with nogil:
-        for i in range(start, stop):
+        for i in range(rows.start, rows.stop):
             y = labels[i]
             length = 0
             value = 0
-            for p in range(indptr[i] - base, indptr[i + 1] - base):
+            for p in range(indptr[i], indptr[i + 1]):
                 length += values[p]
             total = totals[y] - weights[i] * length
-            for p in range(indptr[i] - base, indptr[i + 1] - base):
+            for p in range(indptr[i], indptr[i + 1]):
                 if values[p] == 0:
                     continue
                 j = indices[p]
@@ -177,4 +182,4 @@ def leave_one_out_scores(const int64_t[::1] indptr, const int32_t[::1] indices, 
                 own_count = own_count if own_count > 1e-12 * C[j, y] else 0.0
                 own_count += prior[j]
                 value += values[p] * (logarithm(own_count) - logarithm(total) if own_count > 0 else log(0.0))
-            own[i - start] = value
+            own[i - rows.start] = value

@@ -11,28 +11,76 @@ An evaluation costs K numbers a group and one a weight. D is what features of cl
 expected of it is the caller's to share out again.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 
+from fastlin.engine.core.allocation cimport allocate, checked_product
 from fastlin.engine.core.mathx cimport array_sum, logarithm
 
 cdef double LOST = 1e-6                        # of Σ q: a difference that is smaller has no digits left
 
 
-cdef struct Features:                          # φ of some histories, as a CSR
+@cython.final
+cdef class ClassFactors:
+    """φ of some histories, as a CSR: the classes of each with e^φ and, along a direction, dφ (or none)."""
+
+    cdef const int64_t[::1] starts
+    cdef const int32_t[::1] classes
+    cdef const double[::1] factors, slopes
+
+    def __cinit__(self, const int64_t[::1] starts, const int32_t[::1] classes, const double[::1] factors,
+                  const double[::1] slopes):
+        if not classes.shape[0] == factors.shape[0] == starts[starts.shape[0] - 1]:
+            raise ValueError(f"{classes.shape[0]} classes and {factors.shape[0]} factors are not "
+                             f"{starts[starts.shape[0] - 1]}")
+        if slopes.shape[0] not in (0, factors.shape[0]):
+            raise ValueError(f"{slopes.shape[0]} slopes do not fit {factors.shape[0]} factors")
+        self.starts, self.classes, self.factors, self.slopes = starts, classes, factors, slopes
+
+
+@cython.final
+cdef class ContextGroups:
+    """The contexts: groups of the word u are [word_groups[u], word_groups[u + 1]), contexts of a group likewise.
+
+    `rows` are the groups' rows of the table, `counts` how often each context was seen, perhaps never.
+    """
+
+    cdef const int64_t[::1] word_groups, group_contexts
+    cdef const int32_t[::1] rows
+    cdef const double[::1] counts
+
+    def __cinit__(self, const int64_t[::1] word_groups, const int64_t[::1] group_contexts, const int32_t[::1] rows,
+                  const double[::1] counts):
+        if not rows.shape[0] == group_contexts.shape[0] - 1 == word_groups[word_groups.shape[0] - 1]:
+            raise ValueError(f"{rows.shape[0]} rows do not fit {group_contexts.shape[0] - 1} groups")
+        if group_contexts[rows.shape[0]] != counts.shape[0]:
+            raise ValueError(f"{counts.shape[0]} counts do not fit {group_contexts[rows.shape[0]]} contexts")
+        self.word_groups, self.group_contexts, self.rows, self.counts = word_groups, group_contexts, rows, counts
+
+
+cdef struct Features:                          # ClassFactors, in a loop
     const int64_t* starts
     const int32_t* classes
     const double* factors                      # e^φ
+    const double* slopes                       # dφ
 
 
-cdef Features features_of(tuple arrays):
-    cdef const int64_t[::1] starts = arrays[0]
-    cdef const int32_t[::1] classes = arrays[1]
-    cdef const double[::1] factors = arrays[2]
+cdef Features features_of(ClassFactors bound):
     cdef Features found
-    found.starts = &starts[0]
-    found.classes = &classes[0] if classes.shape[0] else NULL
-    found.factors = &factors[0] if factors.shape[0] else NULL
+    found.starts = &bound.starts[0]
+    found.classes = &bound.classes[0] if bound.classes.shape[0] else NULL
+    found.factors = &bound.factors[0] if bound.factors.shape[0] else NULL
+    found.slopes = &bound.slopes[0] if bound.slopes.shape[0] else NULL
     return found
+
+
+cdef double* vectors(Py_ssize_t n, Py_ssize_t K) except NULL:
+    """Room for n vectors of K numbers."""
+    cdef double* room = <double*>allocate(checked_product(n, K), sizeof(double))
+    if room == NULL:
+        raise MemoryError
+    return room
 
 
 cdef inline double dense_sum(const double* q, const int32_t* classes, const double* own, Py_ssize_t n,
@@ -61,24 +109,25 @@ cdef inline void dense_add(double a, const double* q, const int32_t* classes, co
             sums[k] += a * q[k]
 
 
-def expect(const int64_t[::1] word_groups, const int64_t[::1] group_contexts, const int32_t[::1] rows,
-           const double[::1] counts, const double[:, ::1] table, const double[::1] tops, tuple of_words,
-           tuple of_contexts, double[:, ::1] expected_table, double[::1] expected_words, double[::1] expected_contexts,
-           double[:, ::1] room, Py_ssize_t first, Py_ssize_t last):
+def expect(ContextGroups contexts not None, const double[:, ::1] table, const double[::1] tops,
+           ClassFactors of_words not None, ClassFactors of_contexts not None, double[:, ::1] expected_table,
+           double[::1] expected_words, double[::1] expected_contexts, Py_ssize_t first, Py_ssize_t last):
     """Expected counts of all features of the contexts of the words [first, last); returns Σ n log Σ e^s.
 
-    The groups of the word u are [word_groups[u], word_groups[u + 1]), the contexts of a group likewise; `rows` are the
-    groups' rows of table = e^{D − tops}, `counts` how often each context was seen, perhaps never. `of_words` and
-    `of_contexts` are e^φ as a CSR (starts, classes, e^φ). `expected_table` is added to. `room` is [4, K].
+    table = e^{D − tops}; `expected_table` is added to.
     """
+    cdef const int64_t[::1] word_groups = contexts.word_groups, group_contexts = contexts.group_contexts
+    cdef const int32_t[::1] rows = contexts.rows
+    cdef const double[::1] counts = contexts.counts
     cdef Py_ssize_t u, g, i, j, k, n, K = table.shape[1]
     cdef double whole, total, a, mass, loss = 0
     cdef Features word = features_of(of_words), context = features_of(of_contexts)
     cdef const int32_t* classes
-    cdef double* q = &room[0, 0]
-    cdef double* extra = &room[1, 0]
-    cdef double* factors = &room[2, 0]         # e^{φ_u}
-    cdef double* of_word = &room[3, 0]
+    cdef double* room = vectors(4, K)
+    cdef double* q = room
+    cdef double* extra = q + K
+    cdef double* factors = extra + K           # e^{φ_u}
+    cdef double* of_word = factors + K
     cdef double* expected = &expected_contexts[0] if expected_contexts.shape[0] else NULL
     cdef double* own
     with nogil:
@@ -130,35 +179,38 @@ def expect(const int64_t[::1] word_groups, const int64_t[::1] group_contexts, co
                     expected_table[rows[g], k] += q[k]
             for j in range(word.starts[u], word.starts[u + 1]):
                 expected_words[j] = of_word[word.classes[j]]
+    free(room)
     return loss
 
 
-def expect_along(const int64_t[::1] word_groups, const int64_t[::1] group_contexts, const int32_t[::1] rows,
-                 const double[::1] counts, const double[:, ::1] table, const double[:, ::1] table_slopes,
-                 tuple of_words, const double[::1] word_slopes, tuple of_contexts, const double[::1] context_slopes,
-                 double[:, ::1] changed_table, double[::1] changed_words, double[::1] changed_contexts,
-                 double[:, ::1] room, Py_ssize_t first, Py_ssize_t last):
-    """The derivative of `expect` along a direction of the weights, which is `…_slopes`. `room` is [6, K]."""
+def expect_along(ContextGroups contexts not None, const double[:, ::1] table, const double[:, ::1] table_slopes,
+                 ClassFactors of_words not None, ClassFactors of_contexts not None, double[:, ::1] changed_table,
+                 double[::1] changed_words, double[::1] changed_contexts, Py_ssize_t first, Py_ssize_t last):
+    """The derivative of `expect` along a direction of the weights, which is `…_slopes` and the factors' slopes."""
+    cdef const int64_t[::1] word_groups = contexts.word_groups, group_contexts = contexts.group_contexts
+    cdef const int32_t[::1] rows = contexts.rows
+    cdef const double[::1] counts = contexts.counts
     cdef Py_ssize_t u, g, i, j, k, n, K = table.shape[1]
     cdef double whole, whole_slope, total, slope, a, changed, mass, changed_mass
     cdef Features word = features_of(of_words), context = features_of(of_contexts)
     cdef const int32_t* classes
     cdef const double* own
-    cdef const double* of_weights = &context_slopes[0] if context_slopes.shape[0] else NULL
+    cdef const double* of_weights = context.slopes
     cdef const double* own_slopes
-    cdef double* q = &room[0, 0]
-    cdef double* slopes = &room[1, 0]          # dq
-    cdef double* extra = &room[2, 0]
-    cdef double* factors = &room[3, 0]
-    cdef double* along = &room[4, 0]           # dφ_u
-    cdef double* of_word = &room[5, 0]
+    cdef double* room = vectors(6, K)
+    cdef double* q = room
+    cdef double* slopes = q + K                # dq
+    cdef double* extra = slopes + K
+    cdef double* factors = extra + K
+    cdef double* along = factors + K           # dφ_u
+    cdef double* of_word = along + K
     with nogil:
         for u in range(first, last):
             for k in range(K):
                 of_word[k], factors[k], along[k] = 0, 1, 0
             for j in range(word.starts[u], word.starts[u + 1]):
                 factors[word.classes[j]] = word.factors[j]
-                along[word.classes[j]] = word_slopes[j]
+                along[word.classes[j]] = word.slopes[j]
             for g in range(word_groups[u], word_groups[u + 1]):
                 for k in range(K):
                     q[k] = table[rows[g], k] * factors[k]
@@ -205,3 +257,4 @@ def expect_along(const int64_t[::1] word_groups, const int64_t[::1] group_contex
                     changed_table[rows[g], k] += q[k]
             for j in range(word.starts[u], word.starts[u + 1]):
                 changed_words[j] = of_word[word.classes[j]]
+    free(room)

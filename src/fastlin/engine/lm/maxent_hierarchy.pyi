@@ -26,19 +26,23 @@ def normalise_some(
     scores: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None: ...
+
+class OrderScores:
+    def __init__(
+        self,
+        starts: NDArray[np.int32],
+        scores: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+        changes: NDArray[np.float64],
+    ) -> None: ...
+
 def normalise_along(
-    starts: NDArray[np.int32],
+    order: OrderScores,
+    below_order: OrderScores,
     suffix: NDArray[np.int32],
-    shorter: NDArray[np.float64],
-    shorter_slopes: NDArray[np.float64],
-    shorter_starts: NDArray[np.int32],
     history_suffix: NDArray[np.int32],
-    shorter_sums: NDArray[np.float64],
-    shorter_changes: NDArray[np.float64],
     direction: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    changes: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None: ...
@@ -74,9 +78,7 @@ def expect(
     last: int,
 ) -> None: ...
 def expect_along(
-    starts: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    slopes: NDArray[np.float64],
+    order: OrderScores,
     a: NDArray[np.float64],
     changed: NDArray[np.float64],
     inverse_starts: NDArray[np.int32],

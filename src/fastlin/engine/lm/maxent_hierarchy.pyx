@@ -13,6 +13,7 @@ i without its first word. What has i for its suffix is found by the inverse of t
 writer, and any cut of the histories into pieces gives the same bits.
 """
 
+cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
@@ -93,12 +94,37 @@ def normalise_some(const int32_t[::1] histories, const double[::1] theta, const 
             normalise_history(h, starts, suffix, shorter, shorter_starts, history_suffix, shorter_sums, scores, sums)
 
 
-def normalise_along(const int32_t[::1] starts, const int32_t[::1] suffix, const double[::1] shorter,
-                    const double[::1] shorter_slopes, const int32_t[::1] shorter_starts,
-                    const int32_t[::1] history_suffix, const double[:, ::1] shorter_sums,
-                    const double[:, ::1] shorter_changes, const double[::1] direction, const double[::1] scores,
-                    double[::1] slopes, double[:, ::1] changes, Py_ssize_t first, Py_ssize_t last):
-    """The derivatives of `normalise` along a direction of θ: slopes = ds of the children, changes = d(sums)."""
+@cython.final
+cdef class OrderScores:
+    """What `normalise` has made of an order, and its derivatives along a direction of θ.
+
+    scores = e^s and slopes = ds of the children, `sums` of the histories and changes = d(sums).
+    """
+
+    cdef const int32_t[::1] starts
+    cdef const double[::1] scores
+    cdef const double[:, ::1] sums
+    cdef double[::1] slopes
+    cdef double[:, ::1] changes
+
+    def __cinit__(self, const int32_t[::1] starts, const double[::1] scores, const double[:, ::1] sums,
+                  double[::1] slopes, double[:, ::1] changes):
+        if scores.shape[0] != slopes.shape[0] or not sums.shape[0] == changes.shape[0] == starts.shape[0] - 1:
+            raise ValueError(f"{slopes.shape[0]} slopes, {changes.shape[0]} changes: wanted {scores.shape[0]}, "
+                             f"{starts.shape[0] - 1}")
+        self.starts, self.scores, self.sums, self.slopes, self.changes = starts, scores, sums, slopes, changes
+
+
+def normalise_along(OrderScores order not None, OrderScores below_order not None, const int32_t[::1] suffix,
+                    const int32_t[::1] history_suffix, const double[::1] direction, Py_ssize_t first,
+                    Py_ssize_t last):
+    """The derivatives of `normalise` along a direction of θ, from those of one order down."""
+    cdef const int32_t[::1] starts = order.starts, shorter_starts = below_order.starts
+    cdef const double[::1] scores = order.scores, shorter = below_order.scores
+    cdef const double[::1] shorter_slopes = below_order.slopes
+    cdef const double[:, ::1] shorter_sums = below_order.sums, shorter_changes = below_order.changes
+    cdef double[::1] slopes = order.slopes
+    cdef double[:, ::1] changes = order.changes
     cdef Py_ssize_t h, i, j, below
     cdef double rest, left, own
     with nogil:
@@ -184,11 +210,13 @@ def expect(const int32_t[::1] starts, const double[::1] scores, const double[::1
                 expected[i, 1] = own
 
 
-def expect_along(const int32_t[::1] starts, const double[::1] scores, const double[::1] slopes, const double[::1] a,
-                 const double[::1] changed, const int32_t[::1] inverse_starts, const int32_t[::1] inverse,
-                 const double[:, ::1] longer, const double[:, ::1] longer_changed, double[:, ::1] expected_changed,
-                 Py_ssize_t first, Py_ssize_t last):
+def expect_along(OrderScores order not None, const double[::1] a, const double[::1] changed,
+                 const int32_t[::1] inverse_starts, const int32_t[::1] inverse, const double[:, ::1] longer,
+                 const double[:, ::1] longer_changed, double[:, ::1] expected_changed, Py_ssize_t first,
+                 Py_ssize_t last):
     """The derivative of `expect`: (dX, dA) of the children of the histories [first, last); `changed` is dA."""
+    cdef const int32_t[::1] starts = order.starts
+    cdef const double[::1] scores = order.scores, slopes = order.slopes
     cdef Py_ssize_t h, i, j
     cdef double others, taken, gone
     cdef bint longest = inverse.shape[0] == 0

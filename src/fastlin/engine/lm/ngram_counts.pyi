@@ -12,7 +12,31 @@ def sort_pairs(
     ends: NDArray[np.int32],
     pairs: NDArray[np.uint64],
 ) -> int: ...
+
+class TrieOrder:
+    def __init__(
+        self,
+        words: NDArray[np.int32],
+        starts: NDArray[np.int32],
+        suffix: NDArray[np.int32],
+        counts: NDArray[np.int64],
+    ) -> None: ...
+
+class MergedTrie:
+    def __init__(
+        self,
+        words: NDArray[np.int32],
+        starts: NDArray[np.int32],
+        suffix: NDArray[np.int32],
+        counts: NDArray[np.int64],
+        histories: NDArray[np.int32],
+        shorter: NDArray[np.int32],
+        becomes: NDArray[np.int32],
+        own: NDArray[np.int32],
+    ) -> None: ...
+
 def number(
+    order: TrieOrder,
     ends: NDArray[np.int32],
     pairs: NDArray[np.uint64],
     first: int,
@@ -20,30 +44,5 @@ def number(
     weights: NDArray[np.int64],
     suffixes: NDArray[np.int32],
     numbers: NDArray[np.int32],
-    words: NDArray[np.int32],
-    starts: NDArray[np.int32],
-    suffix: NDArray[np.int32],
-    counts: NDArray[np.int64],
 ) -> None: ...
-def merge(
-    from_a: NDArray[np.int32],
-    starts_a: NDArray[np.int32],
-    words_a: NDArray[np.int32],
-    counts_a: NDArray[np.int64],
-    suffix_a: NDArray[np.int32],
-    shorter_a: NDArray[np.int32],
-    from_b: NDArray[np.int32],
-    starts_b: NDArray[np.int32],
-    words_b: NDArray[np.int32],
-    counts_b: NDArray[np.int64],
-    suffix_b: NDArray[np.int32],
-    shorter_b: NDArray[np.int32],
-    starts: NDArray[np.int32],
-    words: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    suffix: NDArray[np.int32],
-    map_a: NDArray[np.int32],
-    map_b: NDArray[np.int32],
-    into_a: NDArray[np.int32],
-    into_b: NDArray[np.int32],
-) -> int: ...
+def merge(a_side: MergedTrie, b_side: MergedTrie, order: TrieOrder) -> int: ...

@@ -15,6 +15,7 @@ cut into jobs gives the same bits. A radix sort of all pairs from the lowest dig
 and took 1.3 times as long; hashing pairs was slower again, and leaves no order behind.
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -134,14 +135,49 @@ cdef void radix_sort(uint64_t* pairs, int64_t n, uint64_t* spare) noexcept nogil
         memcpy(pairs, source, n * sizeof(uint64_t))
 
 
-def number(const int32_t[::1] ends, const uint64_t[::1] pairs, Py_ssize_t first, int64_t first_number,
-           const int64_t[::1] weights, const int32_t[::1] suffixes, int32_t[::1] numbers, int32_t[::1] words,
-           int32_t[::1] starts, int32_t[::1] suffix, int64_t[::1] counts):
+@cython.final
+cdef class TrieOrder:
+    """One order of a trie that is being written; see the top of this file."""
+
+    cdef int32_t[::1] words, starts, suffix
+    cdef int64_t[::1] counts
+
+    def __cinit__(self, int32_t[::1] words, int32_t[::1] starts, int32_t[::1] suffix, int64_t[::1] counts):
+        if not words.shape[0] == suffix.shape[0] == counts.shape[0]:
+            raise ValueError(f"{words.shape[0]} words, {suffix.shape[0]} suffixes and {counts.shape[0]} counts differ")
+        self.words, self.starts, self.suffix, self.counts = words, starts, suffix, counts
+
+
+@cython.final
+cdef class MergedTrie:
+    """One order of a trie that is merged with another's, and what becomes of its n-grams.
+
+    Of each history of the sum, `histories` says which it is here, −1: it is not there; `shorter` says what the n-grams
+    of one word less have become. `becomes` and `own` become the same of this order.
+    """
+
+    cdef const int32_t[::1] words, starts, suffix, histories, shorter
+    cdef const int64_t[::1] counts
+    cdef int32_t[::1] becomes, own
+
+    def __cinit__(self, const int32_t[::1] words, const int32_t[::1] starts, const int32_t[::1] suffix,
+                  const int64_t[::1] counts, const int32_t[::1] histories, const int32_t[::1] shorter,
+                  int32_t[::1] becomes, int32_t[::1] own):
+        if not words.shape[0] == suffix.shape[0] == counts.shape[0] == becomes.shape[0]:
+            raise ValueError(f"{words.shape[0]} words, {suffix.shape[0]} suffixes and {counts.shape[0]} counts differ")
+        self.words, self.starts, self.suffix, self.counts = words, starts, suffix, counts
+        self.histories, self.shorter, self.becomes, self.own = histories, shorter, becomes, own
+
+
+def number(TrieOrder order not None, const int32_t[::1] ends, const uint64_t[::1] pairs, Py_ssize_t first,
+           int64_t first_number, const int64_t[::1] weights, const int32_t[::1] suffixes, int32_t[::1] numbers):
     """The n-grams of the histories from `first` on, which are sorted; `numbers` at each position becomes their number.
 
     `suffixes` holds at each position the number of the n-gram without its first word, and may be `numbers`. Each
     position counts as often as its weight says, without weights once.
     """
+    cdef int32_t[::1] words = order.words, starts = order.starts, suffix = order.suffix
+    cdef int64_t[::1] counts = order.counts
     cdef Py_ssize_t h, i = 0, at, n = pairs.shape[0]
     cdef int64_t m = first_number - 1, word, last
     cdef bint weighted = weights.shape[0] > 0
@@ -167,17 +203,16 @@ def number(const int32_t[::1] ends, const uint64_t[::1] pairs, Py_ssize_t first,
                 i += 1
 
 
-def merge(const int32_t[::1] from_a, const int32_t[::1] starts_a, const int32_t[::1] words_a,
-          const int64_t[::1] counts_a, const int32_t[::1] suffix_a, const int32_t[::1] shorter_a,
-          const int32_t[::1] from_b, const int32_t[::1] starts_b, const int32_t[::1] words_b,
-          const int64_t[::1] counts_b, const int32_t[::1] suffix_b, const int32_t[::1] shorter_b,
-          int32_t[::1] starts, int32_t[::1] words, int64_t[::1] counts, int32_t[::1] suffix,
-          int32_t[::1] map_a, int32_t[::1] map_b, int32_t[::1] into_a, int32_t[::1] into_b):
-    """One order of the sum of two tries. How many n-grams it has.
-
-    Of each history of the sum, `from_a` and `from_b` say which it is in either trie, −1: it is not there; `shorter`
-    says what the n-grams of one word less have become. `map` and `into` become the same of this order.
-    """
+def merge(MergedTrie a_side not None, MergedTrie b_side not None, TrieOrder order not None):
+    """One order of the sum of two tries. How many n-grams it has."""
+    cdef const int32_t[::1] from_a = a_side.histories, starts_a = a_side.starts, words_a = a_side.words
+    cdef const int32_t[::1] from_b = b_side.histories, starts_b = b_side.starts, words_b = b_side.words
+    cdef const int32_t[::1] suffix_a = a_side.suffix, shorter_a = a_side.shorter
+    cdef const int32_t[::1] suffix_b = b_side.suffix, shorter_b = b_side.shorter
+    cdef const int64_t[::1] counts_a = a_side.counts, counts_b = b_side.counts
+    cdef int32_t[::1] map_a = a_side.becomes, into_a = a_side.own, map_b = b_side.becomes, into_b = b_side.own
+    cdef int32_t[::1] starts = order.starts, words = order.words, suffix = order.suffix
+    cdef int64_t[::1] counts = order.counts
     cdef Py_ssize_t h
     cdef int64_t a, b, end_a, end_b, m = 0
     with nogil:

@@ -11,6 +11,7 @@ Dirichlet's prior (a its weight), Katz's (d as Good and Turing say), and relativ
     back-off       p(w|h) = q(w|h) where hw is known,               bow(h) = γ(h) / (1 − Σ_{w known} p(w|h′))
 """
 
+cimport cython
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -46,14 +47,32 @@ def counts_of_counts(const int64_t[::1] counts, Py_ssize_t first, Py_ssize_t las
             n_of[min(counts[i], most)] += 1
 
 
-def discount(const int32_t[::1] starts, const int64_t[::1] counts, const int64_t[::1] raw, int64_t cutoff,
-             const double[::1] taken, double weight, double weight_a_type, bint leave, double[::1] q,
-             double[::1] left, Py_ssize_t first, Py_ssize_t last):
-    """q and γ of the histories [first, last): `weight` is a, `weight_a_type` b.
+@cython.final
+cdef class DiscountRule:
+    """What is taken from a count, d(c) = taken[c], of larger counts the last; `weight` is a, `weight_a_type` b.
 
-    d(c) = taken[c], of larger counts the last. An n-gram seen less often than `cutoff` keeps nothing. `leave`: where
-    nothing would be left, a grows by one.
+    An n-gram seen less often than `cutoff` keeps nothing. `leave`: where nothing would be left, a grows by one.
     """
+
+    cdef const double[::1] taken
+    cdef int64_t cutoff
+    cdef double weight, weight_a_type
+    cdef bint leave
+
+    def __cinit__(self, const double[::1] taken, int64_t cutoff, double weight, double weight_a_type, bint leave):
+        if taken.shape[0] == 0:
+            raise ValueError("taken must say what is taken from a count")
+        self.taken, self.cutoff, self.weight, self.weight_a_type, self.leave = (
+            taken, cutoff, weight, weight_a_type, leave)
+
+
+def discount(DiscountRule rule not None, const int32_t[::1] starts, const int64_t[::1] counts, const int64_t[::1] raw,
+             double[::1] q, double[::1] left, Py_ssize_t first, Py_ssize_t last):
+    """q and γ of the histories [first, last), whose n-grams were seen `raw` times."""
+    cdef const double[::1] taken = rule.taken
+    cdef int64_t cutoff = rule.cutoff
+    cdef double weight = rule.weight, weight_a_type = rule.weight_a_type
+    cdef bint leave = rule.leave
     cdef Py_ssize_t h, i, most = taken.shape[0] - 1
     cdef double total, lost, d, extra
     with nogil:
