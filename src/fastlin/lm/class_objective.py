@@ -250,10 +250,12 @@ class ClassObjective(LogLinearObjective):
         exponentials(flat, flat, 0, len(flat))
         exponentials(theta, self._factors, 0, self.size)
         sums, parts, contexts = np.zeros(self._table.shape), self.split(expected), self._groups(counts)
-        factors = [self._class_factors(kind, NO_SLOPES) for kind in (3, 4)]
+        of_words, of_contexts = (self._class_factors(kind, NO_SLOPES) for kind in (3, 4))
 
         def work(first: int, last: int) -> float:
-            return kernels.expect(contexts, self._table, self._tops, *factors, sums, parts[3], parts[4], first, last)
+            return kernels.expect(
+                contexts, self._table, self._tops, of_words, of_contexts, sums, parts[3], parts[4], first, last
+            )
 
         loss = sum(self.workers.map(work, self._jobs))
         self._share_out(sums, parts)
@@ -286,10 +288,13 @@ class ClassObjective(LogLinearObjective):
         """Add the derivative of the expected counts along a direction."""
         along, found, contexts = self.split(direction), np.empty(self.size), self._groups(self.contexts.counts)
         table, parts = self.table(direction), self.split(found)
-        sums, factors = np.zeros(table.shape), [self._class_factors(kind, along[kind]) for kind in (3, 4)]
+        sums = np.zeros(table.shape)
+        of_words, of_contexts = (self._class_factors(kind, along[kind]) for kind in (3, 4))
 
         def work(first: int, last: int) -> None:
-            kernels.expect_along(contexts, self._table, table, *factors, sums, parts[3], parts[4], first, last)
+            kernels.expect_along(
+                contexts, self._table, table, of_words, of_contexts, sums, parts[3], parts[4], first, last
+            )
 
         self.workers.map(work, self._jobs)
         self._share_out(sums, parts)
