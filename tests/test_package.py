@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,15 @@ from support.layers import LAYERS, PACKAGE
 
 BUILDS = engine._usable()
 KERNELS = sorted(str(path.relative_to(PACKAGE / "engine"))[:-4] for path in (PACKAGE / "engine").glob("*/*.pyi"))
+ENGINE = Path(__file__).parent.parent / "src" / "fastlin" / "engine"  # an installed package has no kernels' sources
+MAX_ARGUMENTS = 10
+WIDE_KERNELS = {  # kernel: {(class, function): why it takes more}
+    "lm/skip_grams": {
+        ("HistoryScores", "normalise"): "the scores are bound; the contexts and what is learnt are a call's"
+    },
+    "text/templates": {("ColumnNumbering", "emit"): "a program, its streams and sequences change with every call"},
+    "text/vectorizer": {("DocumentReader", "__cinit__"): "one setting each of how documents are read, not arrays"},
+}
 ESTIMATORS = [name for name in fastlin.__all__ if hasattr(getattr(fastlin, name), "predict")]
 LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 ONLINE = ("coef_", "intercept_", "n_iter_", "history_", "objective_", "converged_", "t_")
@@ -185,6 +195,58 @@ def test_the_stubs_say_what_the_kernels_take(kernel):
     assigned = [node for node in tree.body if isinstance(node, ast.AnnAssign)]
     names = {node.target.id for node in assigned if ast.unparse(node.annotation) != "TypeAlias"}
     assert names == {name for name, value in public.items() if name.isupper() and isinstance(value, int)}
+
+
+def written_signatures(path):
+    """The names of the arguments of each def of a kernel's source, constructors included: {(class, name): names}."""
+    found, owner = {}, ""
+    pattern = r"^(?:cdef class (\w+)|( *)c?p?def (?:[\w ]+ )?(\w+)\(((?:[^()]|\([^()]*\))*)\):)"
+    for name, indent, function, arguments in re.findall(pattern, path.read_text(), flags=re.MULTILINE):
+        owner = name or (owner if indent else "")
+        if function:
+            bare = re.sub(r"\[[^]]*]|=[^,]*| not None", "", arguments)
+            words = [argument.split()[-1] for argument in bare.split(",") if argument.strip()]
+            found[owner, function] = words[1:] if owner else words
+    return found
+
+
+@pytest.mark.parametrize("kernel", sorted(str(path.relative_to(ENGINE))[:-4] for path in ENGINE.glob("*/*.pyx")))
+def test_a_kernel_takes_at_most_ten_arguments(kernel):
+    found = written_signatures(ENGINE / f"{kernel}.pyx")
+    wide = {name: len(arguments) for name, arguments in found.items() if len(arguments) > MAX_ARGUMENTS}
+    assert set(wide) == set(WIDE_KERNELS.get(kernel, ())), f"bind arrays in a cdef class: {wide}"
+
+
+@pytest.mark.parametrize("kernel", sorted(str(path.relative_to(ENGINE))[:-4] for path in ENGINE.glob("*/*.pyx")))
+def test_the_stubs_say_what_binds(kernel):
+    """Constructors of kernels' classes, of which a compiled module says nothing."""
+    tree = ast.parse((ENGINE / f"{kernel}.pyi").read_text())
+    stubs = {
+        node.name: [argument.arg for argument in one.args.args][1:]
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+        if isinstance(one, ast.FunctionDef) and one.name in ("__init__", "__new__")
+    }
+    found = written_signatures(ENGINE / f"{kernel}.pyx")
+    public = {owner: names for (owner, name), names in found.items() if name in ("__cinit__", "__init__")}
+    assert stubs == {owner: names for owner, names in public.items() if not owner.startswith("_")}
+
+
+def test_an_eleventh_argument_is_found(tmp_path):
+    source = """
+cdef class Bound:
+    def __cinit__(self, {}, int last=3):
+        pass
+
+def run(const double[:, ::1] W, Bound bound not None, tuple pair=None,
+        int64_t[::1] order):
+    pass
+"""
+    (tmp_path / "one.pyx").write_text(source.format(", ".join(f"double[::1] a{i}" for i in range(10))))
+    found = written_signatures(tmp_path / "one.pyx")
+    assert len(found["Bound", "__cinit__"]) == 11
+    assert found["", "run"] == ["W", "bound", "pair", "order"]
 
 
 def test_every_transformer_is_among_those_whose_docstrings_are_read():

@@ -152,11 +152,11 @@ def merge(a: NgramCounts, b: NgramCounts) -> NgramCounts:
         found = [np.empty(size, np.int32), np.empty(size, np.int32)]
         if size > MOST:
             raise OverflowError(f"more than {MOST} n-grams of order {n + 1}")
-        sides = [
+        first, second = (
             engine.MergedTrie(each.words[n], each.starts[n], each.suffix[n], each.counts[n], *rest)
             for each, *rest in zip((a, b), into, shorter, maps, found, strict=True)
-        ]
-        m = engine.merge(*sides, engine.TrieOrder(words, starts, suffix, counts))
+        )
+        m = engine.merge(first, second, engine.TrieOrder(words, starts, suffix, counts))
         result.words.append(words[:m].copy())
         result.starts.append(starts)
         result.suffix.append(suffix[:m].copy())
