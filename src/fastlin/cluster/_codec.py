@@ -9,6 +9,7 @@ from fastlin.core._codec import (
     report_from_state,
     report_to_state,
 )
+from fastlin.storage.fields import between, proved
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
@@ -29,9 +30,7 @@ def _kmeans_from_state(model: Any, state: State, context: LoadContext) -> None:
     if sp.issparse(centres) or not centres.size or centres.dtype.kind != "f":
         raise ValueError(f"centres must be a dense matrix of floats, got {centres.dtype}, shape {centres.shape}")
     if labels is not None:
-        if labels.dtype != np.int32 or labels.ndim != 1 or not ((labels >= 0) & (labels < centres.shape[1])).all():
-            raise ValueError(f"labels_ must be a vector of int32 from 0 to {centres.shape[1] - 1}")
-        model.labels_ = labels.copy()
+        model.labels_ = proved(labels, "labels_", np.int32, (None,), between(0, centres.shape[1] - 1)).copy()
     model.cluster_centers_ = np.ascontiguousarray(centres.T, np.float64)  # in another order sums would round otherwise
     model.n_features_in_ = len(centres)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.class_counts import ClassCounts
+from fastlin.storage.fields import Law, between, proved
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import State
 from fastlin.storage.weight_packing import Packing, unpack
@@ -13,6 +14,7 @@ from fastlin.validation.parameter_kinds import PLAIN
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
 MOST = 1e290  # of a count: so many as there may be still have a sum
+COUNTS = Law(between(0, MOST).holds, "counts, none below 0 or too large to be added")
 HISTORY = ("history_", "path_")
 
 
@@ -43,17 +45,9 @@ def proved_counts(
     state: State, width: int | None, context: LoadContext
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Counts of features and of rows under so many labels, or as many as there are."""
-    features, labels = unpack(state.pop("features"), context), state.pop("labels")
-    if labels.dtype != np.float64 or labels.ndim != 1 or len(labels) != (len(labels) if width is None else width):
-        raise ValueError(
-            f"features and labels must be float64 of as many labels as classes, got {features.shape}, {labels.shape}"
-        )
-    if features.dtype != np.float64 or features.shape[1:] != labels.shape or not features.size:
-        raise ValueError(
-            f"features and labels must be float64 of as many labels as classes, got {features.shape}, {labels.shape}"
-        )
-    if not ((labels >= 0) & (labels <= MOST)).all() or (
-        context.verify and not 0 <= features.min() <= features.max() <= MOST
-    ):
-        raise ValueError("counts below 0, or too large to be added")
+    features = unpack(state.pop("features"), context)
+    labels = proved(state.pop("labels"), "labels", np.float64, (width,), COUNTS)
+    proved(features, "features", np.float64, (None, len(labels)))
+    if not features.size or (context.verify and not 0 <= features.min() <= features.max() <= MOST):
+        raise ValueError(f"features must hold {COUNTS.wording}")
     return features, labels.copy()

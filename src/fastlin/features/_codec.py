@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fastlin.features.conjunction_tree import ConjunctionHashing, ConjunctionTree
+from fastlin.storage.fields import FINITE, Field, between, of_fields, proved, rising_to
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, attributes, reject_unknown
 from fastlin.storage.state_arrays import proved_labels
@@ -43,10 +44,8 @@ def _conjunctions_to_state(model: Any, _: Packing) -> State:
 def _conjunctions_from_state(model: Any, state: State, context: LoadContext) -> None:  # noqa: ARG001
     if not state:
         return
-    rank = state.pop("rank")
+    rank = proved(state.pop("rank"), "rank", np.int32, (None,), between(-1, MAX_COLUMNS))
     kept = rank[rank >= 0]
-    if rank.dtype != np.int32 or rank.ndim != 1 or (rank < -1).any():
-        raise ValueError(f"rank must be a vector of int32 from -1 on, got {rank.dtype}, shape {rank.shape}")
     if "hashing" in state:
         model._finder, width = _hashing(state.pop("hashing"), len(rank))
         if not np.array_equal(kept, np.flatnonzero(rank >= 0)):
@@ -78,14 +77,12 @@ def _tree(fields: State, n_columns: int) -> tuple[ConjunctionTree, int]:
     if finder.skip not in (0, 1) or len(finder.starts) not in (1, 2) or len(finder.columns) != len(finder.starts):
         raise ValueError("skip must be 0 or 1, starts and columns one or two arrays each")
     for starts, columns in zip(finder.starts, finder.columns, strict=True):
-        if starts.dtype != np.int64 or columns.dtype != np.int32 or starts.shape != (n + 1,) or columns.ndim != 1:
-            raise ValueError(f"starts must be int64 of shape {(n + 1,)} and columns a vector of int32")
-        if starts[0] != 0 or starts[-1] != len(columns) or (starts[1:] < starts[:-1]).any():
-            raise ValueError("starts must rise from 0 to the number of columns")
+        proved(columns, "columns", np.int32, (None,), between(0, n_columns - 1))
+        proved(starts, "starts", np.int64, (n + 1,), rising_to(len(columns)))
         rises = np.diff(columns) > 0
         rises[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(columns))] - 1] = True
-        if not rises.all() or not ((columns >= 0) & (columns < n_columns)).all():
-            raise ValueError(f"columns must rise within each conjunction, from 0 to {n_columns - 1}")
+        if not rises.all():
+            raise ValueError("columns must rise within each conjunction")
         n = len(columns)
     return finder, sum(map(len, finder.columns))
 
@@ -102,25 +99,20 @@ def _elementwise_from_state(model: Any, state: State, context: LoadContext) -> N
 # Log-count ratios
 
 
-def _ratio_from_state(model: Any, state: State, context: LoadContext) -> None:
-    if state:
-        classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
-        rows = 1 if len(classes) == 2 else len(classes)
-        if ratio.dtype != np.float64 or ratio.ndim != 2 or len(ratio) != rows or not np.isfinite(ratio).all():
-            raise ValueError(
-                f"log_ratio_ must be finite float64 of {rows} row(s) for {len(classes)} labels, got shape {ratio.shape}"
-            )
-        model.n_features_in_ = ratio.shape[1]
-    _RATIO.from_state(model, state, context)
+def _prove_ratio(model: Any, state: State) -> None:
+    classes, ratio = proved_labels(state["classes_"]), state["log_ratio_"]
+    proved(ratio, "log_ratio_", np.float64, (1 if len(classes) == 2 else len(classes), None))
+    model.n_features_in_ = ratio.shape[1]
 
 
 _NOTHING = attributes()
-_RATIO = attributes("classes_", "log_ratio_")
 CODECS = {
     "fastlin.Conjunctions": ModelCodec(_conjunctions_to_state, _conjunctions_from_state),
     "fastlin.DictVectorizer": ModelCodec(_dicts_to_state, _dicts_from_state),
     "fastlin.DocumentFeatures": _NOTHING,
     "fastlin.Elementwise": ModelCodec(_NOTHING.to_state, _elementwise_from_state),
     "fastlin.FeatureHasher": _NOTHING,
-    "fastlin.LogCountRatio": ModelCodec(_RATIO.to_state, _ratio_from_state),
+    "fastlin.LogCountRatio": of_fields(
+        Field("log_ratio_", np.float64, ("rows", "n"), (FINITE,)), more=("classes_",), prove=_prove_ratio
+    ),
 }

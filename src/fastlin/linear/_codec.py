@@ -12,6 +12,7 @@ from fastlin.data.scratch import ScratchArray
 from fastlin.linear.online_weights import SparseWeights
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
+from fastlin.storage.fields import FINITE, proved
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.state_arrays import proved_labels
@@ -32,10 +33,7 @@ def _weights(state: State, context: LoadContext, widths: set[int], types: Any = 
 
 
 def _intercept(state: State, width: int) -> Any:
-    intercept = state.pop("intercept")
-    if intercept.dtype != np.float64 or intercept.shape != (width,) or not np.isfinite(intercept).all():
-        raise ValueError(f"intercept must be {width} finite float64, got {intercept.dtype}, shape {intercept.shape}")
-    return intercept.copy()
+    return proved(state.pop("intercept"), "intercept", np.float64, (width,), FINITE).copy()
 
 
 def _packed(coef: Any, packing: Packing) -> State:
@@ -128,8 +126,7 @@ def _svm_from_state(model: Any, state: State, context: LoadContext) -> None:
     dual = state.pop("dual", None)
     _maxent_from_state(model, state, context)
     for alpha in dual or ():
-        if alpha.dtype != np.float64 or alpha.shape[1:] != (len(model.coef_),) or not np.isfinite(alpha).all():
-            raise ValueError(f"dual must be finite float64 with {len(model.coef_)} columns, got shape {alpha.shape}")
+        proved(alpha, "dual", np.float64, (None, len(model.coef_)), FINITE)
     model._dual = None if dual is None else ([len(alpha) for alpha in dual], [ScratchArray(alpha) for alpha in dual])
 
 

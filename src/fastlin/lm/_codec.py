@@ -26,12 +26,14 @@ from fastlin.lm.ngram import HIGHEST
 from fastlin.lm.sentences import DIRECTIONS, MARKUPS, UNITS, SentenceReader
 from fastlin.lm.skip_grams import MOST_ROWS, Pairs, SkipGramModel
 from fastlin.lm.word_classes import ClassState, WordClasses
+from fastlin.storage.fields import Law, between, proved, rising_to, sorted_below
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
 from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import Packing
 
 ROUNDING = 1e-6  # of sums of probabilities
+BELOW_INFINITY = Law(lambda array: bool((array < np.inf).all()), "numbers, or −∞")
 
 # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -51,29 +53,17 @@ def _refuse_serving(model: Any, packing: Packing) -> None:
 
 def _floats(array: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     """An array of numbers of a shape; −∞ is one, NaN is none."""
-    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
-        raise ValueError(f"{name} must be float64 of shape {shape}")
-    if not (array < np.inf).all():
-        raise ValueError(f"{name} holds what is no number")
-    return np.ascontiguousarray(array)
+    return np.ascontiguousarray(proved(array, name, np.float64, shape, BELOW_INFINITY))
 
 
 def _sorted(array: Any, below: int, name: str) -> NDArray[np.int64]:
     """Keys that rise, from 0 on."""
-    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1:
-        raise ValueError(f"{name} must be a vector of int64")
-    if len(array) and (array[0] < 0 or array[-1] >= below or (array[1:] <= array[:-1]).any()):
-        raise ValueError(f"{name} must rise, from 0 to below {below}")
-    return array
+    return proved(array, name, np.int64, (None,), sorted_below(below))
 
 
 def _classes(array: Any, n_words: int) -> NDArray[np.int32]:
     """A class for each word; each class has one."""
-    if not isinstance(array, np.ndarray) or array.dtype != np.int32 or array.shape != (n_words,):
-        raise ValueError(f"classes must be int32 of shape ({n_words},)")
-    if array.min() < 0 or array.max() >= n_words:
-        raise ValueError(f"classes must be numbers from 0 to below {n_words}")
-    return array
+    return proved(array, "classes", np.int32, (n_words,), between(0, n_words - 1))
 
 
 # --- maximum entropy -------------------------------------------------------------------------------------------------
@@ -185,12 +175,8 @@ def _csr(
     if type(arrays) is not list or len(arrays) != 3 or not all(isinstance(each, np.ndarray) for each in arrays):
         raise ValueError(f"weights of {of} must be three arrays: starts, {columns}, values")
     starts, places, values = arrays
-    if starts.dtype != np.int64 or starts.shape != (n_rows + 1,) or places.dtype != np.int32 or places.ndim != 1:
-        raise ValueError(f"weights of {of} must have {n_rows + 1} starts of int64, and {columns} of int32")
-    if starts[0] != 0 or starts[-1] != len(places) or (starts[1:] < starts[:-1]).any():
-        raise ValueError(f"starts of weights of {of} must rise from 0 to how many there are")
-    if len(places) and (places.min() < 0 or places.max() >= n_columns):
-        raise ValueError(f"weights of {of} must be of {columns} from 0 to below {n_columns}")
+    proved(places, f"{columns} of {of}", np.int32, (None,), between(0, n_columns - 1))
+    proved(starts, f"starts of {of}", np.int64, (n_rows + 1,), rising_to(len(places)))
     return starts, places, _floats(values, places.shape, f"weights of {of}")
 
 
@@ -214,9 +200,8 @@ def _take_word_classes(model: WordClasses, packing: Packing) -> State:
 def _give_word_classes(model: WordClasses, state: State, _: LoadContext) -> None:
     report_from_state(model, state)
     reject_unknown(state, "vocabulary", "counts", "classes", "reader")
-    vocabulary, counts = give_vocabulary(state["vocabulary"]), state["counts"]
-    if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (len(vocabulary),):
-        raise ValueError(f"counts must be int64 of shape ({len(vocabulary)},)")
+    vocabulary = give_vocabulary(state["vocabulary"])
+    counts = proved(state["counts"], "counts", np.int64, (len(vocabulary),))
     classes = _classes(state["classes"], len(vocabulary))
     model._state_of_fit = ClassState(vocabulary, counts, classes, _give_reader(state["reader"]))
 

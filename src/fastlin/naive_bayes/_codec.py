@@ -15,6 +15,7 @@ from fastlin.core._codec import (
 from fastlin.core.class_counts import ClassCounts
 from fastlin.mixture._codec import mixture_to_state
 from fastlin.naive_bayes.category_encoder import CategoryCounts, CategoryEncoder
+from fastlin.storage.fields import RISING, between, proved
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.state_arrays import proved_labels
@@ -49,10 +50,9 @@ def _categories_from_state(model: Any, state: State, context: LoadContext) -> No
     features, labels = proved_counts(state, len(classes), context)
     sizes, known, kinds, names = (state.pop(name) for name in ("sizes", "known", "kinds", "names"))
     reject_unknown(state)
-    if (sizes.dtype, known.dtype) != (np.int64, np.int64) or sizes.ndim != 1 or known.shape != sizes.shape:
-        raise ValueError(f"sizes and known must be vectors of int64 of one length, got {sizes.shape}, {known.shape}")
-    possible = (known >= 0) & (known <= sizes) & (sizes < 2**31)
-    if not len(sizes) or not possible.all() or len(features) != max(1, int(sizes.sum())):
+    proved(sizes, "sizes", np.int64, (None,), between(0, 2**31 - 1))
+    proved(known, "known", np.int64, sizes.shape, between(0, 2**31 - 1))
+    if not len(sizes) or (known > sizes).any() or len(features) != max(1, int(sizes.sum())):
         raise ValueError(f"features must be {int(sizes.sum())} rows, one for each category, with known <= sizes")
     alphabets = list(starmap(_alphabet, zip(kinds, known.tolist(), names, strict=True)))
     prior = model._prior(len(classes))
@@ -94,10 +94,9 @@ def _semi_supervised_from_state(model: Any, state: State, context: LoadContext) 
 
 def _proved_families(families: Any) -> NDArray[np.int64]:
     """Where the components of each label begin, and how many there are."""
-    if families.dtype != np.int64 or families.ndim != 1 or families[0] != 0:
-        raise ValueError("families must be a vector of int64 that begins with 0")
-    if (families[1:] <= families[:-1]).any():
-        raise ValueError("families must rise: each label has a component at least")
+    proved(families, "families", np.int64, (None,), RISING)
+    if not len(families) or families[0] != 0:
+        raise ValueError("families must begin with 0")
     return np.array(families)
 
 

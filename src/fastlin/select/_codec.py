@@ -5,44 +5,29 @@ from typing import Any
 import numpy as np
 
 from fastlin.linear.logistic import LogisticRegression
-from fastlin.storage.load_context import LoadContext
-from fastlin.storage.model_codec import ModelCodec, State, attributes
-
-_CUTOFF = attributes("row_counts_", "counts_")
-_FEATURES = attributes("order_", "gains_", "support_", "estimator_", "history_", "n_iter_")
+from fastlin.storage.fields import Field, of_fields
+from fastlin.storage.model_codec import State
 
 
-def _cutoff_from_state(model: Any, state: State, context: LoadContext) -> None:
-    if not state:
-        return
-    rows, counts = state["row_counts_"], state["counts_"]
-    if rows.dtype != np.int64 or counts.dtype != np.float64 or rows.ndim != 1 or rows.shape != counts.shape:
-        raise ValueError(
-            f"row_counts_ and counts_ must be int64 and float64 of one length, got {rows.shape}, {counts.shape}"
-        )
-    _CUTOFF.from_state(model, state, context)
-    model.n_features_in_ = len(rows)
+def _prove_cutoff(model: Any, state: State) -> None:
+    model.n_features_in_ = len(state["counts_"])
 
 
-def _features_from_state(model: Any, state: State, context: LoadContext) -> None:
-    if not state:
-        return
-    support, order = state["support_"], state["order_"]
-    if support.dtype != np.bool_ or support.ndim != 1 or not np.array_equal(np.sort(order), np.flatnonzero(support)):
+def _prove_features(model: Any, state: State) -> None:
+    support, order, learner = state["support_"], state["order_"], state["estimator_"]
+    if not np.array_equal(np.sort(order), np.flatnonzero(support)):
         raise ValueError("order_ must hold the columns that the mask support_ has, each once")
-    if order.dtype != np.int64 or order.ndim != 1 or not _is_of_features(state["gains_"], len(order)):
-        raise ValueError("gains that are not those of the features")
-    if not isinstance(state["estimator_"], LogisticRegression) or state["estimator_"].n_features_in_ != len(order):
+    if not isinstance(learner, LogisticRegression) or learner.n_features_in_ != len(order):
         raise ValueError(f"estimator_ must be a LogisticRegression of the {len(order)} columns selected")
-    _FEATURES.from_state(model, state, context)
     model.n_features_in_ = len(support)
 
 
-def _is_of_features(gains: Any, n: int) -> bool:
-    return isinstance(gains, np.ndarray) and gains.dtype == np.float64 and gains.shape == (n,)
-
-
 CODECS = {
-    "fastlin.select.CountCutoff": ModelCodec(_CUTOFF.to_state, _cutoff_from_state),
-    "fastlin.select.SelectFeatures": ModelCodec(_FEATURES.to_state, _features_from_state),
-}
+    "fastlin.select.CountCutoff": of_fields(
+        Field("row_counts_", np.int64), Field("counts_", np.float64), prove=_prove_cutoff
+    ),
+    "fastlin.select.SelectFeatures": of_fields(
+        Field("support_", np.bool_, ("columns",)), Field("order_", np.int64), Field("gains_", np.float64),
+        more=("estimator_", "history_", "n_iter_"), prove=_prove_features,
+    ),
+}  # fmt: skip

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core._codec import MOST, packed_counts, proved_counts, report_from_state, report_to_state
+from fastlin.core._codec import COUNTS, packed_counts, proved_counts, report_from_state, report_to_state
 from fastlin.core.class_counts import ClassCounts
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.crf.model import CRF
@@ -21,6 +21,7 @@ from fastlin.sequence.memm.tag_dictionary import TagDictionary
 from fastlin.sequence.perceptron.averaged_weights import SavedWeights
 from fastlin.sequence.perceptron.model import StructuredPerceptron
 from fastlin.sequence.tokens import Attributes
+from fastlin.storage.fields import FINITE, Law, proved, sorted_below
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.state_arrays import proved_labels
@@ -78,14 +79,9 @@ def weights_from_state(model: Any, state: State, context: LoadContext) -> None:
     model.coef_, model.edge_coef_ = coef, edges
 
 
-def proved_table(state: State, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def proved_table(state: State, name: str, shape: tuple[int, ...], *laws: Law) -> NDArray[np.float64]:
     """A small array of finite numbers."""
-    table = state.pop(name)
-    if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != shape:
-        raise ValueError(f"{name} must be float64 of shape {shape}, got shape {np.shape(table)}")
-    if not np.isfinite(table).all():
-        raise ValueError(f"{name} must be finite numbers, and holds NaN or infinity")
-    return table.copy()
+    return proved(state.pop(name), name, np.float64, shape, FINITE, *laws).copy()
 
 
 # Maximum-entropy Markov models
@@ -114,12 +110,8 @@ def _memm_from_state(model: MEMM, state: State, context: LoadContext) -> None:
 
 def _proved_dictionary(columns: Any, masks: Any, shape: tuple[int, int]) -> TagDictionary:
     """The labels of some of the columns, of so many, [V, K]."""
-    if columns.dtype != np.int64 or columns.ndim != 1 or masks.dtype != np.bool_:
-        raise ValueError("words must be a vector of int64 and labels_of_words bool")
-    if masks.shape != (len(columns), shape[1]) or (columns[1:] <= columns[:-1]).any():
-        raise ValueError(f"words must rise, and labels_of_words have shape {(len(columns), shape[1])}")
-    if len(columns) and not 0 <= columns[0] <= columns[-1] < shape[0]:
-        raise ValueError(f"words must be columns from 0 to {shape[0] - 1}")
+    proved(columns, "words", np.int64, (None,), sorted_below(shape[0]))
+    proved(masks, "labels_of_words", np.bool_, (len(columns), shape[1]))
     return TagDictionary(columns.copy(), masks.copy())
 
 
@@ -142,11 +134,9 @@ def _hmm_from_state(model: HMM, state: State, context: LoadContext) -> None:
     shared_from_state(model, state, len(features))
     histories = (K,) if order == 1 else (K + 1, K)
     shapes = {"start": (K,), "steps": (*histories, K), "ends": histories}
-    tables = [proved_table(state, name, shape) for name, shape in shapes.items()]
+    tables = [proved_table(state, name, shape, COUNTS) for name, shape in shapes.items()]
     hidden, words = state.pop("hidden"), state.pop("words")
     reject_unknown(state)
-    if any(not ((table >= 0) & (table <= MOST)).all() for table in tables):
-        raise ValueError("counts below 0, or too large to be added")
     if type(hidden) is not bool or type(words) is not bool or (words and model._attributes is None):
         raise ValueError("hidden and words must be True or False; words need names of columns")
     model._hidden, model._words = hidden, words

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.storage.fields import between, proved
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.weight_packing import Packing
@@ -118,16 +119,12 @@ def _counts_from_state(model: Any, state: State, context: LoadContext) -> None:
 
 
 def _prove_frequencies(rows: NDArray[np.int64], n: int, n_documents: int) -> None:
-    if rows.dtype != np.int64 or rows.shape != (n,) or not ((rows >= 0) & (rows <= n_documents)).all():
-        raise ValueError(f"document frequencies must be {n} of int64, from 0 to the number of documents")
+    proved(rows, "document frequencies", np.int64, (n,), between(0, n_documents))
 
 
 def _proved_columns(columns: NDArray[np.int32], n: int) -> int:
     """How many columns there are, each of one term."""
-    if columns.dtype != np.int32 or columns.shape != (n,):
-        raise ValueError(
-            f"columns must be int32, one for each of the {n} terms; got {columns.dtype}, shape {columns.shape}"
-        )
+    proved(columns, "columns", np.int32, (n,))
     known = columns[columns != -1]
     if not np.array_equal(np.sort(known), np.arange(len(known))):
         raise ValueError("columns must hold 0, 1, … once each, and -1 for terms without a column")
