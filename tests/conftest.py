@@ -8,6 +8,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips its checks of array inputs
+if "PYTEST_XDIST_WORKER" in os.environ:  # there are as many as cores: threads of BLAS and OpenMP would wait spinning
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile(
     "ci",
