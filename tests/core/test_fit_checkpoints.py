@@ -1,12 +1,16 @@
 """Checkpoints of fits of every kind: killed at any and resumed, a fit is the one that was never killed, bit for bit."""
 
 import contextlib
+import inspect
 import warnings
 
 import numpy as np
 import pytest
 
 from fastlin import Corpus, LogisticRegressionCV, sequence
+from fastlin.model_files.classes import class_of
+from fastlin.registry import CLASSES
+from fastlin.select import SelectFeatures
 from fastlin.sequence.crf import model as crf
 from fastlin.storage import Checkpoint, ModelFileError, read_archive, write_archive
 from fastlin.storage.json_values import decode, encode
@@ -54,7 +58,13 @@ CLASSIFIERS = {
     "CV, sgd": (LogisticRegressionCV, {"solver": "sgd", **GRID, **EPOCHS}, {"max_iter": 5}),
     "CV, observed": (LogisticRegressionCV, {"weights": "observed", "solver": "lbfgs", **GRID}, {"tol": 1e-5}),
 }
-FITS = TAGGERS | CLASSIFIERS
+SELECTORS = {
+    "greedy": (SelectFeatures, {"n_features": 9, "step": 2}, {"step": 1}),
+    "greedy, sgd": (SelectFeatures, {"n_features": 6, "solver": "adagrad", "step": 1, **EPOCHS}, {"max_iter": 7}),
+    "greedy, patience": (SelectFeatures, {"patience": 2, "step": 1, "max_iter": 20}, {"patience": 3}),
+    "by count": (SelectFeatures, {"n_features": 9, "method": "count", "solver": "lbfgs"}, {"method": "chi2"}),
+}
+FITS = TAGGERS | CLASSIFIERS | SELECTORS
 EVERY_FIT = pytest.mark.parametrize("name", FITS)
 
 
@@ -87,6 +97,8 @@ def few_epochs_before_lbfgs(monkeypatch):
 
 
 def quiet(model, data, **options):
+    if getattr(model, "patience", None):
+        options |= {"X_val": X[40:], "y_val": Y[40:]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(*data, **options)
@@ -216,12 +228,27 @@ def test_finished_fits_of_a_search_are_not_repeated(tmp_path):
     assert len(model.path_) == 4
 
 
+def iterative_estimators():
+    """Every estimator with a limit of iterations, or a callback that sees them."""
+    kinds = [class_of(name)[0] for name in CLASSES if name.startswith("fastlin.")]
+    return [kind for kind in kinds if {"max_iter", "callback"} & set(inspect.signature(kind).parameters)]
+
+
+@pytest.mark.parametrize("kind", iterative_estimators(), ids=lambda kind: kind.__name__)
+def test_every_iterative_estimator_has_checkpoints(kind):
+    parameters = inspect.signature(kind.fit).parameters
+    wanted = {"checkpoint": None, "checkpoint_interval": 60.0, "resume": False}
+    assert {name: parameters[name].default for name in wanted if name in parameters} == wanted
+    assert all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in wanted)
+    assert all(f"{name} : " in kind.fit.__doc__ for name in wanted)
+
+
 # --- other fits, damage ----------------------------------------------------------------------------------------------
 
 
 def other_data(name):
     """(what differs, X, y): features, values, labels, names, where sequences end."""
-    if name in CLASSIFIERS:
+    if name not in TAGGERS:
         yield "segment", X[:, ::-1], Y
         yield "labels", X, Y[::-1]
         return
@@ -238,9 +265,9 @@ def test_the_checkpoint_of_another_fit_is_refused(name, tmp_path):
         quiet(kind(**options), data_of(name), checkpoint=path, checkpoint_interval=0)
     for match, *other in other_data(name):
         with refused(model := kind(**options), ValueError, match=f"another fit: .*{match} was"):
-            model.fit(*other, checkpoint=path, resume=True)
+            quiet(model, other, checkpoint=path, resume=True)
     with refused(model := kind(**{**options, **others}), ValueError, match="another fit"):
-        model.fit(*data_of(name), checkpoint=path, resume=True)
+        quiet(model, data_of(name), checkpoint=path, resume=True)
     other = sequence.MEMM() if name not in TAGGERS or kind is sequence.CRF else sequence.CRF()
     with refused(other, ValueError, match="another fit: estimator was"):
         other.fit(SENTENCES, TAGS, checkpoint=path, resume=True)
@@ -274,7 +301,7 @@ def test_a_damaged_checkpoint_is_refused(name, tmp_path):
 
 
 @pytest.mark.parametrize("number", [2, 5, -1])
-@pytest.mark.parametrize("name", [name for name in FITS if name not in ("MEMM, sgd", "CV, sgd")])
+@pytest.mark.parametrize("name", [name for name in FITS if name not in ("MEMM, sgd", "CV, sgd", "greedy, sgd")])
 def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
     """Every array and every value; linear/test_online_checkpoints.py has those of SGD's epochs."""
     (kind, options, _), path, data = FITS[name], tmp_path / "checkpoint", data_of(name)
@@ -301,7 +328,7 @@ def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
             refuse(state | {key: "nothing"}, arrays)
 
 
-@pytest.mark.parametrize("kind", [sequence.CRF, sequence.MEMM, sequence.StructuredPerceptron, LogisticRegressionCV])
+@pytest.mark.parametrize("name", ["CRF", "MEMM", "perceptron", "CV", "greedy", "by count"])
 @pytest.mark.parametrize(
     "options, match",
     [
@@ -310,9 +337,10 @@ def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
         ({"checkpoint_interval": -1, "checkpoint": "x"}, "checkpoint_interval"),
     ],
 )
-def test_bad_options_are_refused(kind, options, match):
-    with refused(model := kind(), match=match):
-        model.fit(*((X, Y) if kind is LogisticRegressionCV else (SENTENCES, TAGS)), **options)
+def test_bad_options_are_refused(name, options, match):
+    kind, parameters, _ = FITS[name]
+    with refused(model := kind(**parameters), match=match):
+        quiet(model, data_of(name), **options)
 
 
 # --- kill -9 ---------------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
 
 def checkpoint_of(
-    model: SparseEstimator, source: Any, path: Any, checkpoint_interval: Any, resume: Any, given: dict[str, Any]
+    model: Estimator, source: Any, path: Any, checkpoint_interval: Any, resume: Any, given: dict[str, Any]
 ) -> storage.Checkpoint:
     """The file of a fit of these rows; `given` are the other arguments of `fit`."""
     identity = {} if path is None else storage.identity(model, source, **given)

@@ -1,6 +1,5 @@
 """The estimator that selects: greedy induction of features, or the best by a score of their own."""
 
-import time
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,9 +7,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
+from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import DatasetView, read_dataset, read_validation, training_view
 from fastlin.core.estimator import learns
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import n_weight_columns
+from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.optim.design import Design
@@ -155,7 +157,18 @@ class SelectFeatures(Selector):
     n_features_in_: int
 
     @learns
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Choose the features.
 
         Parameters
@@ -168,13 +181,18 @@ class SelectFeatures(Selector):
             w; rows of weight 0 are left out. None with a corpus.
         X_val, y_val : optional
             Validation data, in memory, whose accuracy is recorded in `history_`.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two rounds and, of the last fit, iterations.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every round.
+        resume : bool
+            Go on from the checkpoint, if it exists: the result is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
-        began = time.perf_counter()
         model = self._working_copy()
         solver = model._check_parameters()
         counts = model.method != "greedy" or solver in COUNTS
@@ -192,10 +210,13 @@ class SelectFeatures(Selector):
             held = model._read_validation(X_val, y_val, data)
         elif model.patience is not None:
             raise ValueError("patience looks at the accuracy on validation data: give X_val and y_val to fit")
+        given = {"X_val": X_val, "y_val": y_val, "max_iter": self.max_iter, "tol": self.tol}  # rounds end by these
+        file = checkpoint_of(model, data.dataset, checkpoint, checkpoint_interval, resume, given)
+        monitor = FitMonitor(data.n_features, model._report, file)
         if model.method == "greedy":
-            model._induce(data, held, solver, began)
+            model._induce(data, held, solver, monitor)
         else:
-            model._rank(data, held, began)
+            model._rank(data, held, monitor)
         return self._take_fitted(model)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -220,41 +241,40 @@ class SelectFeatures(Selector):
         validate_data(self, X, reset=False, skip_check_array=True)
         return Validation(held.dataset.rows, held.codes(), n_weight_columns(len(data.classes)))
 
-    def _induce(self, data: DatasetView, held: Validation | None, solver: str, began: float) -> None:
+    def _induce(self, data: DatasetView, held: Validation | None, solver: str, monitor: FitMonitor) -> None:
         """Grow a model."""
         ((rows, codes, weights),) = data.blocks()
         design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, n_weight_columns(len(data.classes)))
         generator = validation.as_generator(self.random_state)
         with parallel.WorkerPool(self.n_jobs) as workers:
             induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
-            rounds = Rounds(induction, held, began)
 
             def refit() -> float:
                 return induction.refit(SOLVERS[solver], self.tol, self.max_iter, generator)
 
             def report(record: dict[str, Any]) -> bool:
-                self._say(record)
-                if self.callback is None:
-                    return False
-                self._install(data, rounds)
-                return bool(self.callback(self, record))
+                if self.callback is not None:
+                    self._install(data, rounds)
+                return self._report(record)
 
+            monitor.report = report
+            rounds = Rounds(induction, held, monitor, generator, refit)
             most = design.n_features if self.n_features is None else self.n_features
-            rounds.run(most, self.step, float(self.min_gain), self.patience, refit, report)
+            rounds.run(most, self.step, float(self.min_gain), self.patience)
         self._install(data, rounds)
-        self._finish(data)
+        self._finish(data, monitor.nested("model"))
 
     def _install(self, data: DatasetView, rounds: Rounds) -> None:
         """What the rounds so far have come to."""
         induction = rounds.induction
         self.order_ = induction.design.features[induction.active]
         self.gains_ = np.array(rounds.gains)
-        self.history_, self.n_iter_ = rounds.history, len(rounds.history)
+        self.history_, self.n_iter_ = rounds.monitor.history, len(rounds.monitor.history)
         self._support(data)
         self.estimator_.coef_ = np.ascontiguousarray(induction.weights[np.argsort(self.order_)].T)
         self.estimator_.intercept_ = induction.intercept
 
-    def _rank(self, data: DatasetView, held: Validation | None, began: float) -> None:
+    def _rank(self, data: DatasetView, held: Validation | None, monitor: FitMonitor) -> None:
         """Choose by a score of each feature alone."""
         if self.method == "count":
             scores = feature_counts(data, presence, self.n_jobs).sum(axis=1)
@@ -268,18 +288,16 @@ class SelectFeatures(Selector):
         self._support(data)
         width = n_weight_columns(len(data.classes))
         self.estimator_.coef_, self.estimator_.intercept_ = np.zeros((width, len(order))), np.zeros(width)
-        self._finish(data)
+        self._finish(data, monitor.checkpoint)
         objective = self.estimator_.objective_
         penalty = 0.5 / self.C * float(np.square(self.estimator_.coef_).sum())
         record = {"n_features": len(order), "objective": objective, "log_likelihood": penalty - objective}
-        record |= {"gain": float(self.gains_[0]), "seconds": time.perf_counter() - began}
+        record |= {"gain": float(self.gains_[0]), "seconds": monitor.seconds}
         if held is not None:
             kept = np.flatnonzero(self.support_)
             record["validation_score"] = held.accuracy(kept, self.estimator_.coef_.T, self.estimator_.intercept_)
-        self.history_, self.n_iter_ = [record], 1
-        self._say(record)
-        if self.callback is not None:
-            self.callback(self, record)
+        self.history_, self.n_iter_ = monitor.history, 1
+        monitor.log_record(record)
 
     def _support(self, data: DatasetView) -> None:
         """The mask of `order_`, and a model of those columns without weights."""
@@ -291,17 +309,18 @@ class SelectFeatures(Selector):
         )  # fmt: skip
         self.estimator_.classes_, self.estimator_.n_features_in_ = data.classes, len(self.order_)
 
-    def _finish(self, data: DatasetView) -> None:
+    def _finish(self, data: DatasetView, checkpoint: CheckpointTarget | None) -> None:
         """Fit the model of the columns kept, from the weights it has."""
         if not len(self.order_):
             gain = f"min_gain={self.min_gain:g}"
             raise ValueError(f"nothing to select: no feature gains {gain} or more by method={self.method!r}")
         model, sample = self.estimator_.set_params(warm_start=True), data.restricted(np.flatnonzero(self.support_))
         model._check_parameters()
-        model._fit_sample(sample, model._parts_of(sample))
+        model._fit_sample(sample, model._parts_of(sample), checkpoint=checkpoint)
         model.set_params(warm_start=False)._warn()
 
-    def _say(self, record: dict[str, Any]) -> None:
+    def _report(self, record: dict[str, Any]) -> bool:
+        """Print a record, if `verbose` asks for it, and show it to the callback; whether to end."""
         if self.verbose:
             score = f"  validation {record['validation_score']:.4f}" if "validation_score" in record else ""
             print(  # noqa: T201 - verbose asks for it
@@ -309,6 +328,7 @@ class SelectFeatures(Selector):
                 f"objective {record['objective']:.8g}  gain {record['gain']:.4g}{score}",
                 flush=True,
             )
+        return self.callback is not None and bool(self.callback(self, record))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -69,16 +69,25 @@ class Induction:
 
     def refit(self, solver: Callable[..., None], tol: float, max_iter: int, generator: np.random.Generator) -> float:
         """Move θ to its optimum from where it is; returns the objective."""
-        design, width = self.design.restricted(self.active), self.labels.width
-        prior = WeightPrior(np.full(len(self.active), self.precision), np.empty(0))
-        parts = Partitions.single(design, self.labels)
-        problem = LogLinearProblem(
-            parts, DenseWeights(design.n_features, width), prior, self.fit_intercept, self.workers
-        )
+        problem = self._problem()
         if problem.size:
             monitor = ConvergenceMonitor(tol, max_iter, self.labels.total_weight)
             solver(problem, self.theta, monitor, generator)
-        (part,) = parts
+        return self._evaluate(problem)
+
+    def evaluate(self) -> float:
+        """The objective at θ; what candidates are measured by is that of θ, too."""
+        return self._evaluate(self._problem())
+
+    def _problem(self) -> LogLinearProblem:
+        """The model of the active features."""
+        design, width = self.design.restricted(self.active), self.labels.width
+        prior = WeightPrior(np.full(len(self.active), self.precision), np.empty(0))
+        parts = Partitions.single(design, self.labels)
+        return LogLinearProblem(parts, DenseWeights(design.n_features, width), prior, self.fit_intercept, self.workers)
+
+    def _evaluate(self, problem: LogLinearProblem) -> float:
+        (part,) = problem.partitions
         self.loss = problem.loss(self.theta)
         self.residual = part.map(problem.residual)
         self._note_probabilities(part.map(problem.scores(self.theta)))

@@ -1,13 +1,13 @@
 """The rounds of an induction: how many features to add at a time, which of them together, and when to stop."""
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
@@ -34,30 +34,33 @@ class Validation:
         return float(np.mean(best == self.codes))
 
 
-@dataclass
 class Rounds:
-    """What has happened so far."""
+    """The rounds of an induction, and what decides when they end."""
 
-    induction: Induction
-    held: Validation | None
-    began: float
-    gains: list[float] = field(default_factory=list)
-    history: list[dict[str, Any]] = field(default_factory=list)
-
-    def run(
+    def __init__(
         self,
-        most: int,
-        step: float,
-        min_gain: float,
-        patience: int | None,
+        induction: Induction,
+        held: Validation | None,
+        monitor: FitMonitor,
+        generator: np.random.Generator,
         refit: Callable[[], float],
-        report: Callable[[dict[str, Any]], bool],
     ) -> None:
+        self.induction, self.held, self.monitor = induction, held, monitor
+        self.gains: list[float] = []
+        self.ended = False
+        self._generator, self._refit = generator, refit  # which draws from it
+        self._best_score, self._since = -1.0, 0  # the best accuracy, and how many rounds ago that was
+        self._best_size, self._best_theta = 0, induction.theta  # its features
+
+    def run(self, most: int, step: float, min_gain: float, patience: int | None) -> None:
         """Add features and refit until one of the rules says stop."""
-        induction = self.induction
-        refit()
-        best, best_score, since = (0, induction.theta), -1.0, 0
-        while len(self.gains) < most:
+        induction, monitor = self.induction, self.monitor
+        if monitor.register_run("rounds", self):
+            induction.evaluate()
+        else:
+            self._refit()
+        while len(self.gains) < most and not self.ended:
+            monitor.maybe_save()
             share = step if isinstance(step, int | np.integer) else max(1, int(step * len(self.gains)))
             size = min(int(share), most - len(self.gains))
             found = induction.best(size if size == 1 else CANDIDATES_PER_ADDED * size, min_gain)
@@ -66,19 +69,44 @@ class Rounds:
             chosen = self._apart(found, size)
             induction.add(chosen)
             self.gains.extend(chosen.gains.tolist())
-            record = self._record(refit(), float(chosen.gains[0]))
-            self.history.append(record)
+            monitor.iterations += 1
+            record = self._record(self._refit(), float(chosen.gains[0]))
             if patience is not None:
-                if record["validation_score"] > best_score:
-                    best, best_score, since = (len(self.gains), induction.theta.copy()), record["validation_score"], 0
-                else:
-                    since += 1
-            if report(record) or since == patience:
-                break
-        if patience is not None and best[0]:
-            n, theta = best
-            del self.gains[n:]
-            induction.active, induction.theta = induction.active[:n], theta
+                self._compare(record["validation_score"])
+            self.ended = monitor.log_record(record) or self._since == patience
+        if self._best_size and len(self.gains) != self._best_size:
+            del self.gains[self._best_size :]
+            induction.active, induction.theta = induction.active[: self._best_size], self._best_theta
+        self.ended = True
+
+    def _compare(self, score: float) -> None:
+        """Keep the weights of the best round."""
+        self._since += 1
+        if score > self._best_score:
+            self._best_score, self._since = score, 0
+            self._best_size, self._best_theta = len(self.gains), self.induction.theta.copy()
+
+    def state_dict(self) -> State:
+        induction = self.induction
+        kept = {"active": induction.active.tolist(), "theta": induction.theta, "bar": float(induction.bar)}
+        best: State = {"best_size": self._best_size, "best_score": float(self._best_score), "since": self._since}
+        best |= {"best_theta": self._best_theta} if self._best_size else {}
+        return kept | best | {"gains": self.gains, "ended": self.ended, "random": self._generator}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        induction, bias = self.induction, len(self.induction.theta)
+        self.gains = saved.numbers("gains")
+        active = saved.distinct_integers("active", induction.design.n_features)
+        if len(active) != len(self.gains):
+            saved.reject("active")
+        induction.active = np.array(active, np.int64)
+        induction.theta = saved.array("theta", np.empty(len(active) * induction.labels.width + bias))
+        induction.bar = saved.number("bar")
+        self._best_size, self._since = saved.integer("best_size", 0, len(active)), saved.integer("since", 0)
+        if self._best_size:
+            self._best_theta = saved.array("best_theta", np.empty(self._best_size * induction.labels.width + bias))
+        self._best_score, self.ended = saved.number("best_score"), saved.boolean("ended")
+        saved.restore_generator("random", self._generator)
 
     def _apart(self, found: Candidates, size: int) -> Candidates:
         """The best that share few rows: what one gains says little about what it gains after the other."""
@@ -102,7 +130,7 @@ class Rounds:
             "objective": objective,
             "log_likelihood": -induction.loss,
             "gain": gain,
-            "seconds": time.perf_counter() - self.began,
+            "seconds": self.monitor.seconds,
         }
         if self.held is not None:
             columns = induction.design.features[induction.active]
