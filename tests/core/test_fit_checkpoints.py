@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fastlin import Corpus, LogisticRegressionCV, sequence
+from fastlin.lm import WordClasses
 from fastlin.model_files.classes import class_of
 from fastlin.registry import CLASSES
 from fastlin.select import SelectFeatures
@@ -64,7 +65,9 @@ SELECTORS = {
     "greedy, patience": (SelectFeatures, {"patience": 2, "step": 1, "max_iter": 20}, {"patience": 3}),
     "by count": (SelectFeatures, {"n_features": 9, "method": "count", "solver": "lbfgs"}, {"method": "chi2"}),
 }
-FITS = TAGGERS | CLASSIFIERS | SELECTORS
+TEXT = [" ".join(f"w{n}" for n in np.random.default_rng(i).geometric(0.1, 12)) for i in range(60)]
+CLUSTERERS = {"word classes": (WordClasses, {"n_classes": 9, "tol": 0, "max_iter": 9}, {"n_classes": 10})}
+FITS = TAGGERS | CLASSIFIERS | SELECTORS | CLUSTERERS
 EVERY_FIT = pytest.mark.parametrize("name", FITS)
 
 
@@ -135,6 +138,8 @@ def check_resumed(make, data, path):
 
 
 def data_of(name):
+    if name in CLUSTERERS:
+        return (TEXT,)
     return (SENTENCES, TAGS) if name in TAGGERS else (X, Y)
 
 
@@ -248,6 +253,9 @@ def test_every_iterative_estimator_has_checkpoints(kind):
 
 def other_data(name):
     """(what differs, X, y): features, values, labels, names, where sequences end."""
+    if name in CLUSTERERS:
+        yield "data", TEXT[:-1]
+        return
     if name not in TAGGERS:
         yield "segment", X[:, ::-1], Y
         yield "labels", X, Y[::-1]

@@ -1,7 +1,6 @@
 """`WordClasses`: each word in one class, by exchange."""
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -11,8 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fastlin import storage
 from fastlin.core.callbacks import make_callback
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.estimator import StatefulEstimator, learns, reads
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.engine.lm import exchange as kernels
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.ngram import counted_as
@@ -26,6 +28,23 @@ TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
 WORDS_OF_A_CALL = 1 << 10  # exchanged between two looks at Ctrl-C
 
 Bigrams = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class ClassesOfWords:
+    """The class of each word, between two rounds; those of the marks are theirs alone."""
+
+    classes: NDArray[np.int32]
+
+    def state_dict(self) -> State:
+        return {"classes": self.classes}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        found, largest = saved.array("classes", self.classes), int(self.classes.max())
+        words = found[MARKS:]
+        if (found[:MARKS] != np.arange(MARKS)).any() or ((words < MARKS) | (words > largest)).any():
+            saved.reject("classes")
+        self.classes[:] = found
 
 
 @dataclass(frozen=True)
@@ -117,7 +136,15 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         self.callback = callback
 
     @learns
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Find the classes of the words of some sentences.
 
         Parameters
@@ -125,6 +152,12 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         X : list of sentences, path, open file, or what `fastlin.data.read` returns
             As for `NgramModel`.
         y : ignored
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two rounds.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every round.
+        resume : bool
+            Go on from the checkpoint, if it exists: the classes are those of a fit that never stopped.
 
         Returns
         -------
@@ -134,49 +167,54 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         del y
         self._checked()
         state = counted_as(self, X, order=2)
-        return self._fit_counts(*state.known, state.reader)
+        counts = state.known[1]
+        data = {} if checkpoint is None else {"bigrams": counts.words, "starts": counts.starts, "counts": counts.counts}
+        file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, storage.identity(self, data))
+        return self._fit_counts(*state.known, state.reader, file)
 
     def _checked(self) -> tuple[int, int, float]:
         """n_classes, max_iter and tol."""
         check_parameters(self)
         return int(self.n_classes), int(self.max_iter), float(self.tol)
 
-    def _fit_counts(self, vocabulary: WordVocabulary, counts: NgramCounts, reader: SentenceReader) -> Self:
+    def _fit_counts(
+        self,
+        vocabulary: WordVocabulary,
+        counts: NgramCounts,
+        reader: SentenceReader,
+        checkpoint: storage.Checkpoint | None = None,
+    ) -> Self:
         """`fit`, from bigrams that were counted before."""
         n_classes, max_iter, tol = self._checked()
         model = self._working_copy()
         order, classes = _by_turns(counts, n_classes)
-        exchange = _exchange(counts, classes)
         constant = _entropy_terms(counts.counts[0][BEGIN + 1 :])
 
         def install() -> "WordClasses":
             model._state_of_fit = ClassState(vocabulary, counts.counts[0], classes.copy(), reader)
             return model
 
-        report, began = make_callback(model, install), time.perf_counter()
-        model.history_, model.converged_ = [], False
-        for iteration in range(1, max_iter + 1):
+        monitor = FitMonitor(max_iter, make_callback(model, install), checkpoint)
+        largest = int(classes.max())
+        monitor.register_run("classes", ClassesOfWords(classes))
+        exchange = _exchange(counts, classes, largest + 1)
+        while not monitor.should_stop:
+            monitor.maybe_save()
             moved = 0
             for start in range(0, len(order), WORDS_OF_A_CALL):
                 moved += exchange.exchange(order[start : start + WORDS_OF_A_CALL])[0]
             objective = -exchange.objective() - constant
-            record = {
-                "iteration": iteration,
-                "seconds": time.perf_counter() - began,
-                "objective": objective,
-                "moved": moved,
-            }
-            model.history_.append(record)
-            model.converged_ = moved <= tol * len(order)
-            if model.converged_ or (report is not None and report(record)):
-                break
-        model.n_iter_, model.objective_ = len(model.history_), model.history_[-1]["objective"]
-        ended = model.converged_ or model.n_iter_ < max_iter
+            monitor.iterations += 1
+            monitor.converged = moved <= tol * len(order)
+            monitor.log(objective=objective, moved=moved)
+        model.history_, model.converged_, model.n_iter_ = monitor.history, monitor.converged, monitor.iterations
+        last = monitor.history[-1]
+        model.objective_ = last["objective"]
         self._take_fitted(install())
-        if not ended:
+        if not (monitor.converged or monitor.stopped):
             warn_user(
-                f"WordClasses: {moved} of {len(order)} words moved in the last of max_iter={max_iter} rounds: raise "
-                "max_iter or tol",
+                f"WordClasses: {last['moved']} of {len(order)} words moved in the last of max_iter={max_iter} rounds: "
+                "raise max_iter or tol",
                 ConvergenceWarning,
             )
         return self
@@ -255,10 +293,10 @@ def _by_turns(counts: NgramCounts, n_classes: int) -> tuple[NDArray[np.int32], N
     return order, classes
 
 
-def _exchange(counts: NgramCounts, classes: NDArray[np.int32]) -> kernels.ClassBigrams:
+def _exchange(counts: NgramCounts, classes: NDArray[np.int32], n_classes: int) -> kernels.ClassBigrams:
     """The class bigrams of a text, which an exchange of words between classes keeps up to date."""
     bigrams = _bigrams(counts)
-    reserved = np.zeros(int(classes.max()) + 1, np.uint8)
+    reserved = np.zeros(n_classes, np.uint8)
     reserved[:MARKS] = 1
     sizes = np.arange(TABLE_SIZE, dtype=np.float64)
     sizes[1:] *= np.log(sizes[1:])
