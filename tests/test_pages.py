@@ -71,6 +71,7 @@ class Page:
 
 
 PAGES = {
+    "checkpoints": Page(examples=9),
     "README": Page(examples=0, blocks=3, check=of_readme),
     "corpora": Page(examples=21, blocks=1, flags=LOOSE, check=of_corpora),
     "features": Page(examples=21),
