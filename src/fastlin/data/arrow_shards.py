@@ -76,7 +76,7 @@ class ArrowShard:
         return _aligned(self._batch()["group"]) if self._manifest.grouped else NO_GROUPS
 
     def stamp(self) -> Any:
-        """What was seen of the file; another one when it has changed since."""
+        """Fingerprint of the file: another one when it has changed since."""
         return self._stamp
 
     def _codes(self, batch: dict[str, Any]) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""What reading gives: blocks of rows or of documents."""
+"""Blocks of rows or of documents: the results of reading."""
 
 from typing import Any, NamedTuple
 

@@ -112,7 +112,7 @@ def feature_names(vectorizer: Any) -> NDArray[Any] | None:
 
 
 def hashed_by(vectorizer: Any) -> dict[str, Any]:
-    """What makes the same columns of the same documents: the class and the parameters of a vectoriser that hashes."""
+    """Class and parameters of a vectoriser that hashes: with the same, documents have the same columns."""
     if vectorizer is None or not hasattr(vectorizer, "get_params"):
         return {}
     parameters = {name: value for name, value in vectorizer.get_params().items() if isinstance(value, SIMPLE)}
@@ -133,7 +133,7 @@ class Spools:
             file.close()
 
     def rereadable(self, source: Any) -> Any:
-        """The same source, with copies for open files and standard input."""
+        """Copy open files and standard input of a source, so that it can be read again."""
         if isinstance(source, list | tuple):
             return [self.rereadable(one) for one in source]
         if source != "-" and not hasattr(source, "read"):

@@ -1,4 +1,4 @@
-"""What is wrong with a file, and where."""
+"""Errors of files: what is wrong, and where."""
 
 from dataclasses import dataclass, field
 from typing import Any

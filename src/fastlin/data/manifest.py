@@ -1,4 +1,4 @@
-"""What a stored corpus says of itself: `corpus.json`, written last."""
+"""Manifest of a stored corpus: `corpus.json`, written last."""
 
 import json
 import re

@@ -21,7 +21,7 @@ class CorpusError(ValueError):
 
 
 class Stamp(NamedTuple):
-    """What changes when a file does."""
+    """Fingerprint of a file: it changes when the file does."""
 
     size: int
     changed: int

@@ -103,7 +103,7 @@ class NpyShard:
         return self._column("group", np.int64, self.n_rows)
 
     def stamp(self) -> Any:
-        """What was seen of the files of its parts; another one when some have changed since."""
+        """Fingerprint of the files of its parts: another one when some have changed since."""
         return [self._stamps.get(name) for name in ("indptr", "indices", "values", "label", "weight")]
 
     def _column(self, name: str, dtype: Any, length: int) -> NDArray[Any]:

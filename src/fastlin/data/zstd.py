@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Zstd(NamedTuple):
-    """What reading and writing need."""
+    """Zstandard, as far as reading and writing need it."""
 
     new: Callable[[], Any]  # a decompressor of one frame: decompress, eof, unused_data
     error: type[Exception]

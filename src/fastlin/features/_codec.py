@@ -1,4 +1,4 @@
-"""What a model file holds of the transformers of columns and documents."""
+"""Codecs of the transformers of columns and documents."""
 
 from typing import Any
 

@@ -105,7 +105,7 @@ class ConjunctionTree:
         return np.int32 if max(map(len, self.columns)) <= MAX_COLUMNS else np.int64
 
     def find(self, rows: CSRRows) -> list[sp.csr_array]:
-        """What compact rows have: a matrix of the products of each level."""
+        """Products in compact rows: a matrix for each level."""
         matches, table, matrices = Matches.of(rows, self.index), np.zeros(rows.n_columns, np.int32), []
         for level, columns in enumerate(self.columns, start=2):
             indptr = offsets(self._walk(rows, matches, level, table, None))[rows.indptr]

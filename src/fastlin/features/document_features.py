@@ -1,4 +1,4 @@
-"""What a document looks like, whatever it says: its length, capitals, punctuation, cries."""
+"""Features of a document's looks, whatever it says: its length, capitals, punctuation, cries."""
 
 import functools
 import unicodedata
@@ -72,7 +72,7 @@ FEATURES = (*COUNTED, *QUOTIENTS)
 
 
 class DocumentFeatures(Transformer):
-    """What raw documents look like, in a few columns: to stand beside the words in a FeatureUnion.
+    """Describe the looks of raw documents in a few columns: to stand beside the words in a FeatureUnion.
 
     A word is a run of letters, digits and marks (Unicode's categories L, N, M), apostrophes inside included. Capitals
     are the letters of the categories Lu and Lt.

@@ -1,4 +1,4 @@
-"""What is inside a model: its strongest features, why a document got its label, how often it is right; n-grams."""
+"""Inspection of models: their strongest features, why a document got its label, how often they are right; n-grams."""
 
 from fastlin.inspection.explanation import Explanation, explain
 from fastlin.inspection.features import LabelFeatures, top_features

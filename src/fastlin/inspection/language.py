@@ -1,4 +1,4 @@
-"""What a language model holds, and which words of a sentence surprise it."""
+"""Summaries of language models, and the words of a sentence that surprise them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -42,7 +42,7 @@ class ClassSummary:
 
 @dataclass(frozen=True)
 class LanguageSummary:
-    """What a language model, classes of words, a mixture or a classifier by language models holds."""
+    """Summary of a language model, classes of words, a mixture or a classifier by language models."""
 
     part: StepSummary
     words: int | None  # that may come next; None of a mixture and of a classifier

@@ -1,4 +1,4 @@
-"""What a model holds: its parts, what was chosen for them, and how large they are."""
+"""Summary of a model: its parts, what was chosen for them, and how large they are."""
 
 import inspect
 from dataclasses import asdict, dataclass

@@ -14,7 +14,7 @@ SHOWN = 15
 
 
 class Transition(NamedTuple):
-    """What a label weighs behind one or two others; None: there was none yet."""
+    """Weights of a label behind one or two others; None: there was none yet."""
 
     before: tuple[Any, ...]
     label: Any

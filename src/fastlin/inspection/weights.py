@@ -19,14 +19,14 @@ def learner_of(model: Any) -> Any:
 
 
 def transformers_of(model: Any) -> list[Any]:
-    """What happens to documents before the classifier sees them; a lexicon brings a vectoriser of its own."""
+    """Steps that documents go through before the classifier; a lexicon brings a vectoriser of its own."""
     steps = [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
     steps.append(getattr(learner_of(model), "vectorizer_", None))
     return [step for step in steps if step is not None and not isinstance(step, str)]  # "passthrough"
 
 
 def rows_of(model: Any, documents: Any) -> Any:
-    """What the classifier at the end of a pipeline is given for some documents."""
+    """Transform documents as the pipeline does before its classifier."""
     for step in transformers_of(model):
         documents = step.transform(documents)
     return documents
@@ -134,7 +134,7 @@ def _held(learner: Any) -> tuple[Any, bool]:
 
 
 def _columns(learner: Any, n: int) -> list[Any]:
-    """What the n columns of weights, or the two that share one, are called."""
+    """Names of the n columns of weights, or of the two that share one."""
     if not hasattr(learner, "classes_"):
         return list(range(n))
     labels = getattr(learner, "component_classes_", learner.classes_).tolist()

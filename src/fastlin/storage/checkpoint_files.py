@@ -47,7 +47,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def load(self) -> tuple[dict[str, Any], Arrays] | None:
-        """What `save` was last given; None to begin from the beginning.
+        """Load what `save` was last given; None to begin from the beginning.
 
         A damaged file is a ModelFileError, one of another fit a ValueError that says what differs.
         """
@@ -78,7 +78,7 @@ class Checkpoint:
 
 
 def identity(estimator: Any, corpus: Any, **more: Any) -> dict[str, Any]:
-    """What makes a fit this fit: the class, its parameters, the data, and `more` that its `fit` was given.
+    """Identity of a fit: the class, its parameters, the data, and `more` that its `fit` was given.
 
     `corpus` may be a dictionary that describes the data. Arrays count by their digest. `max_iter`, `tol`, `verbose`,
     `callback` and `n_jobs` may differ.
@@ -94,7 +94,7 @@ def identity(estimator: Any, corpus: Any, **more: Any) -> dict[str, Any]:
 
 
 def fingerprint(corpus: Any) -> dict[str, Any]:
-    """What tells one corpus from another without a pass over it."""
+    """Fingerprint of a corpus, without a pass over it."""
     found = {"shape": tuple(corpus.shape), "dtype": str(corpus.dtype), "weighted": bool(corpus.weighted)}
     found |= {"segments": _digest(corpus.bounds), "classes": _digest(corpus.classes), "labels": _digest(corpus.codes())}
     for name, index in (("first segment", 0), ("last segment", corpus.n_segments - 1))[: corpus.n_segments]:

@@ -28,7 +28,7 @@ def crc32(data: Any, before: int = 0) -> int:
 
 
 def crc32_in_threads(raw: NDArray[np.uint8]) -> int:
-    """The same of many bytes, sooner."""
+    """Compute the checksum of many bytes by threads."""
     crc = 0
     for length, piece in _in_threads(raw, lambda piece: (len(piece), zlib.crc32(piece))):
         crc = _product(_power(length), crc) ^ piece
@@ -46,7 +46,7 @@ def _largest(piece: NDArray[Any]) -> Any:
 
 
 def _in_threads(vector: NDArray[Any], work: Any) -> list[Any]:
-    """What `work` makes of each piece of a vector."""
+    """Map `work` over pieces of a vector."""
     step = _PIECE // vector.itemsize
     jobs = [(start, min(start + step, len(vector))) for start in range(0, len(vector), step)]
     with WorkerPool(-1 if len(jobs) > 4 else 1) as workers:

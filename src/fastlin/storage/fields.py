@@ -18,7 +18,7 @@ from fastlin.storage.weight_packing import Packing
 
 @dataclass(frozen=True)
 class Law:
-    """What the values of an array must be, and how a message puts it."""
+    """Conditions on the values of an array, and how a message puts them."""
 
     holds: Callable[[NDArray[Any]], bool]
     wording: str

@@ -253,5 +253,5 @@ def encode(value: Any, name: str) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """What `encode` was given."""
+    """Decode what `encode` returned."""
     return JsonDecoder({})(value)

@@ -1,4 +1,4 @@
-"""What a model knows besides its arrays of numbers, as arrays that need no pickle."""
+"""State of a model besides its arrays of numbers, as arrays that need no pickle."""
 
 from typing import Any
 

@@ -100,7 +100,7 @@ class Packing:
         return {"values": _rounded(values, by_label), "scales": by_label}
 
     def _pack_sparse(self, weights: Any) -> State:
-        """The same for a CSR; it has one scale."""
+        """Pack a CSR; it has one scale."""
         self.weights += int(np.count_nonzero(weights.data))
         if self.prune:
             small = np.abs(weights.data) <= self.prune

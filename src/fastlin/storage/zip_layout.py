@@ -52,7 +52,7 @@ def header_size(name: str, offset: int) -> int:
 
 
 def local_header(member: Member) -> bytes:
-    """What stands before the content of a member."""
+    """Header of a member, which stands before its content."""
     size = header_size(member.name, member.offset)
     padding = size - (_LOCAL.size + len(member.name) + _LOCAL_SIZES.size + _PADDING_HEAD.size)
     extra = _LOCAL_SIZES.pack(_ZIP64, 16, member.size, member.size)
@@ -92,7 +92,7 @@ def directory_start(tail: bytes) -> int:
 
 
 def last_member(directory: bytes, name: str) -> Member | None:
-    """What the last entry of a directory says, should it be that of `name`."""
+    """Read the last entry of a directory, should it be that of `name`."""
     size = _ENTRY.size + len(name) + _ENTRY_SIZES.size
     if len(directory) < size:
         return None

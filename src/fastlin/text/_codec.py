@@ -1,4 +1,4 @@
-"""What a model file holds of each vectoriser and transformer."""
+"""Codecs of vectorisers and of transformers of text."""
 
 from typing import Any
 

@@ -340,7 +340,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
     def _learn_frequencies(
         self, raw_documents: Any, known: FittedVocabulary | None, keep: bool
     ) -> tuple[list[CountChunk], NDArray[np.int32] | None, int]:
-        """The same for a vocabulary that was given: all there is to learn is how many documents have each term."""
+        """Learn with a vocabulary that was given: all there is to learn is how many documents have each term."""
         learned = self._given(self.vocabulary)
         learned.frequencies = frequencies = np.zeros(learned.n_columns, np.int64)
         if known is not None and known.frequencies is not None and known.given == learned.given:
@@ -426,7 +426,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
             self._take_fitted(model)
 
     def _matching(self, learned: FittedVocabulary) -> FittedVocabulary:
-        """The same vocabulary for the parameters as they are now, where these were changed."""
+        """Vocabulary for the parameters as they are now, where these were changed."""
         spec = self._tokenizer_spec()
         terms = learned.terms
         if spec is None and isinstance(terms, DictVocabulary):

@@ -19,7 +19,7 @@ def reject_string(raw_documents: Any, name: str = "raw_documents") -> None:
 
 
 def decode_document(document: Any, kind: str, encoding: str, decode_error: str) -> Any:
-    """What a document says: files are read and bytes decoded, everything else stays as it is."""
+    """Text of a document: files are read and bytes decoded, everything else stays as it is."""
     if kind == "filename":
         with open(document, "rb") as file:
             document = file.read()

@@ -1,4 +1,4 @@
-"""What a counting vectoriser has learnt, or was given: terms and their columns."""
+"""Vocabulary that a counting vectoriser has learnt, or was given: terms and their columns."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -309,7 +309,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
 
 
 def without_surrogates(texts: list[str]) -> list[str]:
-    """The same texts; lone surrogates have no UTF-8 to be hashed, and words do not hold them."""
+    """Return texts without lone surrogates, or raise: these have no UTF-8 to be hashed, and words do not hold them."""
     for text in texts:
         if not text.isascii():
             text.encode("utf-8")

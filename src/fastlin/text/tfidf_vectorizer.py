@@ -200,7 +200,7 @@ class TfidfVectorizer(CountVectorizer):
     _tfidf: TfidfTransformer
 
     def _weighting(self) -> TfidfTransformer:
-        """What weighs, for the parameters as they are now, with what it has learnt."""
+        """Transformer that weighs, for the parameters as they are now, with what it has learnt."""
         tfidf = self._tfidf._working_copy() if hasattr(self, "_tfidf") else TfidfTransformer()
         for name in ("norm", "use_idf", "smooth_idf", "sublinear_tf", "n_jobs"):
             setattr(tfidf, name, getattr(self, name))

@@ -1,4 +1,4 @@
-"""What is common to vectorisers that read documents: their parameters, their terms, their blocks of texts."""
+"""Base of vectorisers that read documents: their parameters, their terms, their blocks of texts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +22,7 @@ class VectorizerBase(AnalyzerMixin):
         return frozenset(word for word in words or () if isinstance(word, str))
 
     def _blocks(self, raw_documents: Any, name: str = "raw_documents") -> Iterable[list[Any]]:
-        """What the terms read: texts, or the features that a user's analysis gives; `name` is the argument's."""
+        """Input of the terms: texts, or the features that a user's analysis gives; `name` is the argument's."""
         spec = self._tokenizer_spec()
         if spec is not None:
             return document_blocks.iter_blocks(

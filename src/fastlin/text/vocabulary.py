@@ -35,7 +35,7 @@ class CountChunk(NamedTuple):
         return self.room.view(np.int32)[: len(self.numbers)]
 
     def pieces(self, n: int) -> Iterator["CountSlice"]:
-        """The same rows in n pieces of about as many entries."""
+        """Split the rows into n pieces of about as many entries."""
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         borders = np.searchsorted(ends, [len(self.numbers) * i // n for i in range(n)]).tolist()
         for start, stop in pairwise([*borders, len(self.lengths)]):
@@ -176,7 +176,7 @@ class NativeVocabulary:
         return len(self.vocabulary)
 
     def copy(self) -> "NativeVocabulary":
-        """The same terms, to learn more with: those that are read, maybe by other threads, do not change."""
+        """Copy the terms, to learn more with: those that are read, maybe by other threads, do not change."""
         return self._with(self.vocabulary.copy())
 
     def _with(self, vocabulary: Any) -> "NativeVocabulary":

@@ -182,7 +182,7 @@ def class_factors(
     strict: bool,
     weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64] | None:
-    """What the weights of the rows of each class are multiplied by; None stands for ones.
+    """Factors of the weights of the rows of each class; None stands for ones.
 
     "balanced" lets the classes that have a weight have the same, as the weights of the rows say. `strict`: a dict that
     leaves out classes must not name others, which would be slips of the pen.

@@ -86,7 +86,7 @@ class CSRRows:
         return replace(self._like(matrix), zeros=False)
 
     def _by_stretches(self, change: Callable[["CSRRows"], "CSRRows"]) -> "CSRRows":
-        """What becomes of the rows, some at a time: scipy would widen the indices of all."""
+        """Convert the rows, some at a time: scipy would widen the indices of all."""
         found = [change(self.between(start, stop)) for start, stop in _stretches(self.indptr)]
         first = np.cumsum([0, *(rows.nnz for rows in found)])
         indptr = [rows.indptr[1:] + offset for rows, offset in zip(found, first[:-1], strict=True)]
@@ -107,7 +107,7 @@ class CSRRows:
         return replace(self, negative=negative, zeros=zeros, largest=largest)
 
     def astype(self, dtype: np.dtype[Any]) -> "CSRRows":
-        """The same rows with values of another type; the index arrays are shared."""
+        """Convert the values of rows to another type; the index arrays are shared."""
         if self.values.dtype == dtype:
             return self
         return replace(self, values=self.values.astype(dtype))

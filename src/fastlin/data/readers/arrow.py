@@ -47,7 +47,7 @@ def tables(
     dtype: Any,
     keep: list[Any],
 ) -> Iterator[Block | Documents]:
-    """What a file holds, batch by batch."""
+    """Read a file batch by batch."""
     pa = pyarrow()
     row, width = 1, n_features or 1
     try:

@@ -198,7 +198,7 @@ class Csv:
         self.field = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^{end}"\r\n]*+))({end}|\r\n|\n|\r)')
 
     def documents(self, file: InputFile, size: int) -> Iterator[Documents]:
-        """What a file holds, a block for each piece of it."""
+        """Read a file, a block for each piece of it."""
         first = True
         for found in self.records(file, size):
             records, lines = found.records, found.lines

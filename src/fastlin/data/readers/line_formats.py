@@ -43,7 +43,7 @@ class LineFormat(Protocol):
 
 
 def documents(file: InputFile, form: LineFormat, malformed: MalformedLines, size: int) -> Iterator[Documents]:
-    """What a file holds, a block for each piece of it."""
+    """Read a file, a block for each piece of it."""
     first = True
     for piece in line_blocks(file, size):
         lines = piece.text.splitlines()

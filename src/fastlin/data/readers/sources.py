@@ -83,7 +83,7 @@ def line_blocks(file: InputFile, size: int = BLOCK_BYTES) -> Iterator[LineBlock]
 
 
 def whole_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes, cut behind line ends. A \\r at the end of a part may be half of one."""
+    """Cut bytes behind line ends. A \\r at the end of a part may be half of one."""
     held: list[bytes] = []  # the start of a line
     for part in parts:
         if held and held[-1].endswith(b"\r"):
@@ -102,7 +102,7 @@ def whole_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def content_chunks(file: InputFile, size: int) -> Iterator[bytes]:
-    """What the file holds, decompressed, without a byte order mark, in parts of about `size` bytes."""
+    """Content of the file, decompressed, without a byte order mark, in parts of about `size` bytes."""
     first, held = True, b""
     for part in _decompressed(file, size):
         if first:

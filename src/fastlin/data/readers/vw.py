@@ -49,7 +49,7 @@ def _head(head: str, bar: str) -> tuple[str, float]:
 
 
 def _features(body: str) -> dict[str, float]:
-    """What follows the first bar."""
+    """Features behind the first bar."""
     features: dict[str, float] = {}
     for space in body.split("|"):
         words = space.split()

@@ -92,7 +92,7 @@ class Program:
 
     @property
     def parameters(self) -> tuple[list[Template], str | None, dict[str, Any]]:
-        """What it is compiled from."""
+        """Source that it is compiled from."""
         return self.templates, self.padding, self.gazetteers
 
     @property
@@ -151,7 +151,7 @@ class Program:
         return self._streams[key], first.offset, space
 
     def markers(self, behind: bool) -> list[str]:
-        """What stands before sequences, or behind them, in order."""
+        """Markers before sequences, or behind them, in order."""
         places = range(1, self.behind + 1) if behind else range(-self.before, 0)
         return [f"{self.padding}{place:+d}" for place in places]
 

@@ -140,7 +140,7 @@ class Part(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What features call it."""
+        """Name that features have for it."""
         if self.function in ENDS:
             return self.name
         call = "" if self.function == "word" else f".{self.function}"
@@ -196,7 +196,7 @@ class Template(NamedTuple):
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """What stands before, between and behind the strings in the feature's text."""
+        """Text before, between and behind the strings of a feature."""
         if self.text is not None:
             return self.text
         label, n = "|".join(part.label for part in self.parts), len(self.strings)
@@ -295,7 +295,7 @@ def _crfpp_line(line: str, number: int) -> Template:
 
 
 def as_template(value: Any, name: str) -> Template:
-    """What a user, or a model file, gives as a template: also tuples that are like one."""
+    """Convert what a user, or a model file, gives as a template: also tuples that are like one."""
     try:
         if len(value) == len(Part._fields) and isinstance(value[0], str):
             return Template((_checked_part(Part(*value)),))

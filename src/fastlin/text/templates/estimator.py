@@ -127,7 +127,7 @@ class Templates(Estimator):
         return _matrix(self._index.read(X), self._index)
 
     def tokens(self, X: Any, *, learn: bool = False) -> tuple[CSRRows, NDArray[np.int64], bool]:
-        """What models of sequences ask for: the rows, where each sequence starts, and whether all values are 1.
+        """Rows for models of sequences: a CSR, where each sequence starts, and whether all values are 1.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What templates see in words: each distinct word is looked at once."""
+"""Forms of words that templates see: each distinct word is looked at once."""
 
 import re
 from collections.abc import Callable, Iterable
