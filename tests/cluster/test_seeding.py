@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin.cluster import seeding
-from fastlin.cluster.seeding import choose_seeds, kmeans_plus_plus, squared_norms, take
+from fastlin.cluster.seeding import RowPartitions, choose_seeds, kmeans_plus_plus, squared_norms, take
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
 from oracles.kmeans import distances, unit
@@ -87,12 +87,13 @@ def test_far_rows_are_preferred():
 def test_pieces_and_threads_choose_the_same_rows(monkeypatch):
     monkeypatch.setattr(parallel, "BLOCK_WORK", 64)
     X = sparse.random_array((60, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
-    pieces = [(start, as_rows(X[start : start + 20])) for start in (0, 20, 40)]
+    pieces = RowPartitions(lambda index: (20 * index, as_rows(X[20 * index :][:20])), 3)
     alone = kmeans_plus_plus(as_rows(X), 7, np.random.default_rng(1))
     for n_jobs in (1, 3):
-        found = choose_seeds(lambda: pieces, 60, 7, np.random.default_rng(1), None, False, n_jobs)
+        data = parallel.WorkerPool(n_jobs).passes(pieces)
+        found = choose_seeds(data, (60, 20), 7, np.random.default_rng(1), None, False)
         np.testing.assert_array_equal(found, alone)
-    np.testing.assert_array_equal(take(lambda: pieces, np.array([50, 3, 3]), 20), X[[50, 3, 3]].toarray())
+    np.testing.assert_array_equal(take(data, np.array([50, 3, 3]), 20), X[[50, 3, 3]].toarray())
 
 
 def test_a_pass_serves_all_rows_that_compete_for_a_place(monkeypatch):

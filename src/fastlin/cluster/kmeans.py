@@ -1,7 +1,7 @@
 """K-means of sparse rows: hard and soft, Euclidean and on the sphere."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -23,7 +23,7 @@ from fastlin.cluster.kmeans_data import (
 )
 from fastlin.cluster.kmeans_steps import KMeansState, make_step, squares
 from fastlin.cluster.lloyd import LloydRun, run_lloyd
-from fastlin.cluster.seeding import squared_norms
+from fastlin.cluster.seeding import RowPartitions, squared_norms
 from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
@@ -226,18 +226,15 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         monitor = FitMonitor(options.max_iter, checkpoint=file)
         generator = monitor.register_generator(validation.as_generator(self.random_state))
         weights, factor = scaled(rows.weights())
-        ready = list(model._iter_segments(rows)) if rows.n_segments == 1 else None
-        scratch = rows.scratch() if ready is None else None
-
-        def pieces() -> Iterator[tuple[int, CSRRows]]:
-            return iter(model._iter_segments(rows) if ready is None else ready)
-
-        points, variance = lay_out(pieces, rows.n_features, weights, options.spherical, scratch)
+        pieces = _row_partitions(rows, options.spherical)
+        scratch = rows.scratch() if len(pieces) > 1 else None
+        points, variance = lay_out(lambda: pieces, rows.n_features, weights, options.spherical, scratch)
 
         def begin() -> NDArray[np.float64]:
             n, rng = options.n_clusters, generator.generator
             if isinstance(options.init, str):
-                start = first_centres(options.init, pieces, points, n, rng, options.spherical, self.n_jobs)
+                data = parallel.WorkerPool(self.n_jobs).passes(pieces)
+                start = first_centres(options.init, data, points, n, rng, options.spherical)
             else:
                 start = _given(rows, options, rng)
             return normalize_centres(start) if options.spherical else start
@@ -419,6 +416,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
     def _placed(self, step: KMeansState) -> Self:
         self.cluster_centers_ = step.centres()
         return self
+
+
+def _row_partitions(rows: Dataset, spherical: bool) -> RowPartitions:
+    """The segments as they are clustered; of rows in memory, made ready once."""
+
+    def read(index: int) -> tuple[int, CSRRows]:
+        segment = rows.segment(index)
+        return segment.start, normalize_rows(segment.rows) if spherical else segment.rows
+
+    if rows.n_segments > 1:
+        return RowPartitions(read, rows.n_segments)
+    whole = read(0)
+    return RowPartitions(lambda _: whole, 1)
 
 
 def _given(rows: Dataset, options: KMeansOptions, generator: np.random.Generator) -> NDArray[np.float64]:

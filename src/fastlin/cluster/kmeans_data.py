@@ -1,6 +1,6 @@
 """Rows made ready for k-means, and the centres to begin from."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.cluster.kmeans_steps import MIN_WEIGHT_SHARE, KMeansData, reciprocal
-from fastlin.cluster.seeding import Pieces, choose_seeds, owned, squared_norms, take
+from fastlin.cluster.seeding import choose_seeds, owned, squared_norms, take
 from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
+from fastlin.runtime.passes import Passes
 from fastlin.validation import CSRRows
 
+Pieces = Callable[[], Iterable[tuple[int, CSRRows]]]  # rows in pieces, each with the number of its first
 MAX_ABS_CENTRE = 1e100
 
 
@@ -51,20 +53,19 @@ def lay_out(
 
 def first_centres(
     init: str,
-    pieces: Pieces,
+    data: Passes,
     points: KMeansData,
     n_clusters: int,
     generator: np.random.Generator,
     spherical: bool,
-    n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Some of the rows: far apart, or just random ones."""
     if init == "k-means++":
         weights = points.weights if len(points.weights) else None
-        chosen = choose_seeds(pieces, len(points), n_clusters, generator, weights, spherical, n_jobs)
+        chosen = choose_seeds(data, (len(points), points.n_columns), n_clusters, generator, weights, spherical)
     else:
         chosen = _scattered(points, n_clusters, generator)
-    return take(pieces, chosen, points.n_columns)
+    return take(data, chosen, points.n_columns)
 
 
 def _scattered(points: KMeansData, n_clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:

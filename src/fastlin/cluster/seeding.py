@@ -4,17 +4,44 @@ A row is drawn with a probability in proportion to its squared distance from the
 one becomes a seed that leaves the least sum of distances: one pass over all rows scores them together.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.runtime import parallel
+from fastlin.runtime.passes import PartitionSet, Passes
 from fastlin.validation import CSRRows
 
-Pieces = Callable[[], Iterable[tuple[int, CSRRows]]]  # rows in pieces, each with the number of its first
 MIN_SUM = np.finfo(np.float64).tiny  # below it, a uniform number below 1 times a sum may be that sum
+
+
+class RowPartition(NamedTuple):
+    """Some rows, and the number of the first."""
+
+    start: int
+    rows: CSRRows
+    workers: Any
+
+
+class RowPartitions(PartitionSet):
+    """So many segments of rows, each of which a function reads; nothing is kept with them."""
+
+    def __init__(self, segment: Callable[[int], tuple[int, CSRRows]], n_segments: int) -> None:
+        self._segment, self._n_segments = segment, n_segments
+
+    def __len__(self) -> int:
+        return self._n_segments
+
+    def __iter__(self) -> Iterator[tuple[int, CSRRows]]:
+        return map(self._segment, range(len(self)))
+
+    @contextmanager
+    def open(self, index: int, workers: Any = None) -> Iterator[RowPartition]:
+        """One of them."""
+        yield RowPartition(*self._segment(index), workers)
 
 
 class Norms(NamedTuple):
@@ -38,58 +65,65 @@ def kmeans_plus_plus(
     Where fewer rows differ than seeds are wanted, random ones of positive weight are the rest. The sum of the weights,
     if given, is positive.
     """
-    return choose_seeds(lambda: [(0, rows)], len(rows), n_seeds, generator, weights, normalise, n_jobs)
+    data = parallel.WorkerPool(n_jobs).passes(RowPartitions(lambda _: (0, rows), 1))
+    return choose_seeds(data, (len(rows), rows.n_columns), n_seeds, generator, weights, normalise)
 
 
 def choose_seeds(
-    pieces: Pieces,
-    n_rows: int,
+    data: Passes,
+    shape: tuple[int, int],
     n_seeds: int,
     generator: np.random.Generator,
     weights: NDArray[np.float64] | None,
     normalise: bool,
-    n_jobs: int | None,
 ) -> NDArray[np.int64]:
-    """`plus_plus` of rows that come in pieces."""
-    norms = _norms(pieces, n_rows, normalise)
+    """`kmeans_plus_plus` of rows in `RowPartitions`."""
+    n_rows, n_columns = shape
+    norms = _norms(data, normalise)
     mass = np.ones(n_rows) if weights is None or not len(weights) else weights / weights.max()
     if normalise and (mass[norms.squares > 0] > 0).any():
         mass = np.where(norms.squares > 0, mass, 0.0)
     share = mass / mass.sum()
     trials = 2 + int(np.log(n_seeds))
     seeds = [int(generator.choice(n_rows, p=share))]
-    nearest = _distances(pieces, norms, np.array(seeds), n_jobs)[0]
+    nearest = _distances(data, norms, np.array(seeds), n_columns)[0]
     while len(seeds) < n_seeds:
         reach = np.cumsum(mass * nearest)
         if reach[-1] < MIN_SUM:
             return np.array([*seeds, *generator.choice(n_rows, n_seeds - len(seeds), p=share)])
         drawn = np.searchsorted(reach, generator.random(trials) * reach[-1], side="right")
-        distances = np.minimum(_distances(pieces, norms, drawn, n_jobs), nearest)
+        distances = np.minimum(_distances(data, norms, drawn, n_columns), nearest)
         best = int(np.argmin(distances @ mass))
         seeds.append(int(drawn[best]))
         nearest = distances[best]
     return np.array(seeds)
 
 
-def take(pieces: Pieces, numbers: NDArray[np.int64], n_columns: int) -> NDArray[np.float64]:
+def take(data: Passes, numbers: NDArray[np.int64], n_columns: int) -> NDArray[np.float64]:
     """Some rows as they are, dense, [n, V], in the order given."""
     dense = np.zeros((len(numbers), n_columns))
-    for start, rows in pieces():
-        for place in np.flatnonzero((numbers >= start) & (numbers < start + len(rows))):
-            row = int(numbers[place]) - start
-            indices, values = parallel.block_arrays(rows, row, row + 1, np.float64)
-            dense[place, indices] = values
+    data.fold(_take, numbers, into=(dense,))
     return dense
 
 
-def _norms(pieces: Pieces, n_rows: int, normalise: bool) -> Norms:
-    squares = np.empty(n_rows)
-    for start, rows in pieces():
-        squares[start : start + len(rows)] = squared_norms(rows)
+def _take(part: RowPartition, numbers: NDArray[np.int64], dense: NDArray[np.float64]) -> None:
+    start, rows = part.start, part.rows
+    for place in np.flatnonzero((numbers >= start) & (numbers < start + len(rows))):
+        row = int(numbers[place]) - start
+        indices, values = parallel.block_arrays(rows, row, row + 1, np.float64)
+        dense[place, indices] = values
+
+
+def _norms(data: Passes, normalise: bool) -> Norms:
+    squares = np.concatenate(data.each(_squared_norms))
     if not normalise:
-        return Norms(squares, np.ones(n_rows))
+        return Norms(squares, np.ones(len(squares)))
     there = squares > 0
-    return Norms(there.astype(np.float64), np.divide(1.0, np.sqrt(squares), where=there, out=np.zeros(n_rows)))
+    return Norms(there.astype(np.float64), np.divide(1.0, np.sqrt(squares), where=there, out=np.zeros(len(squares))))
+
+
+def _squared_norms(part: RowPartition) -> NDArray[np.float64]:
+    return squared_norms(part.rows)
 
 
 def squared_norms(rows: CSRRows) -> NDArray[np.float64]:
@@ -108,19 +142,27 @@ def owned(rows: CSRRows) -> Iterator[tuple[int, int, slice, NDArray[np.int64]]]:
         yield start, stop, own, np.repeat(np.arange(stop - start), np.diff(rows.indptr[start : stop + 1]))
 
 
-def _distances(pieces: Pieces, norms: Norms, drawn: NDArray[np.int64], n_jobs: int | None) -> NDArray[np.float64]:
+def _distances(data: Passes, norms: Norms, drawn: NDArray[np.int64], n_columns: int) -> NDArray[np.float64]:
     """The squared distance of every row from those drawn, [drawn, n]."""
     distances = np.empty((len(drawn), len(norms.squares)))
-    columns: NDArray[np.float64] | None = None
-    for start, rows in pieces():
-        if columns is None:
-            columns = np.ascontiguousarray(take(pieces, drawn, rows.n_columns).T)
-
-        def infer(scores: NDArray[np.float64], low: int, high: int, start: int = start) -> None:
-            block = slice(start + low, start + high)
-            sums = norms.squares[block, np.newaxis] + norms.squares[drawn]
-            found = sums - 2 * scores * norms.factors[block, np.newaxis] * norms.factors[drawn]
-            distances[:, block] = np.maximum(found, 0.0).T
-
-        parallel.forward(rows, columns, np.zeros(len(drawn)), infer, n_jobs)
+    columns = np.ascontiguousarray(take(data, drawn, n_columns).T)
+    data.fold(_add_distances, columns, norms, drawn, into=(distances,))
     return distances
+
+
+def _add_distances(
+    part: RowPartition,
+    columns: NDArray[np.float64],
+    norms: Norms,
+    drawn: NDArray[np.int64],
+    distances: NDArray[np.float64],
+) -> None:
+    """The distances of a partition's rows, in their places."""
+
+    def infer(scores: NDArray[np.float64], low: int, high: int) -> None:
+        block = slice(part.start + low, part.start + high)
+        sums = norms.squares[block, np.newaxis] + norms.squares[drawn]
+        found = sums - 2 * scores * norms.factors[block, np.newaxis] * norms.factors[drawn]
+        distances[:, block] = np.maximum(found, 0.0).T
+
+    parallel.forward(part.rows, columns, np.zeros(len(drawn)), infer, part.workers.threads)

@@ -8,7 +8,7 @@ whoever did the work.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -94,16 +94,15 @@ class ThreadPasses:
         return self._partitions.allocate(name, width, dtype, transient, per)
 
     def gather(self, of_rows: Any) -> NDArray[Any]:
-        found = []
-        for array in of_rows:
-            with array.map() as numbers:
-                found.append(numbers)
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        with ExitStack() as held:
+            found = [array.map_while(held) for array in of_rows]
+            return found[0] if len(found) == 1 else np.concatenate(found)
 
     def scatter(self, of_rows: Any, values: NDArray[Any]) -> None:
         start = 0
         for array in of_rows:
-            with array.map() as numbers:
+            with ExitStack() as held:
+                numbers = array.map_while(held)
                 numbers[:] = values[start : start + len(numbers)]
                 start += len(numbers)
 
