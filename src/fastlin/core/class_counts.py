@@ -118,8 +118,8 @@ class ClassCounts:
     def _add_block(
         self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
-        with self._owned().lock.writing():
-            parallel.count_features(rows, start, stop, codes, weights, self._own_features(), n_jobs)
+        with self._owned().lock.writing(), parallel.WorkerPool(n_jobs) as workers:
+            parallel.count_features(rows, start, stop, codes, weights, self._own_features(), workers)
             share = weights[start:stop] if len(weights) else None
             self.labels = self.labels + np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
             self._publish()
@@ -231,9 +231,9 @@ class ClassCounts:
 
 def _count_segment(part: Any, features: Floats, labels: Floats) -> None:
     """Add a segment's rows to the counts, block by block."""
-    rows, codes, weights, n_jobs = part.rows, part.codes, part.weights, part.workers.threads
+    rows, codes, weights = part.rows, part.codes, part.weights
     for start, stop in parallel.row_blocks(rows, 1):
-        parallel.count_features(rows, start, stop, codes, weights, features, n_jobs)
+        parallel.count_features(rows, start, stop, codes, weights, features, part.workers)
         share = weights[start:stop] if len(weights) else None
         labels += np.bincount(codes[start:stop], weights=share, minlength=len(labels))
 

@@ -97,10 +97,10 @@ class LogCountRatio(SparseTransformer):
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         counts = np.zeros((rows.n_columns, len(classes)))
-        for start, stop in parallel.row_blocks(rows, 1):
-            parallel.count_features(
-                rows, start, stop, codes, np.empty(0) if weights is None else weights, counts, self.n_jobs
-            )
+        shares = np.empty(0) if weights is None else weights
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            for start, stop in parallel.row_blocks(rows, 1):
+                parallel.count_features(rows, start, stop, codes, shares, counts, workers)
         model.classes_, model.log_ratio_ = classes, _log_ratio(counts, alpha)
         return self._take_fitted(model)
 

@@ -149,7 +149,8 @@ class CategoryCounts(ClassCounts):
     def _count_block(
         self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
     ) -> None:
-        parallel.count_features(rows, start, stop, codes, weights, self._own_features(), n_jobs)
+        with parallel.WorkerPool(n_jobs) as workers:
+            parallel.count_features(rows, start, stop, codes, weights, self._own_features(), workers)
         self.labels = self.labels.copy()
         np.add.at(self.labels, codes[start:stop], weights[start:stop] if len(weights) else 1.0)
 

@@ -24,6 +24,7 @@ from fastlin.validation import CSRRows
 
 Segments = Callable[[], Iterable[tuple[CSRRows, Likelihood]]]
 Blocks = list[tuple[int, int]]
+DESIGN_ARRAYS = [field.name for field in fields(Design)[2:]]
 
 
 class PerRowArrays(list[ScratchArray]):
@@ -95,8 +96,8 @@ class MappedDesign(Design):
     """A design that maps an array when it is first asked for: passes over rows need no columns, nor the other way."""
 
     def __init__(self, features: NDArray[np.int64], n_rows: int, matrix: list[ScratchArray], held: ExitStack) -> None:
-        names = [field.name for field in fields(Design)[2:]]
-        self.__dict__.update(features=features, n_rows=n_rows, _held=held, _kept=dict(zip(names, matrix, strict=True)))
+        kept = dict(zip(DESIGN_ARRAYS, matrix, strict=True))
+        self.__dict__.update(features=features, n_rows=n_rows, _held=held, _kept=kept)
 
     def __getattr__(self, name: str) -> Any:
         """One of the arrays, which is an attribute from then on."""

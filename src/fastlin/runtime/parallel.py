@@ -155,7 +155,7 @@ def backward(rows: CSRRows, residual: NDArray[np.float64], gradient: NDArray[np.
             indices, values = block_arrays(rows, start, stop, np.float64)
             passes.backward(rows.indptr, indices, values, start, stop, residual, low, high, gradient)
 
-    run_jobs(work, _column_ranges(rows.n_columns, n_jobs), n_jobs)
+    run_jobs(work, _column_ranges(rows.n_columns, _count_threads(n_jobs)), n_jobs)
 
 
 def count_features(
@@ -165,7 +165,7 @@ def count_features(
     labels: NDArray[np.int32],
     weights: NDArray[np.float64],
     counts: NDArray[np.float64],
-    n_jobs: int | None,
+    workers: WorkerPool,
 ) -> None:
     """counts[j, y_i] += w_i x_ij over the rows of a block; no weights stand for ones. Shared like `backward`."""
     indices, values = block_arrays(rows, start, stop, rows.values.dtype)
@@ -173,11 +173,11 @@ def count_features(
     def work(low: int, high: int) -> None:
         passes.class_counts(rows.indptr, indices, values, start, stop, labels, weights, low, high, counts)
 
-    run_jobs(work, _column_ranges(rows.n_columns, n_jobs), n_jobs)
+    workers.map(work, _column_ranges(rows.n_columns, workers.threads))
 
 
-def _column_ranges(n_columns: int, n_jobs: int | None) -> Iterator[tuple[int, int]]:
-    threads = min(_count_threads(n_jobs), n_columns)
+def _column_ranges(n_columns: int, threads: int) -> Iterator[tuple[int, int]]:
+    threads = min(threads, n_columns)
     return itertools.pairwise(n_columns * thread // threads for thread in range(threads + 1))
 
 

@@ -16,10 +16,11 @@ def feature_counts(
 ) -> NDArray[np.float64]:
     """Σ w_i v_ij over the rows of each label, [V, K], of values made of the rows' own."""
     counts = np.zeros((data.n_features, len(data.classes)))
-    for own, codes, weights in data.blocks():
-        rows = CSRRows(own.indptr, own.indices, values(own), own.n_columns, False, False, 0.0)
-        for start, stop in parallel.row_blocks(rows, 1):
-            parallel.count_features(rows, start, stop, codes, weights, counts, n_jobs)
+    with parallel.WorkerPool(n_jobs) as workers:
+        for own, codes, weights in data.blocks():
+            rows = CSRRows(own.indptr, own.indices, values(own), own.n_columns, False, False, 0.0)
+            for start, stop in parallel.row_blocks(rows, 1):
+                parallel.count_features(rows, start, stop, codes, weights, counts, workers)
     return counts
 
 
