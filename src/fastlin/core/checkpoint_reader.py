@@ -119,6 +119,12 @@ class CheckpointReader:
             self.reject(name)
         return array if (np.isfinite(array) if finite else ~np.isnan(array)).all() else self.reject(name)
 
+    def indices(self, name: str, below: int) -> NDArray[np.int64]:
+        """A vector of whole numbers from 0 on."""
+        array = self._find(self.arrays, name)
+        proved = array.dtype == np.int64 and array.ndim == 1 and bool(((array >= 0) & (array < below)).all())
+        return array if proved else self.reject(name)
+
     def read_into(self, name: str, to: NDArray[Any], finite: bool = True) -> None:
         """Read an array into its place."""
         to[...] = self.array(name, to, finite)

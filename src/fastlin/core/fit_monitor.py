@@ -90,10 +90,10 @@ class FitMonitor:
         If the fit is resumed, the first one of a name goes on from the checkpoint; returns whether it does.
         """
         self._parts[name] = part
-        if self._saved is None or name not in self._unread:
+        saved = self.take_saved(name)
+        if saved is None:
             return False
-        self._unread.remove(name)
-        part.load_state_dict(self._saved.part(name))
+        part.load_state_dict(saved)
         return True
 
     def register_run(self, name: str, part: Resumable) -> bool:
@@ -144,7 +144,14 @@ class FitMonitor:
         if self._saved is None or name not in self._unread:
             return None
         self._unread.remove(name)
-        return self._saved.part(name)
+        saved = self._saved.part(name)
+        self._forget_saved()
+        return saved
+
+    def _forget_saved(self) -> None:
+        """Let go of the arrays of the checkpoint, once all of it is taken up."""
+        if not self._unread:
+            self._saved = None
 
     @staticmethod
     def _names_of_parts(saved: CheckpointReader) -> list[str]:

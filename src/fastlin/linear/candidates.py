@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from fastlin import validation
 from fastlin.core.dataset import Dataset, InMemoryDataset
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import check_set_weights
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.engine.core.aligned import aligned_zeros
@@ -23,7 +24,7 @@ from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import Stopping, train_epochs
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.problem import LogLinearProblem
-from fastlin.optim.training_state import CheckpointManager
+from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, make_rule
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
@@ -360,14 +361,16 @@ class CandidateClassifier(MaxentClassifier):
         self._finish(monitor, {name: monitor.history[-1][name] for name in ("objective", "duality_gap")})
 
     def _learn_online(self, data: GroupedRows, checkpoint: Checkpoint) -> None:
-        dtype, generator = self._type(data), validation.as_generator(self.random_state)
+        dtype = self._type(data)
         step = {"loss": CODES["perceptron"], "step": GRADIENT, "eta0": 1.0}
         if self.loss == "pa":
             step = {"loss": CODES["hinge"], "step": PASSIVE_AGGRESSIVE, "C": float(self.C)}
         rule = make_rule(dtype, average_from=int(self.average), **step)
-        manager = CheckpointManager(checkpoint, generator)
-        manager.check_fits((data.n_features, 1), rule, np.array([0, sum(data.sizes)]))
-        state = manager.online_state
+        monitor = FitMonitor(int(self.max_iter), None, checkpoint)
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
+        training = TrainingState((data.n_features, 1), rule, np.array([0, sum(data.sizes)]))
+        monitor.register_run("epochs", training)
+        state = training.online_state
         if state is None:
             state = OnlineState(rule, data.n_features, 1, dtype)
             if self.warm_start and hasattr(self, "coef_"):
@@ -376,20 +379,14 @@ class CandidateClassifier(MaxentClassifier):
         def install() -> None:
             self.coef_ = state.coef().T.copy()
 
-        monitor = ConvergenceMonitor(self.tol or 0.0, self.max_iter, data.total_weight)
-        monitor.history, monitor.converged = train_epochs(
-            state,
-            candidates.GroupStream(data, dtype, self.shuffle, generator),
-            Stopping(self.max_iter, self.tol, PATIENCE),
-            report=self._reporter(install, None),
-            n_jobs=self.n_jobs,
-            manager=manager,
-        )
-        monitor.iterations = len(monitor.history)
+        monitor.report = self._reporter(install, None)
+        stream = candidates.GroupStream(data, dtype, self.shuffle, generator.generator)
+        stopping = Stopping(self.tol, PATIENCE)
+        train_epochs(state, stream, monitor, training, stopping, n_jobs=self.n_jobs, generator=generator)
         install()
         self._finish(monitor, {})
 
-    def _finish(self, monitor: ConvergenceMonitor, certificate: dict[str, float]) -> None:
+    def _finish(self, monitor: FitMonitor, certificate: dict[str, float]) -> None:
         """What has been learnt of the fit itself."""
         self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
         self._stopped = monitor.stopped

@@ -14,6 +14,7 @@ from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.dataset import Dataset, DatasetView, InMemoryDataset
 from fastlin.core.estimator import learns
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import column_mapping, label_positions, n_weight_columns, union_of_labels
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.core.stratified_split import stratified_split
@@ -21,7 +22,7 @@ from fastlin.linear.online_config import OnlineOptions, check_rate, initial_coef
 from fastlin.linear.online_weights import OnlineWeights
 from fastlin.optim.epochs import Stopping, count_single_label, train_epochs
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.training_state import CheckpointManager, TrainingState
+from fastlin.optim.training_state import TrainingState
 from fastlin.validation.parameter_kinds import (
     ABSENT,
     BOOL,
@@ -120,39 +121,41 @@ class OnlineClassifier(OnlineWeights, ABC):
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         weights, dtype = self._weights(data, strict=True), self._dtype(data)
-        options, generator = self._options(dtype), validation.as_generator(self.random_state)
+        options = self._options(dtype)
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
         given["segments"] = data.rows is None
         source = data if data.rows is None else InMemoryDataset(data.rows, classes=classes, codes=data.codes())
-        manager = CheckpointManager(
-            checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, given), generator
-        )
+        file = checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, given)
+        monitor = FitMonitor(int(self.max_iter), make_callback(model, lambda: model), file)
+        generator = monitor.register_generator(validation.as_generator(self.random_state))
         shape = data.n_features, n_weight_columns(len(classes))
-        manager.check_fits(shape, options.rule, data.bounds)
-        state = manager.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
-        members, held = model._validation_rows(X_val, y_val, data, dtype, generator)
+        training = TrainingState(shape, options.rule, data.bounds)
+        monitor.register_run("epochs", training)
+        state = training.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
+        members, held = model._validation_rows(X_val, y_val, data, dtype, generator.generator)
         own = np.arange(len(classes), dtype=np.int32)
-        rows = options.source(data, weights, members, own, generator, manager.training)
+        rows = options.source(data, weights, members, own, generator.generator, training)
         if not rows.n_weighted():
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
         check_rate(options.rule, 0, rows.n_weighted())
 
-        model._install(state, classes, generator)
+        model._install(state, classes, generator.generator)
         with state.lock.writing() if self.callback is not None else contextlib.nullcontext() as turn:
-            history, converged = train_epochs(
+            train_epochs(
                 state,
                 rows,
+                monitor,
+                training,
                 options.stopping,
                 evaluate=None if held is None else lambda: model._accuracy(held),
                 score_decides=self.early_stopping,
-                report=make_callback(model, lambda: model),
                 n_jobs=self.n_jobs,
-                manager=manager,
+                generator=generator,
                 turn=turn,
             )
             state.settle()
-        self._take_fitted(model._record(history, converged))
-        if not converged:
+        self._take_fitted(model._record(monitor.history, monitor.converged))
+        if not monitor.converged:
             warnings.warn(
                 f"Maximum number of iteration reached before convergence: max_iter={self.max_iter} epochs were not "
                 f"enough for tol={self.tol}. Raise max_iter, or set tol=None to run a fixed number of epochs.",
@@ -203,7 +206,8 @@ class OnlineClassifier(OnlineWeights, ABC):
         dtype = self._dtype(data) if dtype is None else dtype
         options = self._options(dtype)
         generator = validation.as_generator(self.random_state) if first else self._generator
-        rows = options.source(data, weights, None, label_positions(known, seen), generator, TrainingState())
+        training = TrainingState((data.n_features, n_weight_columns(len(known))), options.rule, data.bounds)
+        rows = options.source(data, weights, None, label_positions(known, seen), generator, training)
         check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), rows.n_weighted())
 
         if first:
@@ -215,10 +219,9 @@ class OnlineClassifier(OnlineWeights, ABC):
                 state.set_rule(options.rule)
             try:
                 if len(known) > 1:
-                    report, once = make_callback(model, lambda: model), Stopping(1, None, 1)
-                    history, _ = train_epochs(
-                        state, rows, once, report=report, n_jobs=self.n_jobs, turn=turn, in_pieces=True
-                    )
+                    monitor, once = FitMonitor(1, make_callback(model, lambda: model)), Stopping(None, 1)
+                    train_epochs(state, rows, monitor, training, once, n_jobs=self.n_jobs, turn=turn, in_pieces=True)
+                    history = monitor.history
                 else:
                     history = [count_single_label(state, rows)]
             except BaseException as error:

@@ -56,7 +56,7 @@ def online_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.
         )
     tol = None if model.tol is None else float(model.tol)
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
-    stopping = Stopping(int(model.max_iter), tol, int(model.n_iter_no_change), adaptive)
+    stopping = Stopping(tol, int(model.n_iter_no_change), adaptive)
     return OnlineOptions(rule, stopping, sampling, dtype)
 
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, SparseClassifier, checkpoint_of, dense_scorer
 from fastlin.data.scratch import ScratchArray
@@ -236,12 +237,12 @@ class LinearSVC(SparseClassifier):
                 for part in parts:
                     part.start_from(kept, validation.as_vector(self.intercept_, "intercept_"))
                 ascent.measure_gaps(parts)
-            report = make_callback(model, lambda: model._install(parts))
-            history, converged = train_dual(ascent, options.max_iter, report, file)
-        model.history_, model.n_iter_, model.converged_ = history, len(history), converged
+            monitor = FitMonitor(options.max_iter, make_callback(model, lambda: model._install(parts)), file)
+            train_dual(ascent, monitor)
+        model.history_, model.n_iter_, model.converged_ = monitor.history, monitor.iterations, monitor.converged
         model._finish(parts)
         self._take_fitted(model)
-        if not converged:
+        if not monitor.converged:
             gap = self.certificate_["duality_gap"] / self.objective_
             warnings.warn(
                 f"max_iter={self.max_iter} epochs left a relative duality gap of {gap:.1e}, above tol={self.tol:g}. "

@@ -112,6 +112,11 @@ class ConvergenceMonitor(FitMonitor):
         if saved is not None:
             self.load_state_dict(saved)
             self._skips_next_record, self._saved_solver = logged, None
+            self._forget_saved()
+
+    def _forget_saved(self) -> None:
+        if self._saved_solver is None:
+            super()._forget_saved()
 
     def state_dict(self) -> State:
         """All that a checkpoint has to hold."""

@@ -1,7 +1,7 @@
 """A corpus as the data of online epochs: segments in random order, and the rows of each in random order."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ class CorpusStream:
     generator: np.random.Generator
     dtype: np.dtype[Any]  # of the weights
     batch_size: int
-    training: TrainingState = field(default_factory=TrainingState)  # goes on from there
+    training: TrainingState  # goes on from there
     in_memory: ClassVar[bool] = False
 
     def __len__(self) -> int:
@@ -79,11 +79,7 @@ class CorpusStream:
             training.maybe_save()
         if rest.pieces:
             rest.visit(visit)
-        training.segment_order, training.n_segments_done, training.carried_rows = (
-            np.empty(0, np.int64),
-            0,
-            np.empty(0, np.int64),
-        )
+        training.end_epoch()
 
     def _visit_segment(self, index: int, held: ScratchArray, rest: "PartialBatch", visit: Visit) -> "PartialBatch":
         """Learn from a segment, as far as its rows and the rest of the last one fill mini-batches; what is left."""

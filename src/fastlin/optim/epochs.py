@@ -1,7 +1,6 @@
 """The driver of online learners: epochs, orders, stopping, progress; the kernel does a bounded piece of an epoch."""
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
@@ -9,11 +8,12 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online import online
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.training_state import CheckpointManager, TrainingState
+from fastlin.optim.training_state import TrainingState
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import CSRRows
@@ -32,7 +32,6 @@ Visit = Callable[
 class Stopping:
     """When a run ends; scikit-learn's meaning of the same names."""
 
-    max_iter: int
     tol: float | None
     patience: int
     adaptive: bool = False
@@ -125,66 +124,55 @@ class Overflow(ValueError):
 def train_epochs(
     state: OnlineState,
     data: RowSource,
+    monitor: FitMonitor,
+    training: TrainingState,
     stopping: Stopping,
     evaluate: Callable[[], float] | None = None,
     score_decides: bool = False,
-    report: Callable[[dict[str, Any]], Any] | None = None,
     n_jobs: int | None = None,
-    manager: CheckpointManager | None = None,
+    generator: FitGenerator | None = None,
     turn: Turn | None = None,
     in_pieces: bool = False,
-) -> tuple[list[dict[str, Any]], bool]:
-    """Run epochs until a criterion holds; returns (history, converged).
+) -> None:
+    """Run epochs until a criterion holds, or the monitor's limit or callback ends them.
 
     `evaluate` scores the model, higher is better; with `score_decides` the score and not the loss says when to stop.
-    `report` sees the record of each epoch and may end the run by returning something true. A `keeper` makes
-    checkpoints. `turn` is the caller's at the state's lock, if others may read the state: they are let in while
-    `report` and `evaluate` are at work and, with `in_pieces`, between two pieces of an epoch.
+    A run that is resumed goes on with its `training` and its `generator`. `turn` is the caller's at the state's lock,
+    if others may read the state: they are let in while the callback and `evaluate` are at work and, with `in_pieces`,
+    between two pieces of an epoch.
     """
     residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
-    training, started = TrainingState() if manager is None else manager.training, time.perf_counter()
-    if manager is not None:
-        manager.restore_residuals(residuals, data.generator)
-    before, history = training.seconds, training.history
-
-    def pause() -> None:
-        if manager is not None:
-            manager.maybe_save(state, residuals, data.generator, before + time.perf_counter() - started)
-
-    training.maybe_save = pause
+    training.begin(state, residuals, monitor.maybe_save)
+    if generator is not None:
+        generator.catch_up()
     try:
-        while training.epoch <= stopping.max_iter:
+        while not monitor.should_stop:
             _one_epoch(state, data, residuals, training, turn if in_pieces else None, n_jobs)
-            record = _record_of_epoch(state, data, training)
+            monitor.iterations += 1
+            record = _record_of_epoch(state, data, training, monitor.iterations)
             gain = -record["loss"]
-            if (evaluate or report) and not in_pieces:
+            if (evaluate or monitor.report) and not in_pieces:
                 _flush(state, data, residuals, n_jobs)
             if evaluate:
                 state.settle()
                 with _released(turn):
                     record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain
-            record["seconds"] = before + time.perf_counter() - started
-            history.append(record)
-            training.epoch += 1
-            if report:
-                with _released(turn):
-                    ends = report(record)
-                if ends:
-                    return history, True
-            if _should_stop(state, training, stopping, gain):
-                return history, True
-            pause()
-        return history, stopping.tol is None
+            with _released(turn if monitor.report else None):
+                monitor.log_record(record | {"seconds": monitor.seconds})
+            monitor.converged = monitor.stopped or _should_stop(state, training, stopping, gain)
+            if not monitor.converged:
+                monitor.maybe_save()
+        monitor.converged |= stopping.tol is None
     finally:
         if not in_pieces:
             _flush(state, data, residuals, n_jobs)
 
 
-def _record_of_epoch(state: OnlineState, data: RowSource, training: TrainingState) -> dict[str, Any]:
+def _record_of_epoch(state: OnlineState, data: RowSource, training: TrainingState, epoch: int) -> dict[str, Any]:
     seen = max(1, int(state.clock["t"][0]) - training.n_seen_before)
     return {
-        "epoch": training.epoch,
+        "epoch": epoch,
         "loss": float(state.clock["loss"][0]) / len(data),
         "objective": float(state.clock["loss"][0]),
         "updates": int(state.clock["updates"][0]),

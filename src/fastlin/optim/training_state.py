@@ -1,131 +1,78 @@
-"""The state of a run of epochs, and its checkpoints: all that it takes, besides the data, to go on the same way."""
+"""The state of a run of epochs: all that it takes, besides the data, to go on the same way."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import storage
-from fastlin.core.checkpoint_reader import CheckpointTarget
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.data.scratch import ScratchArray
 from fastlin.optim.online_state import OnlineState
 
-# The counts of a checkpoint's header, and the attribute of each.
-COUNTS = {"epoch": "epoch", "stale": "n_no_improvement", "learnt": "n_seen_before", "done": "n_segments_done"}
+NO_ROWS = np.empty(0, np.int64)
 
 
-def _no_rows() -> NDArray[np.int64]:
-    return np.empty(0, np.int64)
-
-
-@dataclass
 class TrainingState:
-    """The state of a run between two epochs or, of a corpus, between two segments of one."""
-
-    epoch: int = 1  # the present one
-    history: list[dict[str, Any]] = field(default_factory=list)
-    best: float = -np.inf  # of what decides when to stop
-    n_no_improvement: int = 0  # epochs in a row
-    seconds: float = 0.0  # that the run took before it was resumed
-    n_seen_before: int = 0  # instances before the present epoch
-    segment_order: NDArray[np.int64] = field(default_factory=_no_rows)  # of length 0 before an epoch
-    n_segments_done: int = 0  # segments of those
-    carried_rows: NDArray[np.int64] = field(default_factory=_no_rows)  # of a mini-batch that the next segment ends
-    maybe_save: Callable[[], None] = lambda: None  # called where a checkpoint may be made
-
-
-class CheckpointManager:
-    """Manager of a run's checkpoints, which writes them and restores the last; without a path it does nothing.
+    """The state of a run between two epochs or, of a corpus, between two segments of one: a part of a fit monitor.
 
     Parameters
     ----------
-    checkpoint : CheckpointTarget
-        The file.
-    generator : Generator
-        What the orders are drawn from, before anything was drawn.
+    shape : tuple of int
+        Of the weights.
+    rule : array of RULE
+        The update rule, of which a checkpoint may differ in the rate alone.
+    bounds : array of shape (n_segments + 1,)
+        Where the segments of the rows start, and the number of rows.
     """
 
-    def __init__(self, checkpoint: CheckpointTarget, generator: np.random.Generator) -> None:
-        self._checkpoint, self.training, self._residuals = checkpoint, TrainingState(), list[NDArray[np.float64]]()
-        self.online_state: OnlineState | None = None  # what has been learnt, if a run is resumed
-        self._first_generator, self._present_generator = storage.export_generator(generator), generator
-        saved = checkpoint.load()
-        if saved is None:
-            return
-        header, arrays = saved
-        with self._reporting_damage():
-            self.online_state = OnlineState.restore(arrays)
-            self._first_generator = {"random": arrays["first"]}
-            self._present_generator = storage.restore_generator(arrays)
-            training = self.training = TrainingState(history=list(header["history"]))
-            for name, attribute in COUNTS.items():
-                setattr(training, attribute, int(header[name]))
-            training.best, training.seconds = float(header["best"]), float(header["seconds"])
-            training.segment_order, training.carried_rows = (
-                arrays[name].astype(np.int64) for name in ("segments", "carried")
-            )
-            self._residuals = [arrays[f"residual{index}"] for index in range(int(header["residuals"]))]
-            generator.bit_generator.state = storage.restore_generator(self._first_generator).bit_generator.state
+    def __init__(self, shape: tuple[int, int], rule: NDArray[np.void], bounds: NDArray[np.int64]) -> None:
+        self._shape, self._rule, self._bounds = shape, rule, bounds
+        self.best = -np.inf  # of what decides when to stop
+        self.n_no_improvement = 0  # epochs in a row
+        self.n_seen_before = 0  # instances before the present epoch
+        self.segment_order = NO_ROWS  # of length 0 before an epoch
+        self.n_segments_done = 0  # segments of those
+        self.carried_rows = NO_ROWS  # of a mini-batch that the next segment ends
+        self.online_state: OnlineState | None = None  # what is learnt, once a run has begun or is resumed
+        self.maybe_save: Callable[[], None] = lambda: None  # called where a checkpoint may be made
+        self._residuals: Sequence[ScratchArray] = []
+        self._saved: CheckpointReader | None = None
 
-    def check_fits(self, shape: tuple[int, int], rule: NDArray[Any], bounds: NDArray[np.int64]) -> None:
-        """Prove that what was read belongs to weights of this shape, this rule and rows in these segments."""
-        if self.online_state is None:
-            return
-        training, n, names = self.training, len(bounds) - 1, [name for name in rule.dtype.names or () if name != "eta0"]
-        with self._reporting_damage():
-            segments = training.segment_order
-            fits = self.online_state.weights.shape == shape == (shape[0], len(self.online_state.order))
-            fits &= all(self.online_state.rule[name] == rule[name] for name in names)
-            fits &= training.epoch >= 1 and training.epoch == len(training.history) + 1
-            n_seen = int(self.online_state.clock["t"][0])
-            fits &= training.n_no_improvement >= 0 and 0 <= training.n_seen_before <= n_seen
-            fits &= len(segments) in (0, n) and bool((np.sort(segments) == np.arange(len(segments))).all())
-            fits &= 0 <= training.n_segments_done <= len(segments)
-            carried = training.carried_rows
-            fits &= carried.ndim == 1 and bool(((carried >= 0) & (carried < bounds[-1])).all())
-            if not fits:
-                raise ValueError("it does not fit the rows, the labels or the rule")
+    def begin(self, state: OnlineState, residuals: Sequence[ScratchArray], maybe_save: Callable[[], None]) -> None:
+        """Begin, or go on, with what is learnt and what its average keeps for the rows of each segment."""
+        self.online_state, self._residuals, self.maybe_save = state, residuals, maybe_save
+        if self._saved is not None:
+            self._saved.read_per_row("residual", residuals)
+            self._saved = None
 
-    def restore_residuals(self, residuals: Sequence[ScratchArray], generator: np.random.Generator) -> None:
-        """Put what was read where the run goes on with it."""
-        if self.online_state is None:
-            return
-        generator.bit_generator.state = self._present_generator.bit_generator.state
-        with self._reporting_damage():
-            for held, saved in zip(residuals, self._residuals, strict=True):
-                with held.map() as residual:
-                    if saved.shape != residual.shape or saved.dtype != np.float64 or not np.isfinite(saved).all():
-                        raise ValueError("the residuals of its average do not fit the rows")
-                    residual[:] = saved
-        self._residuals = []
+    def end_epoch(self) -> None:
+        """Forget the segments of an epoch."""
+        self.segment_order, self.n_segments_done, self.carried_rows = NO_ROWS, 0, NO_ROWS
 
-    def maybe_save(
-        self, state: OnlineState, residuals: Sequence[ScratchArray], generator: np.random.Generator, now: float
-    ) -> None:
-        """Write a checkpoint, should one be due; `now` are the seconds of the run."""
-        if not self._checkpoint.due():
-            return
-        training = self.training
-        header = {name: getattr(training, attribute) for name, attribute in COUNTS.items()}
-        header |= {"history": training.history, "best": training.best}
-        with contextlib.ExitStack() as stack:
-            maps = {f"residual{index}": stack.enter_context(held.map()) for index, held in enumerate(residuals)}
-            orders = {
-                "segments": training.segment_order,
-                "carried": training.carried_rows,
-                "first": self._first_generator["random"],
-            }
-            arrays = state.export(copy=False) | storage.export_generator(generator) | orders | maps
-            self._checkpoint.save(header | {"seconds": now, "residuals": len(maps)}, arrays)
+    def state_dict(self) -> State:
+        """The weights with all that they owe, and where the run stands."""
+        assert self.online_state is not None
+        return self.online_state.export(copy=False) | {
+            "best": float(self.best), "stale": self.n_no_improvement, "learnt": self.n_seen_before,
+            "done": self.n_segments_done, "segments": self.segment_order, "carried": self.carried_rows,
+            "residual": list(self._residuals),
+        }  # fmt: skip
 
-    @contextlib.contextmanager
-    def _reporting_damage(self) -> Iterator[None]:
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said, once it is proved to belong to these weights, this rule and these rows."""
         try:
-            yield
-        except storage.ModelFileError:
-            raise
+            state = self.online_state = OnlineState.restore(saved.arrays)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise storage.ModelFileError(f"{self._checkpoint.path}: not a checkpoint of this fit: {error}") from error
+            raise storage.ModelFileError(f"{saved.path}: not a checkpoint of this fit: {error}") from error
+        fits = state.weights.shape == self._shape == (self._shape[0], len(state.order))
+        names = [name for name in self._rule.dtype.names or () if name != "eta0"]
+        if not fits or any(state.rule[name] != self._rule[name] for name in names):
+            saved.reject("weights")
+        self.best, self.n_no_improvement = saved.number("best"), saved.integer("stale", 0)
+        self.n_seen_before = saved.integer("learnt", 0, int(state.clock["t"][0]))
+        segments = self.segment_order = saved.indices("segments", len(self._bounds) - 1)
+        if len(np.unique(segments)) != len(segments) or len(segments) not in (0, len(self._bounds) - 1):
+            saved.reject("segments")
+        self.n_segments_done = saved.integer("done", 0, len(segments))
+        self.carried_rows, self._saved = saved.indices("carried", int(self._bounds[-1])), saved

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.data.scratch import ScratchArray
 from fastlin.engine.core import vector_ops
 from fastlin.losses import CODES
@@ -22,7 +23,7 @@ from fastlin.optim.online_state import OnlineState
 from fastlin.optim.partitions import Partition, Partitions
 from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.solvers import newton
-from fastlin.optim.training_state import CheckpointManager
+from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import ADAGRAD, GRADIENT, SCHEDULES, make_rule
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.validation import CSRRows
@@ -161,9 +162,11 @@ def _run(
     strength, dtype = float(precision[0]) / parts.n_instances, np.dtype(np.float64)
     common = {"loss": CODES["log_loss"], "fit_intercept": problem.size > n, "alpha": strength, "l2": strength}
     rule = make_rule(dtype, **common, **fields)
-    manager = CheckpointManager(monitor.nested("epochs"), generator)
-    manager.check_fits((parts.n_features, problem.width), rule, np.array([0, parts.n_rows]))
-    state = manager.online_state
+    inner = FitMonitor(monitor.max_iter, None, monitor.nested("epochs"))
+    orders = inner.register_generator(generator)
+    training = TrainingState((parts.n_features, problem.width), rule, np.array([0, parts.n_rows]))
+    inner.register_run("epochs", training)
+    state = training.online_state
     if state is None:
         state = OnlineState(rule, parts.n_features, problem.width, dtype)
         state.start_from(theta[:n].reshape(-1, problem.width).T, theta[n:] if problem.size > n else None)
@@ -177,8 +180,9 @@ def _run(
         lowest.update(theta, value)
         return monitor.log_iteration(value, vector_ops.max_abs(gradient), theta, gradient, passes=problem.passes)
 
-    data, stopping = _source(parts, generator), Stopping(monitor.max_iter, None, 1)
-    train_epochs(
-        state, data, stopping, report=report, n_jobs=1, manager=manager
-    )  # in one thread: the rows are not sorted
+    inner.report = report
+    data, stopping = _source(parts, generator), Stopping(None, 1)
+    train_epochs(  # in one thread: the rows are not sorted
+        state, data, inner, training, stopping, n_jobs=1, generator=orders
+    )
     theta[:] = lowest.theta

@@ -10,7 +10,6 @@ Measured, in visits of rows until the gap is small (text, C from 0.01 to 30):
   against the others is lost when they have their turn. Segments as wholes in turn, not in parts: up to 5.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -19,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.checkpoint_reader import CheckpointReader, State, write_checkpoint
+from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import svm_dual
 from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
 from fastlin.runtime import parallel
-from fastlin.storage import Checkpoint
 
 TASK = np.dtype(
     [
@@ -119,23 +118,23 @@ class LabelBlock:
             self.bias = intercept[self.columns] / costs.scaling
             self.intercept_lag = self.bias - costs.scaling * total
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """What the epochs have changed."""
         state: State = {name: getattr(self, attribute) for name, attribute in ARRAYS.items()}
         state |= {name: getattr(self, name) for name in (*NUMBERS, "generator", "measured")}
         rows = {f"rows.{name}": [getattr(kept, name) for kept in self._row_states] for name in RowState._fields}
         return state | rows | {"bar": float(self.task["bar"][0])}
 
-    def restore(self, saved: CheckpointReader, prefix: str, tol: float) -> None:
-        """Become what `state` said."""
+    def restore(self, saved: CheckpointReader, tol: float) -> None:
+        """Become what `state_dict` said."""
         for name, attribute in ARRAYS.items():
-            saved.read_into(prefix + name, getattr(self, attribute), finite=name != "limits")
+            saved.read_into(name, getattr(self, attribute), finite=name != "limits")
         for name in RowState._fields:
-            saved.read_per_row(f"{prefix}rows.{name}", [getattr(kept, name) for kept in self._row_states])
-        saved.restore_generator(prefix + "generator", self.generator)
+            saved.read_per_row(f"rows.{name}", [getattr(kept, name) for kept in self._row_states])
+        saved.restore_generator("generator", self.generator)
         for name in NUMBERS:
-            setattr(self, name, saved.number(prefix + name))
-        self.task["bar"], self.measured = saved.number(prefix + "bar"), saved.boolean(prefix + "measured")
+            setattr(self, name, saved.number(name))
+        self.task["bar"], self.measured = saved.number("bar"), saved.boolean("measured")
         self.finished = self.measured and self.gap <= tol * self.objective
 
     def signed_dual_variables(self, index: int, labels: NDArray[np.int32]) -> Floats:
@@ -264,18 +263,18 @@ class SvmDualSolver:
         self.tol, self.generator, self.workers = tol, generator, workers
         self.n_rows = len(self.problem.corpus)
 
-    def state(self) -> State:
+    def state_dict(self) -> State:
         """Where they stand between two epochs."""
         state: State = {"generator": self.generator}
         for place, part in enumerate(self.blocks):
-            state |= {f"{place}.{name}": value for name, value in part.state().items()}
+            state |= as_part(f"{place}", part.state_dict())
         return state
 
-    def restore(self, saved: CheckpointReader) -> None:
-        """Become what `state` said."""
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
         saved.restore_generator("generator", self.generator)
         for place, part in enumerate(self.blocks):
-            part.restore(saved, f"{place}.", self.tol)
+            part.restore(saved.part(f"{place}"), self.tol)
 
     def epoch(self, parts: list[LabelBlock]) -> None:
         """Rounds, until those of each group come to a good part of the rows, or to the end."""
@@ -314,42 +313,30 @@ class SvmDualSolver:
         self.workers.map(work, [(part,) for part in parts])
 
 
-def train_dual(
-    ascent: SvmDualSolver,
-    max_iter: int,
-    report: Callable[[dict[str, Any]], Any] | None,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[list[dict[str, Any]], bool]:
-    """Run epochs until every group's gap is at most tol times its objective; returns (history, converged)."""
-    parts, history, saved = ascent.blocks, list[dict[str, Any]](), CheckpointReader.open(checkpoint)
-    started, stopped = time.perf_counter(), False
-    if saved is not None:
-        ascent.restore(saved)
-        history = saved.history()
-        started -= saved.number("seconds")
+def train_dual(ascent: SvmDualSolver, monitor: FitMonitor) -> None:
+    """Run epochs until every group's gap is at most tol times its objective."""
+    parts = ascent.blocks
+    if monitor.register_run("ascent", ascent):
+        monitor.converged = all(part.finished for part in parts)  # by the tolerance that holds now
     try:
-        while len(history) < max_iter and not (history and all(part.finished for part in parts)):
-            if checkpoint is not None and checkpoint.due():
-                own = {"history": history, "seconds": time.perf_counter() - started}
-                write_checkpoint(checkpoint, own | ascent.state())
+        while not monitor.should_stop:
+            monitor.maybe_save()
             unfinished = [part for part in parts if not part.finished]
             ascent.epoch(unfinished)
+            monitor.iterations += 1
             record: dict[str, Any] = {
-                "epoch": len(history) + 1,
+                "epoch": monitor.iterations,
                 "dual": sum_over_blocks(parts, "value"),
                 "gap": sum_over_blocks(parts, "gap"),
                 "active": sum(part.visits for part in unfinished),
             }
             if all(part.measured for part in parts):
                 record["objective"] = sum_over_blocks(parts, "objective")
-            record["seconds"] = time.perf_counter() - started
-            history.append(record)
-            stopped = report is not None and bool(report(record))
-            if stopped:
-                break
+            monitor.log_record(record | {"seconds": monitor.seconds})
+            monitor.converged = all(part.finished for part in parts)
         ascent.measure_gaps([part for part in parts if not part.measured])
     except BaseException:
         for part in parts:  # threads that are at work end early
             part.cancelled = True
         raise
-    return history, stopped or all(part.finished for part in parts)
+    monitor.converged = monitor.stopped or all(part.finished for part in parts)
