@@ -336,6 +336,32 @@ def test_what_a_checkpoint_says_is_proved(name, number, tmp_path):
             refuse(state | {key: "nothing"}, arrays)
 
 
+OFTEN = ("CRF, adagrad, L1", "perceptron", "CV", "greedy", "word classes")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in FITS]
+)
+def test_other_numbers_in_a_checkpoint_are_an_error_or_other_numbers_of_the_model(name, tmp_path):
+    (kind, options, _), path, data = FITS[name], tmp_path / "checkpoint", data_of(name)
+    with killed_at(5):
+        quiet(kind(**options), data, checkpoint=path, checkpoint_interval=0)
+    header, arrays = read_archive(path, "checkpoint", mmap=False)
+    state = decode(header["state"])
+
+    def use(state, arrays):
+        write_archive(path, "checkpoint", header | {"state": encode(state, "state")}, arrays)
+        with contextlib.suppress(ValueError), np.errstate(all="ignore"):
+            quiet(kind(**options), data, checkpoint=path, resume=True)
+
+    for key, array in arrays.items():
+        for value in (-1, 0, 2**31 - 1):
+            use(state, arrays | {key: np.full(array.shape, value).astype(array.dtype)})
+    for key in state:
+        for value in (-1, 10**9, [], [10**9], {}, 0.5):
+            use(state | {key: value}, arrays)
+
+
 @pytest.mark.parametrize("name", ["CRF", "MEMM", "perceptron", "CV", "greedy", "by count"])
 @pytest.mark.parametrize(
     "options, match",
