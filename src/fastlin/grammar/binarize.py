@@ -53,9 +53,7 @@ class Binarizer:
         Known ones, in their order; `derive` adds others.
     """
 
-    def __init__(
-        self, vertical: int, horizontal: int | None, split_tags: bool, symbols: Iterable[Symbol] = ()
-    ) -> None:
+    def __init__(self, vertical: int, horizontal: int | None, split_tags: bool, symbols: Iterable[Symbol] = ()) -> None:
         self.vertical, self.horizontal, self.split_tags = vertical, horizontal, split_tags
         self.places = {symbol: place for place, symbol in enumerate(symbols)}
 
@@ -141,4 +139,3 @@ def base_label(label: str) -> str:
     """A label without functions and indices: NP of NP-SBJ-1 and NP=2; -LRB- as it is."""
     ends = [place for place in (label.find("-", 1), label.find("=", 1)) if place > 0]
     return label if label.startswith("-") or not ends else label[: min(ends)]
-

@@ -54,7 +54,9 @@ def read_brackets(lines: Iterable[str], name: str, with_failures: bool = False) 
                 raise BracketError(f"{name}:{number}:{column}: {token[:40]!r} is in no brackets")
     if open_at:
         label, number, column = open_at[-1]
-        raise BracketError(f"{name}:{number}:{column}: this bracket is never closed; {len(open_at)} are open at the end")
+        raise BracketError(
+            f"{name}:{number}:{column}: this bracket is never closed; {len(open_at)} are open at the end"
+        )
 
 
 def _is_failure(events: list[Event], open_at: list[tuple[str, int, int]]) -> bool:

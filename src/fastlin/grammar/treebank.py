@@ -54,7 +54,9 @@ def write_trees(trees: Iterable[Any], path: Any) -> int:
 def check_writable(tree: Tree, place: int) -> None:
     """Check that brackets can hold the labels and words of a tree."""
     for event, value in tree.events():
-        if event != "close" and (any(sign in "()" or sign.isspace() for sign in value) or event == "word" and not value):
+        if event != "close" and (
+            any(sign in "()" or sign.isspace() for sign in value) or (event == "word" and not value)
+        ):
             kind = "word" if event == "word" else "label"
             advice = "brackets are written -LRB- and -RRB-" if "(" in value or ")" in value else "one word is wanted"
             raise ValueError(f"tree {place}: the {kind} {value[:40]!r} cannot stand between brackets: {advice}")

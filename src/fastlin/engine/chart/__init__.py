@@ -2,4 +2,4 @@
 
 from fastlin.engine import import_kernels
 
-globals().update(import_kernels(__name__))
+globals().update(import_kernels(__name__, __path__))

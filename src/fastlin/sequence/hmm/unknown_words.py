@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 MAX_RARE_COUNT = 10 + 1e-6  # occurrences of the words to learn from, at most; expected ones add up but for rounding
 MAX_SUFFIX = 10  # letters of an end
+ENDINGS = (  # of English words, the longer before those that they end with
+    "ness", "ment", "tion", "able", "ible", "less", "ing", "est", "ers", "ies", "ity", "ous", "ive", "ian", "ize", "ed",
+    "er", "ly", "al", "ic", "en", "or", "es", "s", "y",
+)  # fmt: skip
 
 
 def shape(word: str) -> str:
@@ -34,7 +38,23 @@ def by_suffix(word: str) -> list[str]:
     return [kind, *(kind + word[-length:] for length in range(1, min(MAX_SUFFIX, len(word)) + 1))]
 
 
-WORD_CLASSES: dict[str, Callable[[str], list[str]]] = {"shape": by_shape, "suffix": by_suffix}
+def by_signature(word: str) -> list[str]:
+    """Its capitals, digits, hyphens, and the one of the usual endings that it has."""
+    kinds = "".join(
+        sign
+        for sign, there in (
+            ("C", word[:1].isupper()),
+            ("D", any(map(str.isdigit, word))),
+            ("H", "-" in word),
+            ("A", word.isupper() and len(word) > 1),
+        )
+        if there
+    )
+    ending = next((end for end in ENDINGS if word.lower().endswith(end)), "") if len(word) > 3 else ""
+    return [kinds, f"{kinds}-{ending}"] if ending else [kinds]
+
+
+WORD_CLASSES: dict[str, Callable[[str], list[str]]] = {"shape": by_shape, "suffix": by_suffix, "signature": by_signature}
 
 
 class UnknownWordModel:

@@ -1,0 +1,213 @@
+"""Rules of a grammar, how often each was used, and the chains that unary rules make."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from fastlin.grammar.binarize import LEXICAL, UNARY, Derivation, Symbol
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int32]
+CERTAIN = 1 - 1e-12  # what adds up to more is a probability of 1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a grammar: binary ones A → B C and unary ones A → B, sorted by children; tags; whole sentences."""
+
+    symbols: tuple[Symbol, ...]
+    binary: Integers  # [n, 3] A, B, C
+    unary: Integers  # [n, 2] A, B
+    tags: Integers  # symbols over words, sorted
+    roots: Integers  # symbols of whole sentences, sorted
+
+    @property
+    def is_tag(self) -> NDArray[np.bool_]:
+        found = np.zeros(len(self.symbols), bool)
+        found[self.tags] = True
+        return found
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """How often each rule was used; of tags, over any word."""
+
+    binary: Floats
+    unary: Floats
+    tags: Floats
+    roots: Floats
+
+
+class RuleCounter:
+    """Counter of the rules in derivations."""
+
+    def __init__(self) -> None:
+        self._binary, self._unary = dict[tuple[int, int, int], int](), dict[tuple[int, int], int]()
+        self._words, self._roots = dict[tuple[str, int], int](), dict[int, int]()
+
+    def add(self, steps: Derivation) -> None:
+        """Count what a derivation uses."""
+        done: list[int] = []
+        words = iter(reversed(steps.words))
+        for symbol, kind in zip(reversed(steps.symbols), reversed(steps.kinds), strict=True):
+            if kind == LEXICAL:
+                word = next(words), symbol
+                self._words[word] = self._words.get(word, 0) + 1
+            elif kind == UNARY:
+                chain = symbol, done.pop()
+                self._unary[chain] = self._unary.get(chain, 0) + 1
+            else:
+                rule = symbol, done.pop(), done.pop()
+                self._binary[rule] = self._binary.get(rule, 0) + 1
+            done.append(symbol)
+        (root,) = done
+        self._roots[root] = self._roots.get(root, 0) + 1
+
+    def result(self, symbols: Sequence[Symbol]) -> tuple[Rules, RuleCounts, dict[str, dict[int, float]]]:
+        """The rules, how often each was used, and how often each word had each of its tags."""
+        words: dict[str, dict[int, float]] = {}
+        for (word, tag), count in self._words.items():
+            words.setdefault(word, {})[tag] = float(count)
+        tags = sorted({tag for _, tag in self._words})
+        totals = dict.fromkeys(tags, 0.0)
+        for (_, tag), count in self._words.items():
+            totals[tag] += count
+        binary = sorted(self._binary, key=lambda rule: (rule[1], rule[2], rule[0]))
+        unary = sorted(self._unary, key=lambda rule: (rule[1], rule[0]))
+        roots = sorted(self._roots)
+        rules = Rules(
+            tuple(symbols), _table(binary, 3), _table(unary, 2), np.array(tags, np.int32), np.array(roots, np.int32)
+        )
+        counts = RuleCounts(
+            np.array([self._binary[rule] for rule in binary], np.float64),
+            np.array([self._unary[rule] for rule in unary], np.float64),
+            np.array([totals[tag] for tag in tags], np.float64),
+            np.array([self._roots[root] for root in roots], np.float64),
+        )
+        return rules, counts, words
+
+
+def _table(rules: Sequence[tuple[int, ...]], width: int) -> Integers:
+    return np.array(rules, np.int32).reshape(len(rules), width)
+
+
+def log_probabilities(rules: Rules, counts: RuleCounts, alpha: float) -> RuleCounts:
+    """log p of each rule given its left side, with α pseudo-counts for each; of roots without.
+
+    A symbol that was never used, with α = 0, has rules of probability zero.
+    """
+    n_symbols = len(rules.symbols)
+    left_sides = np.concatenate([rules.binary[:, 0], rules.unary[:, 0], rules.tags])
+    values = np.concatenate([counts.binary, counts.unary, counts.tags]) + alpha
+    totals = np.bincount(left_sides, values, n_symbols)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(values > 0, np.log(values / totals[left_sides]), -np.inf)
+        roots = np.log(counts.roots / counts.roots.sum())
+    ends = np.cumsum([len(counts.binary), len(counts.unary)])
+    binary, unary, tags = np.split(found, ends)
+    return RuleCounts(binary, unary, tags, roots)
+
+
+class UnaryChains:
+    """All chains of unary rules A ⇒ B: the best of each pair, and their sum."""
+
+    def __init__(self, rules: Rules, log_weight: Floats) -> None:
+        self._symbols = np.unique(rules.unary)
+        places = np.searchsorted(self._symbols, rules.unary)
+        size, self._n_symbols = len(self._symbols), len(rules.symbols)
+        self._direct = np.full((size, size), -np.inf)
+        self._direct[places[:, 0], places[:, 1]] = log_weight
+        self._rules, self._of_rules = rules, places
+
+    def best(self) -> "Chains":
+        """The best chain of each pair of different symbols (Floyd and Warshall)."""
+        best, via = self._direct.copy(), np.full(self._direct.shape, -1, np.int32)
+        for middle in range(len(best)):
+            through = best[:, middle, None] + best[None, middle]
+            better = through > best
+            best[better], via[better] = through[better], middle
+        np.fill_diagonal(best, -np.inf)
+        return self._chains(best, best > -np.inf, via)
+
+    def sums(self) -> "Chains":
+        """Σ over all chains of at least one rule, (1 − U)⁻¹ − 1; a circle that nothing leaves has no sum."""
+        U = np.exp(self._direct)
+        n_parts, part = connected_components(U > 0, connection="strong")
+        for number in range(n_parts):
+            inside = np.flatnonzero(part == number)
+            within = U[np.ix_(inside, inside)].sum(axis=1)
+            if within.min(initial=1.0) >= CERTAIN and within.any():
+                names = " → ".join(str(self._rules.symbols[self._symbols[place]]) for place in (*inside, inside[0]))
+                raise ValueError(f"unary rules go in a circle of probability 1: {names}")
+        total = np.linalg.inv(np.eye(len(U)) - U) - np.eye(len(U))
+        reachable = total > np.finfo(float).tiny
+        return self._chains(total, reachable, np.full(U.shape, -1, np.int32))
+
+    def single(self) -> "Chains":
+        """Chains of one rule."""
+        return self._chains(self._direct, self._direct > -np.inf, np.full(self._direct.shape, -1, np.int32))
+
+    def rule_counts(self, chain_counts: Floats, chains: "Chains") -> Floats:
+        """How often each unary rule is used, of Σ O(A) b(B) of the chains A ⇒ B of `sums`."""
+        U = np.exp(self._direct)
+        whole = np.linalg.inv(np.eye(len(U)) - U)
+        ends = np.zeros(U.shape)
+        ends[chains.places[:, 0], chains.places[:, 1]] = chain_counts
+        uses = U * (whole.T @ ends @ whole.T)
+        found: Floats = uses[self._of_rules[:, 0], self._of_rules[:, 1]]
+        return found
+
+    def _chains(self, weights: Floats, there: NDArray[np.bool_], via: Integers) -> "Chains":
+        child, parent = np.nonzero(there.T)
+        start = np.searchsorted(self._symbols[child], np.arange(self._n_symbols + 1)).astype(np.int64)
+        return Chains(
+            start, self._symbols[parent].astype(np.int32), weights[parent, child],
+            np.stack([parent, child], axis=1), self._symbols, via,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains A ⇒ B, sorted by B and A."""
+
+    start: NDArray[np.int64]  # [S + 1] of the chains from B
+    parent: Integers  # A
+    weight: Floats
+    places: NDArray[np.int64]  # [n, 2] A and B, among the symbols of unary rules
+    symbols: Integers  # these
+    via: Integers  # a symbol between A and B, −1: none
+
+    def between(self, top: int, bottom: int) -> list[int]:
+        """The symbols strictly inside the best chain from one symbol to another, from above."""
+        found: list[int] = []
+        a, b = np.searchsorted(self.symbols, [top, bottom]).tolist()
+        todo = [(a, b, False)]
+        while todo:
+            a, b, is_symbol = todo.pop()
+            middle = int(self.via[a, b]) if not is_symbol else -1
+            if is_symbol:
+                found.append(int(self.symbols[a]))
+            elif middle >= 0:
+                todo += [(middle, b, False), (middle, middle, True), (a, middle, False)]
+        return found
+
+
+def children_index(rules: Rules) -> tuple[NDArray[np.int64], Integers, NDArray[np.int64], Integers]:
+    """pair_start, pair_right, rule_start and parent of `engine/chart/chart.pxd`."""
+    parents, left, right = rules.binary.T
+    fresh = np.ones(len(rules.binary), bool)
+    fresh[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+    first = np.flatnonzero(fresh)
+    pair_start = np.searchsorted(left[first], np.arange(len(rules.symbols) + 1)).astype(np.int64)
+    rule_start = np.append(first, len(rules.binary)).astype(np.int64)
+    return pair_start, np.ascontiguousarray(right[first]), rule_start, np.ascontiguousarray(parents)
+
+
+def read_derivations(derivations: Iterable[Derivation]) -> RuleCounter:
+    counter = RuleCounter()
+    for steps in derivations:
+        counter.add(steps)
+    return counter
