@@ -19,8 +19,8 @@ LEXICAL, UNARY, BINARY = range(3)  # kinds of derivation steps: the number of sy
 class Symbol(NamedTuple):
     """A symbol of a grammar.
 
-    `label` is None over a word that stands among constituents; `before` are the labels of the children that an
-    unfinished constituent has, None of a whole one.
+    `label` is None over a word that stands among constituents, and the word is what is above. `before` are the labels of
+    the children that an unfinished constituent has, None of a whole one.
     """
 
     label: str | None
@@ -85,7 +85,7 @@ class Binarizer:
     def _enter(self, node: Child, above: tuple[str, ...]) -> tuple[Symbol, tuple[Child, ...]]:
         """The symbol of a child, and what it is made of."""
         if isinstance(node, str):
-            return Symbol(None), (node,)
+            return Symbol(None, (node,)), (node,)
         return Symbol(node.label, above if self.split_tags or not node.is_tag else ()), node.children
 
     def _remembered(self, done: Sequence[Child]) -> tuple[str | None, ...]:
@@ -119,8 +119,10 @@ def restore_tree(steps: Derivation, symbols: Sequence[Symbol]) -> Tree:
 def normalize_tree(tree: Tree, remove_functions: bool, remove_traces: bool) -> Tree | None:
     """A tree without traces, without what is empty without them, and without functions of labels; None: all was.
 
-    What has lost its siblings may stand over its own label: the two are one, as of two of them that were in the tree.
+    If anything is removed, a constituent of nothing but one of the same label is one with it.
     """
+    if not (remove_functions or remove_traces):
+        return tree
 
     def make(label: str, children: list[Child | None]) -> Tree | None:
         if remove_traces and label == TRACE:

@@ -58,6 +58,15 @@ class ChartGrammar:
     def chain_sums(self) -> Chains:
         return self.unary.sums()
 
+    @cached_property
+    def unary_below(self) -> dict[int, list[tuple[int, float]]]:
+        """The unary rules of each symbol: child and log weight."""
+        found: dict[int, list[tuple[int, float]]] = {}
+        for (parent, child), weight in zip(self.rules.unary.tolist(), self.log_weights.unary.tolist(), strict=True):
+            if weight > -np.inf:
+                found.setdefault(parent, []).append((child, weight))
+        return found
+
     def viterbi_parser(self) -> cky.ViterbiParser:
         """A parser of its own chart, for one thread."""
         chains = self.best_chains
@@ -152,5 +161,5 @@ def check_size(n_words: int, n_symbols: int, max_bytes: int, halves: int) -> Non
     wanted = n_words * (n_words + 1) // 2 * n_symbols * CELL_BYTES * halves
     if wanted > max_bytes:
         raise MemoryError(
-            f"a chart of {n_words} words and {n_symbols} symbols takes {wanted} bytes, and max_memory allows {max_bytes}"
+            f"a chart of {n_words} words and {n_symbols} symbols takes {wanted} bytes: max_memory allows {max_bytes}"
         )

@@ -1,7 +1,7 @@
 """The lexicon of a grammar: how likely a tag is to stand over a word, known or never seen."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,17 @@ class TagScores(NamedTuple):
     start: NDArray[np.int64]  # [n + 1]
     symbol: NDArray[np.int32]
     score: Floats
+
+
+class TagScorer(Protocol):
+    """What knows which tags stand over words."""
+
+    @property
+    def words(self) -> list[str]:
+        """The words that were seen."""
+
+    def __call__(self, words: Sequence[str], /) -> TagScores:
+        """The tags of each word, and their log φ."""
 
 
 class LexiconOptions(NamedTuple):
@@ -77,6 +88,10 @@ class Lexicon:
         with np.errstate(divide="ignore"):
             self._log_totals = np.log(known.sum(axis=0) + unknown)
             self._log_phi = np.log(known) - self._log_totals
+
+    @property
+    def words(self) -> list[str]:
+        return list(self.counts)
 
     def _spread(self, table: Floats, symbols: Sequence[Symbol]) -> Floats:
         """c̃."""

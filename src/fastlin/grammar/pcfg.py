@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.grammar.binarize import Binarizer, Symbol, normalize_tree
 from fastlin.grammar.charts import check_size
-from fastlin.grammar.decoding import Decoded, Decoder, RecallDecoder, ViterbiDecoder
-from fastlin.grammar.lexicon import Lexicon, LexiconOptions
-from fastlin.grammar.rules import RuleCounter, log_probabilities
+from fastlin.grammar.decoding import (
+    Constituent,
+    Decoded,
+    Decoder,
+    NBestDecoder,
+    RecallDecoder,
+    ViterbiDecoder,
+    expected_constituents,
+)
+from fastlin.grammar.from_hmm import hmm_rules
+from fastlin.grammar.lexicon import Lexicon, LexiconOptions, TagScorer
+from fastlin.grammar.notation import binary_grammar, read_rules
+from fastlin.grammar.rules import RuleCounter, RuleCounts, Rules, log_probabilities
 from fastlin.grammar.state import GrammarState
 from fastlin.grammar.treebank import as_trees
 from fastlin.grammar.trees import Tree
 from fastlin.runtime import parallel
+from fastlin.sequence.hmm.model import HMM
 from fastlin.validation import check_n_jobs, one_of, real_number, whole_number
 
 Floats = NDArray[np.float64]
@@ -163,6 +174,60 @@ class PCFG(StatefulEstimator[GrammarState]):
         model._state_of_fit = GrammarState(rules, counts, log_probabilities(rules, counts, self.alpha), lexicon, most)
         return self._take_fitted(model)
 
+    @classmethod
+    def from_rules(cls, text: str, **parameters: Any) -> Self:
+        """The grammar that rules in NLTK's notation say.
+
+        Parameters
+        ----------
+        text : str
+            Lines such as ``NP -> Det N [0.75] | 'John' [0.25]``; words stand in quotes. The first left side is the
+            start symbol, or the one that ``%start S`` names.
+        parameters
+            Those of the class; trees keep their labels as they are.
+
+        Examples
+        --------
+        >>> from fastlin.grammar import PCFG
+        >>> grammar = PCFG.from_rules("S -> 'a' S [0.5] | 'b' [0.5]")
+        >>> grammar.score_samples(["a a b"]).round(4)
+        array([-2.0794])
+        """
+        start, written = read_rules(text)
+        grammar = binary_grammar(start, written)
+        lexicon = Lexicon(grammar.words, grammar.rules.symbols, grammar.rules.tags, LexiconOptions(None, 0, 0.0, 0.0))
+        return cls._of(grammar.rules, grammar.log_weights, lexicon, (start,), parameters)
+
+    @classmethod
+    def from_hmm(cls, hmm: HMM, **parameters: Any) -> Self:
+        """The grammar of a hidden Markov model of words: sentences and paths of states have the same probabilities.
+
+        The tree of a path is (i→ (i word) (j→ (j word) …)): `Tree.tagged_words` are its words and states.
+        """
+        rules, log_weights, lexicon = hmm_rules(hmm)
+        most = rules.symbols[rules.roots[int(np.argmax(log_weights.roots))]].label or ""
+        return cls._of(rules, log_weights, lexicon, (most,), parameters)
+
+    @classmethod
+    def _of(
+        cls,
+        rules: Rules,
+        log_weights: RuleCounts,
+        lexicon: TagScorer,
+        flat: tuple[str, ...],
+        parameters: dict[str, Any],
+    ) -> Self:
+        """A grammar that was not counted: its rules are the trees' as they are."""
+        as_written = {
+            "horizontal": None, "vertical": 1, "split_tags": False, "remove_functions": False, "remove_traces": False,
+            "unknown": None, "decoding": "viterbi",
+        }  # fmt: skip
+        grammar = cls(**(as_written | parameters))
+        grammar._check_parameters()
+        counts = RuleCounts(*map(np.exp, log_weights))
+        grammar._state_of_fit = GrammarState(rules, counts, log_weights, lexicon, flat)
+        return grammar
+
     def _check_parameters(self) -> None:
         whole_number("vertical", self.vertical, 1)
         if self.horizontal is not None:
@@ -203,7 +268,7 @@ class PCFG(StatefulEstimator[GrammarState]):
     @property
     @reads
     def words_(self) -> list[str]:
-        return list(self._learnt.lexicon.counts)
+        return self._learnt.lexicon.words
 
     @property
     @reads
@@ -243,6 +308,49 @@ class PCFG(StatefulEstimator[GrammarState]):
         if parses.unparsed:
             self._report_unparsed(parses.unparsed, sentences)
         return parses
+
+    @reads
+    def predict_nbest(self, X: Any, n: int = 10) -> list[Parses]:
+        """The n most probable trees of each sentence, the best first; all that it has, if these are fewer."""
+        whole_number("n", n, 1)
+        state = self._learnt
+        return [Parses(found) for found in self._each(as_sentences(X), lambda: NBestDecoder(state, n))]
+
+    @reads
+    def predict_marginals(self, X: Any, min_probability: float = 1e-6) -> list[list[Constituent]]:
+        """How often each constituent is expected in the tree of each sentence, by first word, last word and falling p.
+
+        Constituents that are expected less than `min_probability` times are left out; tags are constituents, too.
+        """
+        real_number("min_probability", min_probability, at_least=0)
+        state = self._learnt
+
+        def expecting() -> Callable[[list[str]], list[Constituent]]:
+            parser = state.charts.summing_parser()
+            return lambda words: expected_constituents(state, parser, words, min_probability)
+
+        return self._each(as_sentences(X), expecting)
+
+    @reads
+    def perplexity(self, X: Any) -> float:
+        """e to −(Σ log p of the sentences) / (Σ their words): how many words there might have been at each place."""
+        sentences = as_sentences(X)
+        n_words = sum(map(len, sentences))
+        if n_words == 0:
+            raise ValueError("X has no words: there is no perplexity of nothing")
+        return float(np.exp(-self.score_samples(sentences).sum() / n_words))
+
+    @reads
+    def log_proba(self, X: Any, trees: Any) -> Floats:
+        """log p(tree | words) of each sentence and its tree; −∞ where the tree is of other words."""
+        sentences, trees = as_sentences(X), list(as_trees(trees))
+        if len(sentences) != len(trees):
+            raise ValueError(f"X has {len(sentences)} sentences and there are {len(trees)} trees")
+        joint = self.log_joint(trees)
+        same = np.array([tree.leaves() == words for tree, words in zip(trees, sentences, strict=True)], bool)
+        with np.errstate(invalid="ignore"):
+            found = joint - self.score_samples(sentences)
+        return np.where(same & (joint > -np.inf), found, -np.inf)
 
     @reads
     def score_samples(self, X: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,8 @@ class Rules:
         return found
 
 
-@dataclass(frozen=True)
-class RuleCounts:
-    """How often each rule was used; of tags, over any word."""
+class RuleCounts(NamedTuple):
+    """A number for each rule, how often it was used or a log probability; of tags, over any word."""
 
     binary: Floats
     unary: Floats

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.grammar.charts import ChartGrammar, DerivationScorer
-from fastlin.grammar.lexicon import Lexicon
+from fastlin.grammar.lexicon import TagScorer
 from fastlin.grammar.rules import RuleCounts, Rules
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,7 @@ class GrammarState:
     rules: Rules
     counts: RuleCounts
     log_weights: RuleCounts
-    lexicon: Lexicon
+    lexicon: TagScorer
     flat: tuple[str, ...]  # labels above the tags of a sentence that has no tree, from above
 
     @cached_property

@@ -78,6 +78,33 @@ cdef class ViterbiParser:
         cdef bint there = (end_bits(&self.chart, i, symbol)[j >> 6] >> (j & 63)) & 1
         return left_row(&self.chart, i, symbol)[j] if there else -INFINITY
 
+    def edges(self, Py_ssize_t parent, Py_ssize_t i, Py_ssize_t j):
+        """All ways to make v of a symbol over several words: left child, right child, split and what it is worth."""
+        cdef Py_ssize_t a, B, pair, r, w, k
+        cdef uint64_t meet
+        cdef double both, worth
+        cdef list found = []
+        for a in range(self.chart.n_active[i]):
+            B = self.chart.active[i * self.chart.S + a]
+            for pair in range(self.rules.pair_start[B], self.rules.pair_start[B + 1]):
+                for r in range(self.rules.rule_start[pair], self.rules.rule_start[pair + 1]):
+                    if self.rules.parent[r] == parent:
+                        break
+                else:
+                    continue
+                for w in range((i + 1) >> 6, ((j - 1) >> 6) + 1):
+                    meet = (end_bits(&self.chart, i, B)[w]
+                            & begin_bits(&self.chart, j, self.rules.pair_right[pair])[w])
+                    while meet:
+                        k = w * 64 + lowest_bit(meet)
+                        meet &= meet - 1
+                        both = (left_row(&self.chart, i, B)[k]
+                                + right_row(&self.chart, j, self.rules.pair_right[pair])[k])
+                        worth = both + self.rules.weight[r]
+                        if worth > -INFINITY:
+                            found.append((B, self.rules.pair_right[pair], k, worth))
+        return found
+
     def best(self, Py_ssize_t symbol):
         """The best derivation of the whole sentence from a symbol that has one, in preorder.
 
