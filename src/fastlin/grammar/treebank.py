@@ -64,15 +64,32 @@ def check_writable(tree: Tree, place: int) -> None:
 
 def as_trees(trees: Any) -> Iterator[Tree]:
     """Trees of whatever stands for them: `Tree`, strings of brackets, nested tuples or NLTK's trees."""
-    if isinstance(trees, str | os.PathLike) or hasattr(trees, "read"):
-        if isinstance(trees, str) and trees.lstrip().startswith("("):
-            raise TypeError("trees must be a list of trees or a path; this is one string of brackets: put it in a list")
+    if _is_source(trees):
         yield from (tree for tree in read_trees(trees) if tree is not None)
         return
-    if isinstance(trees, Tree) or not isinstance(trees, Iterable):
-        raise TypeError(f"trees must be a list of trees, got {type(trees).__name__}")
     for place, tree in enumerate(trees):
         yield as_tree(tree, place)
+
+
+def as_parses(trees: Any) -> Iterator[Tree | None]:
+    """Trees as `as_trees` takes them, and None where a parser has none: of None, and of "(())" in lists and files."""
+    if _is_source(trees):
+        yield from read_trees(trees, with_failures=True)
+        return
+    for place, tree in enumerate(trees):
+        failed = tree is None or (isinstance(tree, str) and "".join(tree.split()) == "(())")
+        yield None if failed else as_tree(tree, place)
+
+
+def _is_source(trees: Any) -> bool:
+    """Whether these are files of trees; otherwise they are a list."""
+    if isinstance(trees, str) and trees.lstrip().startswith("("):
+        raise TypeError("trees must be a list of trees or a path; this is one string of brackets: put it in a list")
+    if isinstance(trees, str | os.PathLike) or hasattr(trees, "read"):
+        return True
+    if isinstance(trees, Tree) or not isinstance(trees, Iterable):
+        raise TypeError(f"trees must be a list of trees, got {type(trees).__name__}")
+    return False
 
 
 def as_tree(value: Any, place: int) -> Tree:
