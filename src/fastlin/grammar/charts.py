@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fastlin.engine.chart import cky, inside_outside
 from fastlin.grammar.binarize import LEXICAL, UNARY, Derivation
 from fastlin.grammar.lexicon import TagScores
-from fastlin.grammar.rules import Chains, RuleCounts, Rules, UnaryChains, children_index
+from fastlin.grammar.rules import Chains, RuleCounts, RuleTable, UnaryChains, children_index
 
 Floats = NDArray[np.float64]
 CELL_BYTES = 16  # of a symbol over a span; twice as many where constituents are expected
@@ -26,16 +26,16 @@ class Expectations(NamedTuple):
 
 
 class ChartGrammar:
-    """Rules and their log weights, for parsers.
+    """RuleTable and their log weights, for parsers.
 
     Parameters
     ----------
-    rules : Rules
+    rules : RuleTable
     log_weights : RuleCounts
         One for each rule; those of `tags` belong to every word.
     """
 
-    def __init__(self, rules: Rules, log_weights: RuleCounts) -> None:
+    def __init__(self, rules: RuleTable, log_weights: RuleCounts) -> None:
         self.rules, self.log_weights = rules, log_weights
         self.labels = sorted({symbol.label for symbol in rules.symbols if symbol.label is not None})
         column = {label: place for place, label in enumerate(self.labels)}
@@ -101,7 +101,8 @@ class ChartGrammar:
         place = int(np.argmax(scores))
         if scores[place] == -np.inf:
             return None
-        return self._expanded(*parser.best(roots[place]), words)
+        symbols, kinds = parser.best(roots[place])
+        return self._expanded(symbols, kinds, words)
 
     def _expanded(self, symbols: list[int], kinds: list[int], words: Sequence[str]) -> Derivation:
         """A derivation with all that its chains have inside."""
@@ -132,7 +133,7 @@ class ChartGrammar:
 class DerivationScorer:
     """log weights of derivations, rule by rule."""
 
-    def __init__(self, rules: Rules, log_weights: RuleCounts) -> None:
+    def __init__(self, rules: RuleTable, log_weights: RuleCounts) -> None:
         self._binary = dict(zip(map(tuple, rules.binary.tolist()), log_weights.binary.tolist(), strict=True))
         self._unary = dict(zip(map(tuple, rules.unary.tolist()), log_weights.unary.tolist(), strict=True))
         self._tags = dict(zip(rules.tags.tolist(), log_weights.tags.tolist(), strict=True))

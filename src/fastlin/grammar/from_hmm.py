@@ -11,7 +11,7 @@ import numpy as np
 
 from fastlin.grammar.binarize import Symbol
 from fastlin.grammar.lexicon import TagScores
-from fastlin.grammar.rules import RuleCounts, Rules
+from fastlin.grammar.rules import RuleCounts, RuleTable
 from fastlin.sequence.hmm.emissions import Emissions
 from fastlin.sequence.hmm.model import HMM
 
@@ -39,7 +39,7 @@ class HMMLexicon:
         return TagScores(ends, np.nonzero(there)[1].astype(np.int32), found[there])
 
 
-def hmm_rules(hmm: HMM) -> tuple[Rules, RuleCounts, HMMLexicon]:
+def hmm_rules(hmm: HMM) -> tuple[RuleTable, RuleCounts, HMMLexicon]:
     """The rules of a fitted model whose tokens are words, their log probabilities, and its lexicon."""
     if not isinstance(hmm, HMM):
         raise TypeError(f"hmm must be a fastlin.sequence.HMM, got {type(hmm).__name__}")
@@ -67,7 +67,7 @@ def hmm_rules(hmm: HMM) -> tuple[Rules, RuleCounts, HMMLexicon]:
     binary.sort(key=lambda rule: (rule[0][1], rule[0][2], rule[0][0]))
     unary.sort(key=lambda rule: (rule[0][1], rule[0][0]))
     roots = [rest[n, state] for state in range(n)]
-    rules = Rules(
+    rules = RuleTable(
         tuple(symbols),
         np.array([rule for rule, _ in binary], np.int32).reshape(-1, 3),
         np.array([rule for rule, _ in unary], np.int32).reshape(-1, 2),

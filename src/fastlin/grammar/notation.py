@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastlin.grammar.binarize import Symbol
-from fastlin.grammar.rules import RuleCounts, Rules
+from fastlin.grammar.rules import RuleCounts, RuleTable
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<arrow>->|→)|(?P<bar>\|)|\[(?P<p>[^\]]*)\]
@@ -39,7 +39,7 @@ class WrittenRule(NamedTuple):
 class BinaryGrammar(NamedTuple):
     """A grammar of binary and unary rules and tags, with log probabilities."""
 
-    rules: Rules
+    rules: RuleTable
     log_weights: RuleCounts
     words: dict[str, dict[int, float]]  # p(tag → word)
 
@@ -173,10 +173,10 @@ def _normalized(
     unary: dict[tuple[int, int], float],
     words: dict[str, dict[int, float]],
 ) -> BinaryGrammar:
-    """Rules sorted; those of symbols for the rest of a right side are divided by what these have together."""
+    """The rules sorted; those of symbols for the rest of a right side are divided by what these have together."""
     tag_totals: dict[int, float] = {}
-    for tags in words.values():
-        for tag, probability in tags.items():
+    for of_word in words.values():
+        for tag, probability in of_word.items():
             tag_totals[tag] = tag_totals.get(tag, 0.0) + probability
     together = np.zeros(len(symbols))
     for (parent, *_), probability in binary.items():
@@ -186,7 +186,7 @@ def _normalized(
     sorted_binary = sorted(binary, key=lambda rule: (rule[1], rule[2], rule[0]))
     sorted_unary = sorted(unary, key=lambda rule: (rule[1], rule[0]))
     tags = sorted(tag_totals)
-    rules = Rules(
+    rules = RuleTable(
         symbols,
         np.array(sorted_binary, np.int32).reshape(-1, 3),
         np.array(sorted_unary, np.int32).reshape(-1, 2),

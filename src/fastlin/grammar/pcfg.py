@@ -22,7 +22,7 @@ from fastlin.grammar.decoding import (
 from fastlin.grammar.from_hmm import hmm_rules
 from fastlin.grammar.lexicon import Lexicon, LexiconOptions, TagScorer
 from fastlin.grammar.notation import binary_grammar, read_rules
-from fastlin.grammar.rules import RuleCounter, RuleCounts, Rules, log_probabilities
+from fastlin.grammar.rules import RuleCounter, RuleCounts, RuleTable, log_probabilities
 from fastlin.grammar.state import GrammarState
 from fastlin.grammar.treebank import as_trees
 from fastlin.grammar.trees import Tree
@@ -211,7 +211,7 @@ class PCFG(StatefulEstimator[GrammarState]):
     @classmethod
     def _of(
         cls,
-        rules: Rules,
+        rules: RuleTable,
         log_weights: RuleCounts,
         lexicon: TagScorer,
         flat: tuple[str, ...],

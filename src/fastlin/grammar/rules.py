@@ -1,4 +1,4 @@
-"""Rules of a grammar, how often each was used, and the chains that unary rules make."""
+"""RuleTable of a grammar, how often each was used, and the chains that unary rules make."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ CERTAIN = 1 - 1e-12  # what adds up to more is a probability of 1
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleTable:
     """The rules of a grammar: binary ones A → B C and unary ones A → B, sorted by children; tags; whole sentences."""
 
     symbols: tuple[Symbol, ...]
@@ -66,7 +66,7 @@ class RuleCounter:
         (root,) = done
         self._roots[root] = self._roots.get(root, 0) + 1
 
-    def result(self, symbols: Sequence[Symbol]) -> tuple[Rules, RuleCounts, dict[str, dict[int, float]]]:
+    def result(self, symbols: Sequence[Symbol]) -> tuple[RuleTable, RuleCounts, dict[str, dict[int, float]]]:
         """The rules, how often each was used, and how often each word had each of its tags."""
         words: dict[str, dict[int, float]] = {}
         for (word, tag), count in self._words.items():
@@ -78,7 +78,7 @@ class RuleCounter:
         binary = sorted(self._binary, key=lambda rule: (rule[1], rule[2], rule[0]))
         unary = sorted(self._unary, key=lambda rule: (rule[1], rule[0]))
         roots = sorted(self._roots)
-        rules = Rules(
+        rules = RuleTable(
             tuple(symbols), _table(binary, 3), _table(unary, 2), np.array(tags, np.int32), np.array(roots, np.int32)
         )
         counts = RuleCounts(
@@ -94,7 +94,7 @@ def _table(rules: Sequence[tuple[int, ...]], width: int) -> Integers:
     return np.array(rules, np.int32).reshape(len(rules), width)
 
 
-def log_probabilities(rules: Rules, counts: RuleCounts, alpha: float) -> RuleCounts:
+def log_probabilities(rules: RuleTable, counts: RuleCounts, alpha: float) -> RuleCounts:
     """log p of each rule given its left side, with α pseudo-counts for each; of roots without.
 
     A symbol that was never used, with α = 0, has rules of probability zero.
@@ -114,7 +114,7 @@ def log_probabilities(rules: Rules, counts: RuleCounts, alpha: float) -> RuleCou
 class UnaryChains:
     """All chains of unary rules A ⇒ B: the best of each pair, and their sum."""
 
-    def __init__(self, rules: Rules, log_weight: Floats) -> None:
+    def __init__(self, rules: RuleTable, log_weight: Floats) -> None:
         self._symbols = np.unique(rules.unary)
         places = np.searchsorted(self._symbols, rules.unary)
         size, self._n_symbols = len(self._symbols), len(rules.symbols)
@@ -195,7 +195,7 @@ class Chains:
         return found
 
 
-def children_index(rules: Rules) -> tuple[NDArray[np.int64], Integers, NDArray[np.int64], Integers]:
+def children_index(rules: RuleTable) -> tuple[NDArray[np.int64], Integers, NDArray[np.int64], Integers]:
     """pair_start, pair_right, rule_start and parent of `engine/chart/chart.pxd`."""
     parents, left, right = rules.binary.T
     fresh = np.ones(len(rules.binary), bool)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fastlin.grammar.charts import ChartGrammar, DerivationScorer
 from fastlin.grammar.lexicon import TagScorer
-from fastlin.grammar.rules import RuleCounts, Rules
+from fastlin.grammar.rules import RuleCounts, RuleTable
 
 Floats = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 class GrammarState:
     """What a fit has learnt."""
 
-    rules: Rules
+    rules: RuleTable
     counts: RuleCounts
     log_weights: RuleCounts
     lexicon: TagScorer

@@ -33,7 +33,7 @@ def read_trees(source: Any, with_failures: bool = False) -> Iterator[Tree | None
             for events in read_brackets(_lines(file), file.name, with_failures):
                 yield None if events == NO_PARSE else tree_of_events(events)
         except UnicodeDecodeError as error:
-            raise ReadError(f"{file.name}: not UTF-8: {error.reason}") from None
+            raise ReadError(file.name, 0, f"this is not UTF-8: {error.reason}") from None
 
 
 def _lines(file: Any) -> Iterator[str]:
@@ -126,8 +126,11 @@ def as_tree(value: Any, place: int) -> Tree:
 
 def _parts(value: Any, place: int) -> tuple[str, Any]:
     """Label and children of a nested tuple or of NLTK's tree."""
-    if isinstance(value, list | tuple) and callable(getattr(value, "label", None)):
-        label, children = str(value.label()), value
+    label_of = getattr(value, "label", None)
+    label: str
+    children: Any
+    if isinstance(value, list | tuple) and callable(label_of):
+        label, children = str(label_of()), value
     elif isinstance(value, list | tuple) and value and isinstance(value[0], str):
         label, children = value[0], value[1:]
     else:
