@@ -19,8 +19,8 @@ LEXICAL, UNARY, BINARY = range(3)  # kinds of derivation steps: the number of sy
 class Symbol(NamedTuple):
     """A symbol of a grammar.
 
-    `label` is None over a word that stands among constituents, and the word is what is above. `before` are the labels of
-    the children that an unfinished constituent has, None of a whole one.
+    `label` is None over a word that stands among constituents; the word is then what is above. `before` are the labels
+    of the children that an unfinished constituent has, None of a whole one.
     """
 
     label: str | None

@@ -146,7 +146,7 @@ class PCFG(StatefulEstimator[GrammarState]):
     # Learning
 
     @learns
-    def fit(self, trees: Any, y: Any = None) -> Self:
+    def fit(self, trees: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Count the rules of trees.
 
         Parameters

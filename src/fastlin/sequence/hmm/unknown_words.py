@@ -54,7 +54,11 @@ def by_signature(word: str) -> list[str]:
     return [kinds, f"{kinds}-{ending}"] if ending else [kinds]
 
 
-WORD_CLASSES: dict[str, Callable[[str], list[str]]] = {"shape": by_shape, "suffix": by_suffix, "signature": by_signature}
+WORD_CLASSES: dict[str, Callable[[str], list[str]]] = {
+    "shape": by_shape,
+    "suffix": by_suffix,
+    "signature": by_signature,
+}
 
 
 class UnknownWordModel:
