@@ -77,6 +77,7 @@ PAGES = {
     "features": Page(examples=21),
     "files": Page(examples=21, flags=LOOSE),
     "guide": Page(examples=0, blocks=16, check=of_guide),
+    "grammars": Page(examples=0, blocks=4),
     "language-models": Page(examples=13, flags=LOOSE),
     "learners": Page(examples=0, blocks=3, check=of_learners),
     "model-files": Page(examples=21),

@@ -43,7 +43,8 @@ cdef class ViterbiParser:
                  const int32_t[::1] parent, const double[::1] weight, const int64_t[::1] chain_start,
                  const int32_t[::1] chain_parent, const double[::1] chain_weight, const int32_t[::1] label):
         cdef Py_ssize_t S = label.shape[0]
-        self._owners = pair_start, pair_right, rule_start, parent, weight, chain_start, chain_parent, chain_weight, label
+        self._owners = (pair_start, pair_right, rule_start, parent, weight, chain_start, chain_parent, chain_weight,
+                        label)
         bind_rules(&self.rules, pair_start, pair_right, rule_start, parent, weight, chain_start, chain_parent,
                    chain_weight, label)
         self.cell, self.whole = np.full(S, -INFINITY), np.full(S, -INFINITY)
@@ -61,7 +62,6 @@ cdef class ViterbiParser:
         the spans by their last word and, of one, by their first; without rows: spans are worth nothing.
         """
         cdef Py_ssize_t i, j, n = tag_start.shape[0] - 1
-        cdef bint enough
         self.tag_start, self.tag_symbol, self.tag_score = tag_start, tag_symbol, tag_score
         self.span_scores = span_scores
         free_chart(&self.chart)

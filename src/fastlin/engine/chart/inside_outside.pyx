@@ -66,9 +66,11 @@ cdef class InsideOutside:
 
     def __init__(self, const int64_t[::1] pair_start, const int32_t[::1] pair_right, const int64_t[::1] rule_start,
                  const int32_t[::1] parent, const double[::1] weight, const int64_t[::1] chain_start,
-                 const int32_t[::1] chain_parent, const double[::1] chain_weight, const int32_t[::1] label, bint closed):
+                 const int32_t[::1] chain_parent, const double[::1] chain_weight, const int32_t[::1] label,
+                 bint closed):
         cdef Py_ssize_t S = label.shape[0]
-        self._owners = pair_start, pair_right, rule_start, parent, weight, chain_start, chain_parent, chain_weight, label
+        self._owners = (pair_start, pair_right, rule_start, parent, weight, chain_start, chain_parent, chain_weight,
+                        label)
         self.closed = closed
         bind_rules(&self.rules, pair_start, pair_right, rule_start, parent, weight, chain_start, chain_parent,
                    chain_weight, label)
