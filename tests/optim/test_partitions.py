@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from fastlin.data.scratch import ScratchSpace
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood, MultinomialLikelihood
+from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
-from fastlin.optim.problem import LogLinearProblem, WeightPrior
 from fastlin.optim.solvers import logistic_dual
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights
 from fastlin.runtime import parallel

@@ -22,8 +22,8 @@ from fastlin.optim import candidates
 from fastlin.optim.candidates import GroupedRows
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import Stopping, train_epochs
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.online_state import OnlineState
-from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, make_rule
 from fastlin.optim.weight_layouts import DenseWeights

@@ -18,8 +18,8 @@ from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partitions
-from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows

@@ -15,8 +15,8 @@ from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.certificate import Certificate, has_dual
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
-from fastlin.optim.problem import LogLinearProblem, WeightPrior
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS, SPARSE
 from fastlin.optim.weight_layouts import WeightLayout

@@ -15,7 +15,7 @@ from fastlin.lm.contexts import find
 from fastlin.lm.counts import NgramCounts
 from fastlin.lm.maxent_objective import LARGEST_SCORE, LogLinearObjective
 from fastlin.lm.vocabulary import BEGIN, END
-from fastlin.optim.problem import WeightPrior
+from fastlin.optim.log_linear_problem import WeightPrior
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.parallel import WorkerPool
 

@@ -21,7 +21,7 @@ from fastlin.engine.lm import maxent_hierarchy as kernels
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.vocabulary import BEGIN, END
 from fastlin.optim.chunked_vectors import ChunkedVectors
-from fastlin.optim.problem import WeightPrior
+from fastlin.optim.log_linear_problem import WeightPrior
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 

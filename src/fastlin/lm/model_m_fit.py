@@ -15,7 +15,7 @@ from fastlin.lm.maxent_objective import Links, LogLinearObjective, NgramObjectiv
 from fastlin.lm.model_m import ModelM
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.vocabulary import BEGIN
-from fastlin.optim.problem import WeightPrior
+from fastlin.optim.log_linear_problem import WeightPrior
 from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from fastlin.lm.maxent_fit import MaxentFit
 from fastlin.lm.maxent_objective import LARGEST_SCORE, NgramObjective, Order, PenalisedObjective
 from fastlin.lm.ngram import NgramState
 from fastlin.lm.skip_grams import BLOCK, MOST_ROWS, CountedContexts, OrderedContexts, Pairs, SkipGramModel, truncated
-from fastlin.optim.problem import WeightPrior
+from fastlin.optim.log_linear_problem import WeightPrior
 from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from fastlin.engine.core import vector_ops
 from fastlin.optim import log_linear_passes
 from fastlin.optim.log_linear_passes import LogLinearModel
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
-from fastlin.optim.problem import LogLinearProblem
 
 Vector = NDArray[np.float64]
 Mixture = tuple[Vector, float, Vector]

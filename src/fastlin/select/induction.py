@@ -22,8 +22,8 @@ from fastlin.engine.solvers import feature_gain as kernels
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
-from fastlin.optim.problem import LogLinearProblem, WeightPrior
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 

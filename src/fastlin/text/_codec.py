@@ -11,7 +11,7 @@ from fastlin.storage.model_codec import ModelCodec, State, reject_unknown
 from fastlin.storage.weight_packing import Packing
 from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary
 from fastlin.text.hashing_vectorizer import KeptNames
-from fastlin.text.templates.index import TemplateIndex
+from fastlin.text.templates.seen_features import TemplateIndex
 from fastlin.text.tfidf_transformer import DocumentFrequencies, TfidfTransformer
 from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary
 from fastlin.validation import MAX_ABS_VALUE

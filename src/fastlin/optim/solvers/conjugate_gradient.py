@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from fastlin.core.checkpoint_reader import State
 from fastlin.engine.core import vector_ops
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.problem import Objective
+from fastlin.optim.log_linear_problem import Objective
 from fastlin.optim.solvers.line_search import make_line_search
 
 ACCURACY = 0.1  # of the line search: its trials are cheap, and conjugacy needs a good minimum

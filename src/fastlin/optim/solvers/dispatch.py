@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.problem import LogLinearProblem
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.solvers import conjugate_gradient, iterative_scaling, lbfgs, logistic_dual, newton, sgd
 
 Solver = Callable[[LogLinearProblem, NDArray[np.float64], ConvergenceMonitor, np.random.Generator], None]

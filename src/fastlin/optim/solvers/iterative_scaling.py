@@ -17,8 +17,8 @@ from fastlin.optim import log_linear_passes
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
 from fastlin.optim.log_linear_passes import LogLinearModel
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
-from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights
 
 Vector = NDArray[np.float64]

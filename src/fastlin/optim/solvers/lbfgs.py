@@ -18,7 +18,7 @@ from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.problem import Objective
+from fastlin.optim.log_linear_problem import Objective
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import make_line_search
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
-from fastlin.optim.problem import LogLinearProblem, Objective
+from fastlin.optim.log_linear_problem import LogLinearProblem, Objective
 from fastlin.optim.solvers import owlqn
 
 SUFFICIENT = 1e-4  # Armijo's constant

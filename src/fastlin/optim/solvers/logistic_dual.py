@@ -20,8 +20,8 @@ from fastlin.optim.certificate import prior_gap
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.likelihoods import divergence
 from fastlin.optim.log_linear_passes import LogLinearModel
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays, RowRange
-from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.weight_layouts import DenseWeights
 
 Vector = NDArray[Any]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.problem import Objective
+from fastlin.optim.log_linear_problem import Objective
 from fastlin.optim.solvers.sgd import BURN_IN, GROUP_RATE_TIMES_SQUARED_NORM, BestWeights
 
 BATCHES = 64  # of an epoch, about

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.problem import CurvedObjective
+from fastlin.optim.log_linear_problem import CurvedObjective
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import make_line_search
 

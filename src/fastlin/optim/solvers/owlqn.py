@@ -6,7 +6,7 @@ The pseudo-gradient is the steepest of the subgradients; a step that would cross
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim.problem import Objective
+from fastlin.optim.log_linear_problem import Objective
 
 Vector = NDArray[np.float64]
 

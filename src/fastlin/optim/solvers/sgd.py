@@ -19,9 +19,9 @@ from fastlin.optim.candidates import training_groups
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import RowSource, Stopping, TrainingRows, Visit, train_epochs
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood
+from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.partitions import Partition, Partitions
-from fastlin.optim.problem import LogLinearProblem
 from fastlin.optim.solvers import newton
 from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import ADAGRAD, GRADIENT, SCHEDULES, make_rule

@@ -24,7 +24,7 @@ from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.design import Design
-from fastlin.optim.problem import FLOAT32_SAFE, WeightPrior
+from fastlin.optim.log_linear_problem import FLOAT32_SAFE, WeightPrior
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import NO_SCORES, Chain
 from fastlin.sequence.crf.edge_weights import EdgeBlock, Edges

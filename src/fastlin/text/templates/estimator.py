@@ -13,7 +13,7 @@ from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.engine.text import templates as kernel
 from fastlin.text.templates.compiler import Program
 from fastlin.text.templates.dsl import as_template
-from fastlin.text.templates.index import TemplateIndex, TokenFeatures
+from fastlin.text.templates.seen_features import TemplateIndex, TokenFeatures
 from fastlin.text.templates.word_forms import as_gazetteers
 from fastlin.validation import CSRRows
 from fastlin.validation.parameter_kinds import ABSENT, LABEL_WEIGHTS, PLAIN, TEXT, ParameterTable
