@@ -27,10 +27,10 @@ from fastlin.text.templates import (
     Templates,
     chunking,
     crfpp,
-    index,
     ner,
     pos,
     ratnaparkhi96,
+    seen_features,
 )
 from fastlin.text.templates.dsl import FLAGS
 from oracles.templates import Naive, word_of
@@ -179,7 +179,7 @@ def test_blocks_do_not_show(X):
     expected = Templates(**chosen.get_params()).fit(X)
     found = Templates(**chosen.get_params())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "PLACES_PER_BLOCK", 1)
+        patch.setattr(seen_features, "PLACES_PER_BLOCK", 1)
         found.fit(X)
     assert rows_of(found, X) == rows_of(expected, X)
     assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
@@ -553,10 +553,10 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_states_that_no_templates_have_are_refused(name):
     model, state = state_of()
-    index.TemplateIndex.restored(model._program(), copy.deepcopy(state))
+    seen_features.TemplateIndex.restored(model._program(), copy.deepcopy(state))
     WRONG[name](state)
     with pytest.raises((ValueError, TypeError)):
-        index.TemplateIndex.restored(model._program(), state)
+        seen_features.TemplateIndex.restored(model._program(), state)
 
 
 # --- as an estimator -------------------------------------------------------------------------------------------------
@@ -591,14 +591,14 @@ def test_an_interrupt_leaves_what_was_learnt(monkeypatch):
     X = [[("a", "X"), ("b", "Y")], [("c", "Z")]]
     model = chunking().fit(X)
     before, names = rows_of(model, X), model.get_feature_names_out().tolist()
-    run = index.TemplateIndex._number_pairs
+    run = seen_features.TemplateIndex._number_pairs
 
     def interrupted(self, pair, *arguments):
         run(self, pair, *arguments)
         if pair == self.program.pairs[-1]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(index.TemplateIndex, "_number_pairs", interrupted)
+    monkeypatch.setattr(seen_features.TemplateIndex, "_number_pairs", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit([[("d", "X"), ("e", "V"), ("b", "Y")]])
     monkeypatch.undo()
