@@ -19,7 +19,8 @@ BLOCK_WORK = 1 << 21  # multiply–adds of a block: milliseconds
 
 def _count_threads(n_jobs: int | None) -> int:
     """The number of threads asked for, but no more than help."""
-    return int(min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
+    threads = int(effective_n_jobs(n_jobs))
+    return threads if threads == 1 else min(threads, 4 * (os.cpu_count() or 1))
 
 
 def split_by_work(indptr: NDArray[np.int64], width: int) -> Iterator[tuple[int, int]]:

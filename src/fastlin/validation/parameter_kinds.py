@@ -49,7 +49,7 @@ class Kind:
         """Refuse, by a TypeError or ValueError, what no fit takes."""
 
     def concerns(self, value: Any) -> bool:  # noqa: ARG002
-        """Whether a message about this value is that of this kind, where several kinds are taken."""
+        """Whether a message about this value, by its type, is that of this kind, where several kinds are taken."""
         return True
 
     def __or__(self, other: "Kind") -> "Kind":
@@ -64,6 +64,7 @@ class Either(Kind):
             part for kind in kinds for part in (kind.kinds if isinstance(kind, Either) else (kind,))
         )
         *self._others, self._last = sorted(self.kinds, key=lambda kind: not isinstance(kind, Absent))
+        self._of_types: dict[type, Kind] = {}
         self.checked = all(kind.checked for kind in self.kinds)
         super().__init__(self._allowed, ", or ".join(kind.wording for kind in self.kinds))
 
@@ -74,10 +75,12 @@ class Either(Kind):
         self._of(value).check(name, value)
 
     def _of(self, value: Any) -> Kind:
-        for kind in self._others:
-            if kind.concerns(value):
-                return kind
-        return self._last
+        """The kind that a value's type belongs to: `concerns` looks at nothing else."""
+        kind = self._of_types.get(type(value))
+        if kind is None:
+            kind = next((kind for kind in self._others if kind.concerns(value)), self._last)
+            self._of_types[type(value)] = kind
+        return kind
 
 
 class Absent(Kind):
