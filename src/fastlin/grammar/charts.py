@@ -1,7 +1,6 @@
 """A grammar as charts read it, and what they find: the best derivation, the sum over all, expected constituents."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from fastlin.engine.chart import cky, inside_outside
 from fastlin.grammar.binarize import LEXICAL, UNARY, Derivation
 from fastlin.grammar.lexicon import TagScores
 from fastlin.grammar.rules import Chains, RuleCounts, RuleTable, UnaryChains, children_index
+from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
 CELL_BYTES = 16  # of a symbol over a span; twice as many where constituents are expected
@@ -50,15 +50,15 @@ class ChartGrammar:
         self._children = children_index(rules)
         self.unary = UnaryChains(rules, log_weights.unary)
 
-    @cached_property
+    @made_once
     def best_chains(self) -> Chains:
         return self.unary.best()
 
-    @cached_property
+    @made_once
     def chain_sums(self) -> Chains:
         return self.unary.sums()
 
-    @cached_property
+    @made_once
     def unary_below(self) -> dict[int, list[tuple[int, float]]]:
         """The unary rules of each symbol: child and log weight."""
         found: dict[int, list[tuple[int, float]]] = {}

@@ -4,10 +4,10 @@ import html
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from fastlin.grammar.evalb_parameters import EvalbParameters
+from fastlin.runtime.made_once import made_once
 from fastlin.validation import whole_number
 
 VALID, ERROR, SKIPPED = "valid", "error", "skipped"
@@ -242,12 +242,12 @@ class EvalbReport:
     sentences: tuple[EvalbSentence, ...] = field(repr=False)
     places: tuple[MistakePlace, ...] = field(repr=False)  # of mistakes, in the sentences' order
 
-    @cached_property
+    @made_once
     def overall(self) -> EvalbFigures:
         """The figures of all sentences."""
         return EvalbFigures.of(self.sentences)
 
-    @cached_property
+    @made_once
     def up_to_cutoff(self) -> EvalbFigures:
         """The figures of sentences that are not longer than the cut-off length."""
         return EvalbFigures.of(one for one in self.sentences if one.length <= self.parameters.cutoff_length)

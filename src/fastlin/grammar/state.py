@@ -1,7 +1,6 @@
 """What a grammar has learnt: rules and their log p, words and their tags."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from fastlin.grammar.charts import ChartGrammar, DerivationScorer
 from fastlin.grammar.lexicon import TagScorer
 from fastlin.grammar.rules import RuleCounts, RuleTable
+from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
 
@@ -23,21 +23,21 @@ class GrammarState:
     lexicon: TagScorer
     flat: tuple[str, ...]  # labels above the tags of a sentence that has no tree, from above
 
-    @cached_property
+    @made_once
     def charts(self) -> ChartGrammar:
         return ChartGrammar(self.rules, self.log_weights)
 
-    @cached_property
+    @made_once
     def scorer(self) -> DerivationScorer:
         return DerivationScorer(self.rules, self.log_weights)
 
-    @cached_property
+    @made_once
     def tag_labels(self) -> NDArray[np.bool_]:
         """Which labels stand over words."""
         names = {self.rules.symbols[tag].label for tag in self.rules.tags}
         return np.array([label in names for label in self.charts.labels], bool)
 
-    @cached_property
+    @made_once
     def above(self) -> Floats:
         """How often each label stood right above each other one, [labels, labels]."""
         labels = self.charts.labels
