@@ -68,6 +68,8 @@ def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
     X = points()
     changes = [
         ("n_clusters was 8, now 9", {"n_clusters": 9}, None, {}),
+        ("max_iter was", {"max_iter": 99}, None, {}),  # the runs that are done ended by these
+        ("tol was", {"tol": 0.1}, None, {}),
         ("metric", {"metric": "spherical"}, None, {}),
         ("segment", {}, (X[::-1],), {}),
         ("weighted", {}, None, {"sample_weight": np.linspace(1, 2, 200)}),

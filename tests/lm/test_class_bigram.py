@@ -120,6 +120,7 @@ def test_it_goes_on_from_every_iteration(tmp_path):
 def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
     changes = [
         ("n_classes was 3, now 2", {"n_classes": 2}, None, {}),
+        ("max_iter was 6, now 7", {"max_iter": 7}, None, {}),  # the runs that are done ended by these
         ("data", {}, ([*TEXT, "a dog ran"],), {}),
     ]
     resuming.check_other_fits(classes, (TEXT,), tmp_path / "c", changes)

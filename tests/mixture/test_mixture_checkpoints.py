@@ -77,12 +77,24 @@ def test_it_may_go_on_for_longer_and_in_other_threads(tmp_path):
     assert shorter.n_iter_ == 3  # the iteration after the checkpoint is the last
 
 
+def test_it_may_go_on_to_a_smaller_tolerance(tmp_path):
+    X, _, _ = planted()
+    path, one = tmp_path / "c", {"n_init": 1, "max_iter": 60}
+    first = resuming.quiet(make("starts", **one, tol=0.1), X, checkpoint=path, checkpoint_interval=0)
+    model = resuming.quiet(make("starts", **one, tol=1e-5), X, checkpoint=path, resume=True)
+    resuming.assert_same_fit(model, resuming.quiet(make("starts", **one, tol=1e-5), X), LEARNT)
+    assert first.converged_
+    assert first.n_iter_ < model.n_iter_
+
+
 def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
     X, _, _ = planted()
     weights = np.linspace(1, 2, 150)
     changes = [
         ("alpha was 1.0, now 2.0", {"alpha": 2.0}, None, {}),
         ("n_init", {"n_init": 1}, None, {}),
+        ("max_iter was 12, now 13", {"max_iter": 13}, None, {}),  # the starts that are done ended by these
+        ("tol was 0.0001, now 0.1", {"tol": 0.1}, None, {}),
         ("segment", {}, (X[::-1],), {}),
         ("weighted", {}, None, {"sample_weight": weights}),
         ("labels", {}, (Corpus(X, np.arange(150) % 2),), {}),

@@ -102,6 +102,8 @@ def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
     more = planted(n=30, seed=4)[0]
     changes = [
         ("alpha was 0.1, now 0.2", {"alpha": 0.2}, None, {}),
+        ("max_iter was 8, now 9", {"max_iter": 9}, None, {}),  # the runs that are done ended by these
+        ("tol was", {"tol": 0.1}, None, {}),
         ("y was", {}, (X, np.where(np.arange(90) == 3, -1 - y, y), more), {}),
         ("X_unlabeled", {}, (X, y, more[::-1]), {}),
         ("X_unlabeled", {}, (X, y), {}),
@@ -178,6 +180,8 @@ def test_the_checkpoint_of_another_search_is_refused(tmp_path):
     held = planted(n=20, seed=1)
     changes = [
         ("alphas", {"alphas": (0.1, 0.2)}, None, {}),
+        ("max_iter was 4, now 5", {"max_iter": 5, "n_init": 2}, None, {}),  # the fits that are done ended by these
+        ("tol was", {"tol": 0.1}, None, {}),
         ("folds|cv", {"cv": 3}, None, {}),
         ("segment", {}, (X[::-1], y), {}),
         ("X_val", {}, None, {"X_val": held[0], "y_val": held[1]}),

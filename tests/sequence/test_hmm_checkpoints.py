@@ -104,6 +104,7 @@ def test_the_checkpoint_of_another_fit_is_refused(tmp_path):
     X, y = sentences()
     changes = [
         ("n_components was 3, now 2", {"n_components": 2}, None, {}),
+        ("max_iter was", {"max_iter": 99}, None, {}),  # the runs that are done ended by these
         ("order", {"order": 2}, None, {}),
         ("tokens", {}, (X[::-1],), {}),
         ("labels", {"n_components": None, "unknown": "uniform"}, (X, [y[0], *[None] * 39]), {}),

@@ -28,7 +28,7 @@ from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
-from fastlin.core.restarts import Restarts
+from fastlin.core.restarts import Restarts, decisive_limits
 from fastlin.core.sparse_estimator import Scorer, SparseEstimator, checkpoint_of, dense_scorer
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number
@@ -222,7 +222,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         model, options = self._working_copy(), self._options()
         rows = model._read_rows(X, True, **self._row_constraints()).unlabelled(sample_weight).dataset
         number_of_parts("n_clusters", self.n_clusters, len(rows))
-        file = checkpoint_of(self, rows, checkpoint, checkpoint_interval, resume, {})
+        limits = decisive_limits(options.n_init, self.max_iter, self.tol)
+        file = checkpoint_of(self, rows, checkpoint, checkpoint_interval, resume, limits)
         monitor = FitMonitor(options.max_iter, checkpoint=file)
         generator = monitor.register_generator(validation.as_generator(self.random_state))
         weights, factor = scaled(rows.weights())

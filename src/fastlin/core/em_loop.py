@@ -1,5 +1,6 @@
 """The EM loop: its stopping rule, its history, components that die on the way, starts of which the best is kept."""
 
+import itertools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -218,8 +219,7 @@ class EMRun:
 
     def state_dict(self) -> State:
         own = {
-            "bounds": self._bounds, "converged": self._monitor.converged, "reseeded": sorted(self._reseeded),
-            "not_revivable": sorted(self._not_revivable),
+            "bounds": self._bounds, "reseeded": sorted(self._reseeded), "not_revivable": sorted(self._not_revivable),
         }  # fmt: skip
         if self._early_stopping is not None:
             own |= as_part("early_stopping", self._early_stopping.state_dict(self._em))
@@ -228,9 +228,11 @@ class EMRun:
     def load_state_dict(self, saved: CheckpointReader) -> None:
         """Become what `state_dict` said; an E-step finds what the parameters mean for the rows."""
         monitor, width = self._monitor, self._em.width
-        self._bounds, monitor.converged = saved.numbers("bounds"), saved.boolean("converged")
+        self._bounds = saved.numbers("bounds")
         if not len(self._bounds) == len(monitor.history) == monitor.iterations + 1:
             saved.reject("bounds")
+        rises = (after - before for before, after in itertools.pairwise(self._bounds))
+        monitor.converged = any(rise <= self._threshold for rise in rises)  # by the tol of now
         self._reseeded = set(saved.distinct_integers("reseeded", width))
         self._not_revivable = set(saved.distinct_integers("not_revivable", width))
         if self._early_stopping is not None:

@@ -18,6 +18,11 @@ class RunResult(Protocol):
 R = TypeVar("R", bound=RunResult)
 
 
+def decisive_limits(n_runs: int, max_iter: int, tol: float) -> dict[str, float]:
+    """The limits that decide more than when a fit ends: of several runs, some have ended by them."""
+    return {"max_iter": max_iter, "tol": tol} if n_runs > 1 else {}
+
+
 class Restarts(Generic[R]):
     """The best of several runs, the first among equals.
 

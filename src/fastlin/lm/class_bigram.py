@@ -13,6 +13,7 @@ from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.em_loop import EM, EMEstimatorMixin, best_run
 from fastlin.core.estimator import StatefulEstimator, learns, reads
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.restarts import decisive_limits
 from fastlin.engine.lm import aggregate as kernels
 from fastlin.lm.backoff import StateNodes
 from fastlin.lm.base import LanguageModel
@@ -210,7 +211,8 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
         n_classes = min(int(self.n_classes), len(vocabulary))  # more say nothing more
         em = AggregateEM(counts, n_classes, alpha, self.unk is None)
         data = {} if checkpoint is None else {"bigrams": counts.words, "starts": counts.starts, "counts": counts.counts}
-        file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, storage.identity(self, data))
+        limits = decisive_limits(self.n_init, self.max_iter, self.tol)
+        file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, storage.identity(self, data, **limits))
         monitor = FitMonitor(self.max_iter, checkpoint=file)
         generator = monitor.register_generator(as_generator(self.random_state))
 

@@ -12,6 +12,7 @@ from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_prior
 from fastlin.core.em_loop import EM, SparseEMEstimator, best_run
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.restarts import decisive_limits
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.mixture.em_init import INIT_METHODS, EMInitializer, checked
 from fastlin.mixture.multinomial_em import Fill, MultinomialEM
@@ -175,7 +176,8 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         check_parameters(model)
         documents = model._documents(X, sample_weight, reset=True)
         prior, source = model._prior(documents.n_columns), documents.views[0].dataset
-        file = checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, {})
+        limits = decisive_limits(self.n_init, self.max_iter, self.tol)
+        file = checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, limits)
         monitor = FitMonitor(self.max_iter, checkpoint=file)
         generator = monitor.register_generator(validation.as_generator(self.random_state))
         with parallel.WorkerPool(self.n_jobs) as workers:

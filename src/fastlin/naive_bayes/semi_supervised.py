@@ -15,6 +15,7 @@ from fastlin.core.em_loop import EM, EarlyStopping, EMResult, SparseEMEstimator,
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
+from fastlin.core.restarts import decisive_limits
 from fastlin.core.stratified_split import stratified_split
 from fastlin.mixture.class_components import Families, families_of, several, single
 from fastlin.mixture.merged_columns import MergedPartitions
@@ -222,7 +223,8 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         documents = model._documents(X, y, X_unlabeled, sample_weight, reset=True)
         model._check_labels(documents, documents.classes)
         model._check_for(documents)
-        file = model._checkpoint_of(documents, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
+        given = {"X_val": X_val, "y_val": y_val, **decisive_limits(self.n_init, self.max_iter, self.tol)}
+        file = model._checkpoint_of(documents, checkpoint, checkpoint_interval, resume, **given)
         monitor, held = FitMonitor(self.max_iter, checkpoint=file), None
         generator = monitor.register_generator(validation.as_generator(self.random_state))
         if X_val is not None or y_val is not None:

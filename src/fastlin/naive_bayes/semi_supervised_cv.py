@@ -194,6 +194,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
         grid = found._grid(documents)
         folds = found._folds(documents, X_val, y_val)
         given = {"X_val": X_val, "y_val": y_val, "folds": [(fold[0].views[0].kept, fold[1][1]) for fold in folds]}
+        given |= {"max_iter": self.max_iter, "tol": self.tol}  # of fits that are done
         file = found._checkpoint_of(documents, checkpoint, checkpoint_interval, resume, **given)
         monitor = FitMonitor(self.max_iter, checkpoint=file)
         generator = monitor.register_generator(validation.as_generator(self.random_state))

@@ -14,6 +14,7 @@ from fastlin.core.em_loop import EM, EMEstimatorMixin, best_run
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
+from fastlin.core.restarts import decisive_limits
 from fastlin.runtime import parallel
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.constraints import Constraints
@@ -221,7 +222,8 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         model._forget_fit()
         tokens, codes = model._read_training_data(X, y, lengths)
         Constraints.resolve(self.constraints, model.classes_)
-        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
+        limits = decisive_limits(self.n_init, self.max_iter, self.tol)
+        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume, **limits)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
         seen, seen_codes = some_of(tokens, codes, ~hidden)
