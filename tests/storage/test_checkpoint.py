@@ -103,6 +103,19 @@ def test_arguments_are_checked(arguments, error):
         storage.Checkpoint(*arguments)
 
 
+def test_a_place_where_no_file_can_be_is_refused_before_the_fit(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder", ""):  # "" is where one is
+        with pytest.raises(IsADirectoryError, match=r"checkpoint=.* is a folder"):
+            storage.Checkpoint(path, 60, False, {})
+    with pytest.raises(TypeError, match="checkpoint must be a path or None, got 5"):
+        storage.Checkpoint(5, 60, False, {})
+    monkeypatch.setattr(storage.checkpoint_files.os, "access", lambda *_: False)  # which root is never told
+    with pytest.raises(PermissionError, match=r"checkpoint=.*no file can be written in the folder"):
+        storage.Checkpoint(tmp_path / "c", 60, False, {})
+    assert not storage.Checkpoint(tmp_path / "c", float("inf"), True, {}).due()  # only to be read
+
+
 def test_values_that_do_not_go_into_a_file_are_named(path):
     with pytest.raises(TypeError, match=r"header\.x: object"):
         storage.Checkpoint(path, 0, False, {}).save({"x": object()}, {})

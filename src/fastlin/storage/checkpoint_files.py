@@ -1,5 +1,6 @@
 """Checkpoints: where a long fit stands, written now and then, and taken up again."""
 
+import math
 import os
 import time
 from typing import Any
@@ -35,13 +36,14 @@ class Checkpoint:
     def __init__(self, path: Any, checkpoint_interval: Any, resume: Any, identity: dict[str, Any]) -> None:
         if not isinstance(resume, bool | np.bool_):
             raise TypeError(f"resume must be True or False, got {resume!r}")
+        if not isinstance(path, str | bytes | os.PathLike | None):
+            raise TypeError(f"checkpoint must be a path or None, got {path!r}")
         self.path = None if path is None else os.fspath(path)
         if self.path is None and resume:
             raise ValueError("resume=True needs checkpoint=, the path to resume from")
-        folder = os.path.dirname(os.path.realpath(self.path)) if self.path is not None else os.curdir
-        if not os.path.isdir(folder):
-            raise FileNotFoundError(f"checkpoint={self.path!r}: there is no folder {folder!r}")
         self.interval = real_number("checkpoint_interval", checkpoint_interval, at_least=0)
+        if self.path is not None:
+            _check_place(self.path, written=self.interval < math.inf)
         self.resume = bool(resume)
         self.identity = identity
         self._last = time.monotonic()
@@ -75,6 +77,18 @@ class Checkpoint:
             whole = {"identity": encode(self.identity, "identity"), "state": encode(header, "header")}
             write_archive(self.path, "checkpoint", whole, arrays)
             self._last = time.monotonic()
+
+
+def _check_place(path: str, written: bool) -> None:
+    """Refuse, before the fit rather than when the first checkpoint is due, a path that can be no file of it."""
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"checkpoint={path!r}: there is no folder {folder!r}")
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"checkpoint={path!r} is a folder; a file is wanted")
+    if written and not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"checkpoint={path!r}: no file can be written in the folder {folder!r}")
 
 
 def identity(estimator: Any, corpus: Any, **more: Any) -> dict[str, Any]:
