@@ -1,8 +1,14 @@
 """A parameter that cannot be is refused by its name, before anything is learnt."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from fastlin import LogisticRegression, SemiSupervisedNB
+from fastlin.select import SelectFeatures
+from fastlin.sequence import HMM
 from support.estimators import ONLINE, make, refused, text_like
 
 PARAMETERS = [
@@ -62,3 +68,32 @@ def test_parameters_that_cannot_be_are_refused_by_name(name, options, match):
     for method in ("fit", "partial_fit") if "random_state" not in options else ("fit",):  # drawn from once
         with refused(model, match=match):
             getattr(model, method)(X, y)
+
+
+@pytest.mark.parametrize("flags", [np.array([1, 2]), np.array([])])
+def test_an_array_has_no_truth_value(flags):
+    X, y = text_like()
+    model = LogisticRegression(fit_intercept=flags)
+    with refused(model, TypeError, match="fit_intercept must be True or False, got array"):
+        model.fit(X, y)
+    tagger = HMM(order=np.array([1, 2]), n_components=2)
+    with refused(tagger, ValueError, match="order must be 1 or 2, got array"):
+        tagger.fit([["a", "b"]])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, Fraction])
+def test_numbers_of_any_type_are_the_same_number(kind):
+    X, y = text_like()
+    half = [LogisticRegression(C=C).fit(X, y).coef_ for C in (0.5, kind(0.5))]
+    np.testing.assert_array_equal(*half)
+    chosen = [SelectFeatures(n_features=2, C=C).fit(X, y).estimator_.coef_ for C in (0.5, kind(0.5))]
+    np.testing.assert_array_equal(*chosen)
+    partly = np.where(np.arange(len(y)) % 3 == 0, -1, y)
+    learnt = [SemiSupervisedNB(unlabeled_weight=weight).fit(X, partly).feature_log_prob_ for weight in (0.5, kind(0.5))]
+    np.testing.assert_array_equal(*learnt)
+
+
+def test_a_whole_number_too_large_for_numpy_is_a_strength():
+    X, y = text_like()
+    with pytest.warns(ConvergenceWarning, match="Without a prior|did not converge"):
+        LogisticRegression(C=10**30, max_iter=1, tol=0, solver="lbfgs").fit(X, y)

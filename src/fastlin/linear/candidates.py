@@ -317,7 +317,7 @@ class CandidateClassifier(MaxentClassifier):
             raise ValueError(f"solver={self.solver!r} belongs to loss='log_loss'; loss={self.loss!r} takes 'auto'")
         if self.prior_variance is not None or self.prior_mean is not None or self._strengths()[0] > 0:
             raise ValueError(f"prior_variance, prior_mean and an L1 norm belong to loss='log_loss', not {self.loss!r}")
-        if self.loss == "hinge" and (self.penalty is None or np.isinf(self.C)):
+        if self.loss == "hinge" and (self.penalty is None or np.isinf(float(self.C))):
             raise ValueError("loss='hinge' needs a finite C and a penalty: separable data have no largest margin else")
         return solver
 

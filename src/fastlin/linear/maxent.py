@@ -185,7 +185,7 @@ class MaxentClassifier(SparseClassifier):
             advice += f". Raise max_iter or tol, {other}{scaled}"
         else:
             advice = f"rounding ended the progress of solver={self.solver!r}: {state}. Raise tol, {scaled}"
-        if np.isinf(self.C) or self.penalty is None:
+        if np.isinf(float(self.C)) or self.penalty is None:
             advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
         warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=4)
 

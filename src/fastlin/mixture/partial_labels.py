@@ -77,7 +77,7 @@ class PartlyLabelledDocuments:
         for block in self.blocks(of_labels):
             weights, unlabelled = block.weights, block.codes < 0
             if unlabeled_weight != 1 and unlabelled.any():
-                weights = np.where(unlabelled, unlabeled_weight, 1.0) * (weights if len(weights) else 1.0)
+                weights = np.where(unlabelled, float(unlabeled_weight), 1.0) * (weights if len(weights) else 1.0)
             block = block._replace(weights=weights)
             block = block.take(weights > 0) if len(weights) else block
             if len(block.codes):

@@ -247,7 +247,7 @@ class SelectFeatures(Selector):
         design, labels = Design.of(rows), MultinomialLikelihood(codes, weights, n_weight_columns(len(data.classes)))
         generator = validation.as_generator(self.random_state)
         with parallel.WorkerPool(self.n_jobs) as workers:
-            induction = Induction(design, labels, 1 / self.C, bool(self.fit_intercept), workers)
+            induction = Induction(design, labels, 1 / float(self.C), bool(self.fit_intercept), workers)
 
             def refit() -> float:
                 return induction.refit(SOLVERS[solver], self.tol, self.max_iter, generator)
@@ -290,7 +290,7 @@ class SelectFeatures(Selector):
         self.estimator_.coef_, self.estimator_.intercept_ = np.zeros((width, len(order))), np.zeros(width)
         self._finish(data, monitor.checkpoint)
         objective = self.estimator_.objective_
-        penalty = 0.5 / self.C * float(np.square(self.estimator_.coef_).sum())
+        penalty = 0.5 / float(self.C) * float(np.square(self.estimator_.coef_).sum())
         record = {"n_features": len(order), "objective": objective, "log_likelihood": penalty - objective}
         record |= {"gain": float(self.gains_[0]), "seconds": monitor.seconds}
         if held is not None:

@@ -1,6 +1,7 @@
 """What all models of sequences share: tokens in, potentials of a chain, inference in blocks, labels out."""
 
 import copy
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -304,7 +305,7 @@ class SequenceModel(Estimator, ABC):
 
     def _check_shared(self) -> None:
         """Check the parameters that all models of sequences have, but for constraints, which need the labels."""
-        if self.order not in (1, 2) or isinstance(self.order, bool):
+        if not isinstance(self.order, numbers.Real) or isinstance(self.order, bool) or self.order not in (1, 2):
             raise ValueError(f"order must be 1 or 2, got {self.order!r}")
         if self.features is not None and not hasattr(self.features, "tokens"):
             raise TypeError(f"features must be None or Templates, got {self.features!r:.60}")

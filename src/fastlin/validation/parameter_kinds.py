@@ -19,6 +19,7 @@ import numpy as np
 from fastlin.validation.parameters import (
     check_matrix_dtype,
     check_n_jobs,
+    check_truth,
     check_verbose,
     one_of,
     real_number,
@@ -342,7 +343,7 @@ def _are_steps(value: Any, replaced: tuple[Any, ...]) -> bool:
 
 ABSENT = Absent()
 LEFT_OUT = Kind(lambda value: value is None, "None: loaded models read and write no files by themselves")
-TRUTH = Kind(_is_flag, "True or False")  # whatever has a truth value, in a fit
+TRUTH = Checked(Kind(_is_flag, "True or False"), check_truth)  # whatever has a truth value, in a fit
 FLAG = Flag()
 BOOL = Flag(strict=True)
 WORD = Kind(lambda value: isinstance(value, str) and _WORD.fullmatch(value) is not None, "a word")

@@ -100,6 +100,13 @@ def check_verbose(verbose: Any) -> None:
         whole_number("verbose", verbose, 0)
 
 
+def check_truth(name: str, value: Any) -> None:
+    try:
+        bool(value)
+    except ValueError:  # of an array
+        raise TypeError(f"{name} must be True or False, got {value!r:.60}") from None
+
+
 def as_callback(callback: Any) -> Callable[[Any, dict[str, Any]], Any] | None:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
