@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import LogisticRegression, SemiSupervisedNB
 from fastlin.select import SelectFeatures
-from fastlin.sequence import HMM
+from fastlin.sequence import CRF, HMM, StructuredPerceptron
 from support.estimators import ONLINE, make, refused, text_like
 
 PARAMETERS = [
@@ -97,3 +97,23 @@ def test_a_whole_number_too_large_for_numpy_is_a_strength():
     X, y = text_like()
     with pytest.warns(ConvergenceWarning, match="Without a prior|did not converge"):
         LogisticRegression(C=10**30, max_iter=1, tol=0, solver="lbfgs").fit(X, y)
+
+
+def test_a_grid_of_numpy_numbers_fits_taggers():
+    words, labels = (
+        [["a", "dog", "ran"], ["a", "cat", "ran"], ["dogs", "ran"]] * 9,
+        [list("dnv"), list("dnv"), list("nv")] * 9,
+    )
+    for plain, of_numpy in (
+        ({"order": 2, "c1": 0.1, "c2": 0.1}, {"order": np.int64(2), "c1": np.float64(0.1), "c2": np.float64(0.1)}),
+        ({"c2": 0.5}, {"order": np.int8(1), "c2": np.float16(0.5)}),
+        (
+            {"solver": "sgd", "batch_size": 7, "c2": 0.5},
+            {"solver": "sgd", "batch_size": np.uint8(7), "c2": np.float32(0.5)},
+        ),
+    ):
+        learnt = [CRF(**options, max_iter=5, tol=1, random_state=0).fit(words, labels) for options in (plain, of_numpy)]
+        np.testing.assert_array_equal(*[model.transitions_ for model in learnt])
+        assert learnt[0].objective_ == learnt[1].objective_
+    learnt = [StructuredPerceptron(order=order, random_state=0).fit(words, labels) for order in (2, np.int64(2))]
+    np.testing.assert_array_equal(*[model.transitions_ for model in learnt])

@@ -277,7 +277,7 @@ class OnlineClassifier(OnlineWeights, ABC):
             return None, self._read_validation(X_val, y_val, data.classes, data, dtype=dtype)
         if not self.early_stopping:
             return None, None
-        members, chosen = stratified_split(data.codes(), self.validation_fraction, generator)
+        members, chosen = stratified_split(data.codes(), float(self.validation_fraction), generator)
         return members, DatasetView(data, data.classes).take(chosen)
 
     def _beginning(

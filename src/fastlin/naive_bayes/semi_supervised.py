@@ -232,7 +232,7 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         elif self.early_stopping:
             codes = documents.codes
             there = np.flatnonzero(codes >= 0)
-            chosen = there[stratified_split(codes[there], self.validation_fraction, generator.generator)[1]]
+            chosen = there[stratified_split(codes[there], float(self.validation_fraction), generator.generator)[1]]
             held, documents = documents.views[0].take(chosen), documents.without(chosen)
             model._check_beginning(documents)
         run = model._fit_layout(model._lay_out(documents), held, generator, monitor)

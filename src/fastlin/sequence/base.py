@@ -22,6 +22,8 @@ from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 from fastlin.validation.parameter_kinds import ABSENT, PLAIN, RUN, Integer, Kind, ParameterTable, estimator
 
+ORDER = Integer(at_least=1, at_most=2)
+
 
 class Derived:
     """A cache of what is made of attributes that users may set, valid for as long as they are the same objects."""
@@ -45,7 +47,7 @@ class SequenceModel(Estimator, ABC):
     """
 
     _parameters: ClassVar[ParameterTable] = RUN | {
-        "order": Kind(Integer(at_least=1, at_most=2).allows, "a whole number from 1 to 2"),
+        "order": Kind(ORDER.allows, ORDER.wording),
         "max_iter": Integer(at_least=1), "features": estimator("tokens") | ABSENT, "constraints": PLAIN,
     }  # fmt: skip
 

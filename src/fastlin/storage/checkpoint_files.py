@@ -36,9 +36,10 @@ class Checkpoint:
     def __init__(self, path: Any, checkpoint_interval: Any, resume: Any, identity: dict[str, Any]) -> None:
         if not isinstance(resume, bool | np.bool_):
             raise TypeError(f"resume must be True or False, got {resume!r}")
-        if not isinstance(path, str | bytes | os.PathLike | None):
-            raise TypeError(f"checkpoint must be a path or None, got {path!r}")
-        self.path = None if path is None else os.fspath(path)
+        try:
+            self.path = None if path is None else os.fspath(path)
+        except TypeError:
+            raise TypeError(f"checkpoint must be a path or None, got {path!r}") from None
         if self.path is None and resume:
             raise ValueError("resume=True needs checkpoint=, the path to resume from")
         self.interval = real_number("checkpoint_interval", checkpoint_interval, at_least=0)

@@ -15,7 +15,7 @@ from fastlin.core.estimator import learns
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import lbfgs, owlqn
 from fastlin.runtime import parallel
-from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.base import ORDER, SequenceModel
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.column_selection import as_columns
@@ -120,7 +120,7 @@ class CRF(SequenceModel):
     """
 
     _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
-        "c1": Real(at_least=0, at_most=MAX_PENALTY), "c2": Real(at_least=0, at_most=MAX_PENALTY), "order": OneOf(1, 2),
+        "c1": Real(at_least=0, at_most=MAX_PENALTY), "c2": Real(at_least=0, at_most=MAX_PENALTY), "order": ORDER,
         "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "edges": PLAIN, "solver": OneOf(*SOLVERS),
         "tol": Real(at_least=0), "eta0": Real(above=0) | ABSENT, "batch_size": Integer(at_least=1),
     }  # fmt: skip
@@ -249,7 +249,7 @@ class CRF(SequenceModel):
         """Move θ to the optimum; where the way to it began."""
         start = StartingPoint(len(problem.codes) * np.log(problem.layout.n_labels), theta)
         if self.solver in sgd.SOLVERS:
-            sgd.minimise(problem, theta, monitor, generator, self.solver, self.batch_size, self.eta0)
+            sgd.minimise(problem, theta, monitor, generator, self.solver, int(self.batch_size), self.eta0)
             return start
         many = len(problem.starts) > MIN_SGD_SEQUENCES
         hybrid = self.solver == "auto" and many and not self.c1 and self.edges is None
@@ -269,7 +269,7 @@ class CRF(SequenceModel):
     ) -> None:
         """Move θ some epochs of SGD towards the optimum, unless that is worse than zeros."""
         first = ConvergenceMonitor(0, min(SGD_EPOCHS, self.max_iter), 1.0, monitor.report, monitor.checkpoint)
-        sgd.minimise(problem, theta, first, generator, "sgd", self.batch_size, self.eta0)
+        sgd.minimise(problem, theta, first, generator, "sgd", int(self.batch_size), self.eta0)
         monitor.continue_from(first)
         objective = problem.value(theta, np.empty(problem.size))
         if objective < start.objective:
@@ -282,12 +282,13 @@ class CRF(SequenceModel):
         observed = self.weights == "observed"
         seen = self.cutoff if observed else None
         design, layout = lay_out(tokens, codes, K, observed, np.full(V, self.cutoff, np.int64))
-        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, self.order, seen)
+        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, int(self.order), seen)
         edges = None
         if self.edges is not None:
             columns = as_columns(self.edges, self.attributes_, V, "edges")
             edges = Edges(tokens, codes, K, columns, seen) if len(columns) else None
-        return CRFObjective(design, layout, transition_weights, edges, tokens, codes, self.c1, self.c2, workers)
+        c1, c2 = float(self.c1), float(self.c2)
+        return CRFObjective(design, layout, transition_weights, edges, tokens, codes, c1, c2, workers)
 
     def _record(self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor) -> None:
         """History and certificate."""

@@ -15,7 +15,7 @@ from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.base import ORDER, SequenceModel
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.constraints import Constraints
@@ -130,7 +130,7 @@ class StructuredPerceptron(SequenceModel):
     """
 
     _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
-        "order": OneOf(1, 2), "loss": OneOf(*LOSSES), "average": OneOf(True, False), "tol": Real(at_least=0) | ABSENT,
+        "order": ORDER, "loss": OneOf(*LOSSES), "average": OneOf(True, False), "tol": Real(at_least=0) | ABSENT,
         "C": Real(above=0), "n_best": Integer(at_least=1), "beam_width": Integer(at_least=1) | ABSENT,
         "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "shuffle": OneOf(True, False),
     }  # fmt: skip
