@@ -6,6 +6,7 @@ arguments goes there, and nothing but what it returns and what it wrote into com
 
 import contextlib
 import itertools
+import os
 import pickle
 import subprocess
 import sys
@@ -58,7 +59,9 @@ class OtherProcess:
 
     def __init__(self):
         command = [sys.executable, "-c", "from support.foreign_passes import serve; serve()"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
     def __call__(self, task):
         send(self._process.stdin, task)

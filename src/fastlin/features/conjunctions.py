@@ -198,7 +198,7 @@ class Conjunctions(SparseTransformer):
         if len(rows) > MAX_COLUMNS:
             raise ValueError(f"X has {len(rows)} rows; conjunctions are learnt from at most {MAX_COLUMNS}")
         least = int(self.min_df) if isinstance(self.min_df, numbers.Integral) else int(np.ceil(self.min_df * len(rows)))
-        cutoff = max(1, least)
+        cutoff = min(max(1, least), MAX_COLUMNS)
         indices = rows.indices[: rows.nnz]
         indices = indices[rows.values[: rows.nnz] != 0] if rows.zeros else indices
         kept = np.bincount(indices, minlength=rows.n_columns) >= cutoff

@@ -1,0 +1,1 @@
+"""Linear classifiers: online learners, logistic regression, support vector machines, candidates, weights by hand."""
