@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import fastlin
-from fastlin.registry import CLASSES, PUBLIC
+from fastlin.data import FORMATS
+from fastlin.registry import CLASSES, FILE_FORMATS, PUBLIC
 from support import stubs
 from support.layers import LAYERS, PACKAGE
 
@@ -17,7 +18,7 @@ BY_NAME = {  # the modules that import what a string says, and which modules the
     "data/zstd.py": "other packages' decompressors",
     "engine/__init__.py": "the kernels of the build that was chosen",
     "model_files/classes.py": "classes and codecs of the registry, all in rooms below",
-    "registry.py": "public names, for the package that offers them",
+    "registry.py": "public names, for the package that offers them, and readers of file formats",
 }
 ENTRIES = [(package, name, entry) for package, names in PUBLIC.items() for name, entry in names.items()]
 
@@ -97,3 +98,13 @@ def test_a_class_is_called_after_one_public_name():
         package = name.removesuffix(f".{kind}")
         assert getattr(importlib.import_module(package), kind) is getattr(importlib.import_module(entry.module), kind)
     assert fastlin.MaxEnt is fastlin.LogisticRegression
+
+
+@pytest.mark.parametrize("name", FILE_FORMATS)
+def test_formats_of_files_have_readers_and_options_of_read(name):
+    form = FILE_FORMATS[name]
+    module, function = form.reader.split(":")
+    assert callable(getattr(importlib.import_module(f"fastlin.data.readers.{module}"), function))
+    assert form.options <= set(fastlin.data.read.__kwdefaults__)
+    assert FORMATS[name] == form.suffixes
+    assert name in fastlin.data.read.__doc__

@@ -117,6 +117,45 @@ PEERS: dict[str, tuple[str, ...]] = {  # the classes of other packages that a mo
     "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
     "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
 }  # fmt: skip
+
+
+class FileFormat(NamedTuple):
+    """A format of files: who reads it, its suffixes, and the options of `data.read` that not all formats have.
+
+    The reader is "module:function", and takes the files and a `ReadRequest`. `may_lack_labels`: of documents to
+    predict, labels are read only where they can be missed.
+    """
+
+    reader: str
+    suffixes: tuple[str, ...]
+    options: frozenset[str]
+    may_lack_labels: bool = False
+
+    def open(self, files: list[Any], request: Any) -> Any:
+        """The blocks of files."""
+        module, name = self.reader.split(":")
+        return getattr(importlib.import_module(f"fastlin.data.readers.{module}"), name)(files, request)
+
+
+_COLUMNS = frozenset({"label", "text", "weight", "keep"})
+_TEXT = frozenset({"encoding", "errors", "vectorizer"})
+FILE_FORMATS: dict[str, FileFormat] = {
+    "tsv": FileFormat("delimited:read_tsv", (".tsv", ".tab"), _COLUMNS | _TEXT | {"delimiter", "header"}),
+    "csv": FileFormat("delimited:read_csv", (".csv",), _COLUMNS | _TEXT | {"delimiter", "header"}),
+    "jsonl": FileFormat("line_formats:read_jsonl", (".jsonl", ".ndjson"), _COLUMNS | _TEXT, True),
+    "lines": FileFormat("line_formats:read_lines", (".txt",), _TEXT),
+    "fasttext": FileFormat("fasttext:read_fasttext", (".fasttext", ".ft"), _TEXT | {"label"}, True),
+    "svmlight": FileFormat(
+        "svmlight:read_svmlight", (".svmlight", ".libsvm", ".svm"), frozenset({"weight", "n_features", "zero_based"})
+    ),
+    "vw": FileFormat("vw:read_vw", (".vw",), _TEXT | {"label"}, True),
+    "parquet": FileFormat(
+        "arrow:read_parquet", (".parquet", ".pq"), _COLUMNS | {"n_features", "vectorizer"}, True
+    ),
+    "arrow": FileFormat(
+        "arrow:read_arrow", (".arrow", ".arrows", ".feather", ".ipc"), _COLUMNS | {"n_features", "vectorizer"}, True
+    ),
+}  # fmt: skip
 FUNCTIONS: dict[str, tuple[str, ...]] = {  # and the functions that may be parameters of them
     "fastlin.select": ("chi2", "information_gain"),
     "sklearn.feature_selection": ("chi2", "f_classif", "mutual_info_classif"),

@@ -15,6 +15,7 @@ from fastlin.cli.arguments import (
     span,
     whole_numbers,
 )
+from fastlin.registry import FILE_FORMATS
 
 LEARNERS = {
     "logistic": "logistic regression (maxent) to the optimum: --C",
@@ -28,7 +29,7 @@ LEARNERS = {
     "ftrl": "FTRL-Proximal with L1, for sparse models: --alpha, --loss, --epochs",
 }
 ALIASES = {"maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm"}
-FORMATS = ("tsv", "csv", "jsonl", "lines", "fasttext", "svmlight", "vw", "parquet", "arrow")
+FORMATS = tuple(FILE_FORMATS)
 ANALYZERS = ("word", "char", "char_wb")
 
 

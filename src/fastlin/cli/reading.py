@@ -4,10 +4,9 @@ import argparse
 from typing import Any
 
 from fastlin.data import FORMATS, conversion
-from fastlin.data.reader import BY_SUFFIX, FORMAT_OPTIONS
+from fastlin.data.reader import BY_SUFFIX
 from fastlin.data.readers import sources
-
-UNLABELLED = {"arrow", "fasttext", "jsonl", "parquet", "vw"}  # whose documents may lack the label that others have
+from fastlin.registry import FILE_FORMATS
 
 
 def formats_of(names: list[str]) -> set[str | None]:
@@ -32,7 +31,7 @@ def options_of(options: argparse.Namespace, form: str | None, labelled: bool) ->
     if form == "svmlight" and "weight" in chosen:
         chosen["weight"] = True
     headed = form == "csv" and options.header is not False  # without, the label comes first
-    if not labelled and (form in UNLABELLED or headed or "text" in chosen):
+    if not labelled and ((form is not None and FILE_FORMATS[form].may_lack_labels) or headed or "text" in chosen):
         chosen.setdefault("label", None)
     return chosen
 
@@ -67,7 +66,7 @@ def of_dev(options: argparse.Namespace) -> argparse.Namespace:
     if form != (options.format or ("tsv" if others == {None} else next(iter(others)))):
         found.delimiter = found.header = None
     for name in ("label", "text"):
-        if form not in FORMAT_OPTIONS[name]:
+        if name not in FILE_FORMATS[form].options:
             setattr(found, name, None)
     if form == "tsv" and form not in others and not _is_header(options):
         found.label = found.text = None

@@ -1,7 +1,6 @@
 """`read`: any file, block by block."""
 
 import codecs
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,43 +8,15 @@ import numpy as np
 
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import MalformedLines
-from fastlin.data.readers import sources, svmlight
-from fastlin.data.readers.arrow import tables
-from fastlin.data.readers.delimited import Csv, Fields, Tsv
-from fastlin.data.readers.fasttext import FastText
-from fastlin.data.readers.line_formats import JsonLines, LineDecoder, PlainLines, as_columns, documents
+from fastlin.data.readers import sources
+from fastlin.data.readers.line_formats import ReadRequest
 from fastlin.data.readers.sources import InputFile
-from fastlin.data.readers.vw import Vw
+from fastlin.registry import FILE_FORMATS
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 
-FORMATS = {
-    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
-    "csv": (".csv",),
-    "fasttext": (".fasttext", ".ft"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "lines": (".txt",),
-    "parquet": (".parquet", ".pq"),
-    "svmlight": (".svmlight", ".libsvm", ".svm"),
-    "tsv": (".tsv", ".tab"),
-    "vw": (".vw",),
-}
+FORMATS = {name: FILE_FORMATS[name].suffixes for name in sorted(FILE_FORMATS)}
 BY_SUFFIX = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
-TEXT_FORMATS = {"csv", "fasttext", "jsonl", "lines", "tsv", "vw"}
-TABLE_FORMATS = {"arrow", "csv", "jsonl", "parquet", "tsv"}  # whose columns have names or numbers
 USUAL_COLUMNS: dict[str, tuple[Any, ...]] = {"label": (None, ...), "text": (...,), "weight": (None,), "keep": (None,)}
-FORMAT_OPTIONS = {  # that only some formats have
-    "label": TABLE_FORMATS | {"fasttext", "vw"},
-    "text": TABLE_FORMATS,
-    "weight": TABLE_FORMATS | {"svmlight"},
-    "keep": TABLE_FORMATS,
-    "delimiter": {"csv", "tsv"},
-    "header": {"csv", "tsv"},
-    "encoding": TEXT_FORMATS,
-    "errors": TEXT_FORMATS,
-    "n_features": {"arrow", "parquet", "svmlight"},
-    "zero_based": {"svmlight"},
-    "vectorizer": TEXT_FORMATS | {"arrow", "parquet"},
-}
 
 
 def read(
@@ -143,42 +114,10 @@ class Reader:
 
     def __iter__(self) -> Iterator[Any]:
         self.skipped = MalformedLines(self._strict)
-        blocks = self._blocks(self.skipped)
+        request = ReadRequest(self._options, self._dtype, self._size, self.skipped)
+        blocks: Iterator[Block | Documents] = FILE_FORMATS[self._format].open(self._files, request)
         vectorizer = self._options["vectorizer"]
         return blocks if vectorizer is None else (_vectorized(found, vectorizer) for found in blocks)
-
-    def _blocks(self, malformed: MalformedLines) -> Iterator[Block | Documents]:
-        options, size = self._options, self._size
-        if self._format == "svmlight":
-            return svmlight.blocks(
-                self._files, malformed, size=size, n_features=options["n_features"], zero_based=options["zero_based"],
-                weighted=bool(options["weight"]), dtype=self._dtype,
-            )  # fmt: skip
-        headers: list[list[str] | None] = []
-        return itertools.chain.from_iterable(self._documents(file, malformed, headers) for file in self._files)
-
-    def _documents(self, file: InputFile, malformed: MalformedLines, headers: list[list[str] | None]) -> Iterator[Any]:
-        options = self._options
-        label, text, weight = options["label"], options["text"], options["weight"]
-        keep = [] if options["keep"] is None else as_columns(options["keep"])
-        if self._format in ("arrow", "parquet"):
-            return tables(
-                file, self._format, label=label, text=text, weight=weight, n_features=options["n_features"],
-                dtype=self._dtype, keep=keep,
-            )  # fmt: skip
-        decoder = LineDecoder(options["encoding"], options["errors"])
-        if self._format == "lines":
-            return documents(file, PlainLines(decoder), malformed, self._size)
-        if self._format == "vw":
-            return documents(file, Vw(decoder, label is not None), malformed, self._size)
-        if self._format == "fasttext":
-            return documents(file, FastText(decoder, label is not None), malformed, self._size)
-        if self._format == "jsonl":
-            return documents(file, JsonLines(decoder, label, text, weight, keep), malformed, self._size)
-        fields = Fields(label, text, weight, options["header"], keep, in_order=self._format == "tsv")
-        if self._format == "tsv":
-            return documents(file, Tsv(decoder, fields, options["delimiter"] or "\t", headers), malformed, self._size)
-        return Csv(decoder, fields, options["delimiter"] or ",", malformed).documents(file, self._size)
 
 
 def format_of(files: list[InputFile], form: str | None) -> str:
@@ -203,10 +142,10 @@ def _guess(files: list[InputFile]) -> str:
 def _check(form: str, options: dict[str, Any]) -> None:
     """Options that the format does not have, and values that no format has."""
     defaults: dict[str, Any] = read.__kwdefaults__ or {}
-    for name, formats in FORMAT_OPTIONS.items():
-        value = options[name]
-        if value is not defaults[name] and value != defaults[name] and form not in formats:
-            raise ValueError(f"{name}={value!r} means nothing for {form}; {', '.join(sorted(formats))} have it")
+    for name, value in options.items():
+        if value is not defaults[name] and value != defaults[name] and name not in FILE_FORMATS[form].options:
+            formats = ", ".join(other for other in FORMATS if name in FILE_FORMATS[other].options)
+            raise ValueError(f"{name}={value!r} means nothing for {form}; {formats} have it")
     _check_columns(form, options)
     if options["n_features"] is not None and whole_number("n_features", options["n_features"], 1) > MAX_COLUMNS:
         raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {options['n_features']}")

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from fastlin.data.arrow_shards import pyarrow
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
-from fastlin.data.readers.line_formats import TEXT_SEPARATOR, as_columns
+from fastlin.data.readers.line_formats import TEXT_SEPARATOR, ReadRequest, as_columns
 from fastlin.data.readers.sources import InputFile
 from fastlin.validation import MAX_COLUMNS
 
@@ -36,25 +37,26 @@ class ColumnNames(NamedTuple):
         return [name for name in (self.label, *content, self.weight, *self.keep) if name is not None]
 
 
-def tables(
-    file: InputFile,
-    form: str,
-    *,
-    label: Any,
-    text: Any,
-    weight: Any,
-    n_features: int | None,
-    dtype: Any,
-    keep: list[Any],
-) -> Iterator[Block | Documents]:
+def read_arrow(files: list[InputFile], request: ReadRequest) -> Iterator[Block | Documents]:
+    """Files of Arrow's formats."""
+    return itertools.chain.from_iterable(tables(file, "arrow", request) for file in files)
+
+
+def read_parquet(files: list[InputFile], request: ReadRequest) -> Iterator[Block | Documents]:
+    """Parquet files."""
+    return itertools.chain.from_iterable(tables(file, "parquet", request) for file in files)
+
+
+def tables(file: InputFile, form: str, request: ReadRequest) -> Iterator[Block | Documents]:
     """Read a file batch by batch."""
-    pa = pyarrow()
+    pa, given, keep = pyarrow(), request.options, request.kept
+    label, text, n_features = given["label"], given["text"], given["n_features"]
     row, width = 1, n_features or 1
     try:
         for batch in _parquet(file) if form == "parquet" else _arrow(file):
             sparse = text is ... and {"indices", "values"} <= set(batch.schema.names)
             texts = None if sparse else as_columns("text" if text is ... else text)
-            names = ColumnNames("label" if label is ... else label, texts, weight, keep)
+            names = ColumnNames("label" if label is ... else label, texts, given["weight"], keep)
             if sparse and keep:
                 raise ReadError(file.name, 0, f"the column {keep[0]!r} is kept of documents, and these are rows")
             part = _Batch(batch, names, file.name, row)
@@ -62,7 +64,7 @@ def tables(
             if not batch.num_rows:
                 continue
             if sparse:
-                block = part.rows(width, n_features, dtype)
+                block = part.rows(width, n_features, request.dtype)
                 width = block.X.shape[1]
                 yield block
             else:

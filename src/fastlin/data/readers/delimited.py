@@ -10,6 +10,7 @@ from fastlin.data.readers.line_formats import (
     TEXT_SEPARATOR,
     LineDecoder,
     ParsedRecords,
+    ReadRequest,
     as_columns,
     as_weight,
     message_of,
@@ -20,6 +21,28 @@ from fastlin.data.readers.sources import InputFile, LineBlock, line_blocks
 OPEN = re.compile(r'"[^"]*+(?:""[^"]*+)*+')
 LINE_END = re.compile(r"\r\n|\n|\r")
 ESCAPED = re.compile("[\udc80-\udcff]")
+
+
+def read_tsv(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
+    """Files of columns between tabs; those without a header have that of the first that has one."""
+    headers: list[list[str] | None] = []
+    delimiter = request.options["delimiter"] or "\t"
+    return request.documents(
+        files, lambda: Tsv(request.decoder, _fields(request, in_order=True), delimiter, headers)
+    )  # fmt: skip
+
+
+def read_csv(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
+    """Files of columns between commas, which quotes may hold."""
+    delimiter = request.options["delimiter"] or ","
+    for file in files:
+        csv = Csv(request.decoder, _fields(request, in_order=False), delimiter, request.malformed)
+        yield from csv.documents(file, request.block_bytes)
+
+
+def _fields(request: ReadRequest, in_order: bool) -> "Fields":
+    given = request.options
+    return Fields(given["label"], given["text"], given["weight"], given["header"], request.kept, in_order=in_order)
 
 
 class Fields:

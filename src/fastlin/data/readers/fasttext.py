@@ -1,12 +1,20 @@
 """fastText's format: `__label__name some text`, a document a line."""
 
 import re
+from collections.abc import Iterator
 
-from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords
+from fastlin.data.blocks import Documents
+from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords, ReadRequest
+from fastlin.data.readers.sources import InputFile
 
 PREFIX = "__label__"
 BLANKS = " \t\v\f\0"  # between words, as fastText has it
 LABEL = re.compile(rf"(?:^|(?<=[{BLANKS}])){PREFIX}([^{BLANKS}]*)(?:[{BLANKS}]+|$)")
+
+
+def read_fasttext(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
+    """Files of fastText's format."""
+    return request.documents(files, lambda: FastText(request.decoder, request.labelled))
 
 
 class FastText:

@@ -42,6 +42,46 @@ class LineFormat(Protocol):
         """The records on some lines. ValueError: one of them is malformed."""
 
 
+class ReadRequest(NamedTuple):
+    """What `read` was asked for, and where malformed lines are noted."""
+
+    options: dict[str, Any]
+    dtype: np.dtype[Any]
+    block_bytes: int
+    malformed: MalformedLines
+
+    @property
+    def decoder(self) -> "LineDecoder":
+        return LineDecoder(self.options["encoding"], self.options["errors"])
+
+    @property
+    def kept(self) -> list[Any]:
+        """The columns to hand on."""
+        return [] if self.options["keep"] is None else as_columns(self.options["keep"])
+
+    @property
+    def labelled(self) -> bool:
+        return self.options["label"] is not None
+
+    def documents(self, files: list[InputFile], begin: Callable[[], LineFormat]) -> Iterator[Documents]:
+        """Read files one after the other, each by a format that begins anew."""
+        for file in files:
+            yield from documents(file, begin(), self.malformed, self.block_bytes)
+
+
+def read_lines(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
+    """Files of a document a line."""
+    return request.documents(files, lambda: PlainLines(request.decoder))
+
+
+def read_jsonl(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
+    """Files of JSON Lines."""
+    given = request.options
+    return request.documents(
+        files, lambda: JsonLines(request.decoder, given["label"], given["text"], given["weight"], request.kept)
+    )
+
+
 def documents(file: InputFile, form: LineFormat, malformed: MalformedLines, size: int) -> Iterator[Documents]:
     """Read a file, a block for each piece of it."""
     first = True

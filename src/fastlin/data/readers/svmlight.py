@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fastlin.data.blocks import Block
 from fastlin.data.errors import MalformedLines, ReadError
 from fastlin.data.readers import sources
+from fastlin.data.readers.line_formats import ReadRequest
 from fastlin.data.readers.sources import BLOCK_BYTES, LineBlock
 from fastlin.engine.text import svmlight as engine
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
@@ -69,6 +70,15 @@ class _SvmlightRows:
 def _token(text: bytes, place: int) -> str:
     match = TOKEN.match(text, place)
     return match[0].decode("utf-8", "backslashreplace") if match else ""
+
+
+def read_svmlight(files: list[sources.InputFile], request: ReadRequest) -> Iterator[Block]:
+    """Files of sparse rows, whose width is the largest so far."""
+    given = request.options
+    return blocks(
+        files, request.malformed, size=request.block_bytes, n_features=given["n_features"],
+        zero_based=given["zero_based"], weighted=bool(given["weight"]), dtype=request.dtype,
+    )  # fmt: skip
 
 
 def blocks(

@@ -2,10 +2,18 @@
 
 import math
 import re
+from collections.abc import Iterator
 
-from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords, as_weight
+from fastlin.data.blocks import Documents
+from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords, ReadRequest, as_weight
+from fastlin.data.readers.sources import InputFile
 
 COUNT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def read_vw(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
+    """Files of Vowpal Wabbit's format."""
+    return request.documents(files, lambda: Vw(request.decoder, request.labelled))
 
 
 class Vw:
