@@ -26,7 +26,7 @@ class Expectations(NamedTuple):
 
 
 class ChartGrammar:
-    """RuleTable and their log weights, for parsers.
+    """Rules and their log weights, for parsers.
 
     Parameters
     ----------

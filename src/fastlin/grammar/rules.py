@@ -1,6 +1,6 @@
-"""RuleTable of a grammar, how often each was used, and the chains that unary rules make."""
+"""The rules of a grammar, how often each was used, and the chains that unary rules make."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,12 +24,6 @@ class RuleTable:
     unary: Integers  # [n, 2] A, B
     tags: Integers  # symbols over words, sorted
     roots: Integers  # symbols of whole sentences, sorted
-
-    @property
-    def is_tag(self) -> NDArray[np.bool_]:
-        found = np.zeros(len(self.symbols), bool)
-        found[self.tags] = True
-        return found
 
 
 class RuleCounts(NamedTuple):
@@ -120,7 +114,7 @@ class UnaryChains:
         size, self._n_symbols = len(self._symbols), len(rules.symbols)
         self._direct = np.full((size, size), -np.inf)
         self._direct[places[:, 0], places[:, 1]] = log_weight
-        self._rules, self._of_rules = rules, places
+        self._rules = rules
 
     def best(self) -> "Chains":
         """The best chain of each pair of different symbols (Floyd and Warshall)."""
@@ -146,27 +140,10 @@ class UnaryChains:
         reachable = total > np.finfo(float).tiny
         return self._chains(total, reachable, np.full(U.shape, -1, np.int32))
 
-    def single(self) -> "Chains":
-        """Chains of one rule."""
-        return self._chains(self._direct, self._direct > -np.inf, np.full(self._direct.shape, -1, np.int32))
-
-    def rule_counts(self, chain_counts: Floats, chains: "Chains") -> Floats:
-        """How often each unary rule is used, of Σ O(A) b(B) of the chains A ⇒ B of `sums`."""
-        U = np.exp(self._direct)
-        whole = np.linalg.inv(np.eye(len(U)) - U)
-        ends = np.zeros(U.shape)
-        ends[chains.places[:, 0], chains.places[:, 1]] = chain_counts
-        uses = U * (whole.T @ ends @ whole.T)
-        found: Floats = uses[self._of_rules[:, 0], self._of_rules[:, 1]]
-        return found
-
     def _chains(self, weights: Floats, there: NDArray[np.bool_], via: Integers) -> "Chains":
         child, parent = np.nonzero(there.T)
         start = np.searchsorted(self._symbols[child], np.arange(self._n_symbols + 1)).astype(np.int64)
-        return Chains(
-            start, self._symbols[parent].astype(np.int32), weights[parent, child],
-            np.stack([parent, child], axis=1), self._symbols, via,
-        )  # fmt: skip
+        return Chains(start, self._symbols[parent].astype(np.int32), weights[parent, child], self._symbols, via)
 
 
 @dataclass(frozen=True)
@@ -176,8 +153,7 @@ class Chains:
     start: NDArray[np.int64]  # [S + 1] of the chains from B
     parent: Integers  # A
     weight: Floats
-    places: NDArray[np.int64]  # [n, 2] A and B, among the symbols of unary rules
-    symbols: Integers  # these
+    symbols: Integers  # those of unary rules
     via: Integers  # a symbol between A and B, −1: none
 
     def between(self, top: int, bottom: int) -> list[int]:
@@ -204,10 +180,3 @@ def children_index(rules: RuleTable) -> tuple[NDArray[np.int64], Integers, NDArr
     pair_start = np.searchsorted(left[first], np.arange(len(rules.symbols) + 1)).astype(np.int64)
     rule_start = np.append(first, len(rules.binary)).astype(np.int64)
     return pair_start, np.ascontiguousarray(right[first]), rule_start, np.ascontiguousarray(parents)
-
-
-def read_derivations(derivations: Iterable[Derivation]) -> RuleCounter:
-    counter = RuleCounter()
-    for steps in derivations:
-        counter.add(steps)
-    return counter

@@ -94,10 +94,6 @@ class Tree:
             deepest = max(deepest, now)
         return deepest
 
-    def map_labels(self, change: Callable[[str], str]) -> "Tree":
-        """The same tree with other labels."""
-        return self.rebuild(lambda label, children: Tree(change(label), children))
-
     def rebuild(self, make: Callable[[str, list[Any]], Any]) -> Any:
         """What `make(label, children)` makes of each constituent, of what it made of those in it; words stay."""
         return fold_events(self.events(), make)

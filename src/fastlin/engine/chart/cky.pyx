@@ -8,6 +8,7 @@ making its 2n − 1 cells once more.
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -67,11 +68,12 @@ cdef class ViterbiParser:
         free_chart(&self.chart)
         if not new_chart(&self.chart, n, self.rules.S):
             raise MemoryError(f"a chart of {n} words and {self.rules.S} symbols does not fit into memory")
-        with nogil:
-            for i in range(n - 1, -1, -1):
+        for i in range(n - 1, -1, -1):
+            with nogil:
                 for j in range(i + 1, n + 1):
                     self.make_cell(i, j)
                     self.keep_cell(i, j)
+            PyErr_CheckSignals()
 
     def score(self, Py_ssize_t symbol, Py_ssize_t i, Py_ssize_t j):
         """V of a symbol over a span, −∞ where it has no derivation."""

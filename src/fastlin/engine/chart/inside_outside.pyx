@@ -12,6 +12,7 @@ the sum over all derivations less that of the span: the product of both sides is
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp, frexp, ldexp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
@@ -103,13 +104,14 @@ cdef class InsideOutside:
         if not (self.exponent and self.factor and new_chart(&self.inner, n, S)):
             raise MemoryError(f"a chart of {n} words and {S} symbols does not fit into memory")
         self.total = self.log_tags = 0.0
-        with nogil:
-            for i in range(n - 1, -1, -1):
+        for i in range(n - 1, -1, -1):
+            with nogil:
                 for j in range(i + 1, n + 1):
                     self.make_cell(i, j)
-            for A in range(S):
-                if start[A] > 0 and self.has(A, 0, n):
-                    self.total += start[A] * left_row(&self.inner, 0, A)[n]
+            PyErr_CheckSignals()
+        for A in range(S):
+            if start[A] > 0 and self.has(A, 0, n):
+                self.total += start[A] * left_row(&self.inner, 0, A)[n]
         return log(self.total) + LN2 * self.exponent[span(0, n)] + self.log_tags if self.total > 0 else -INFINITY
 
     def outside(self, double weight, double[::1] rule_counts, double[::1] chain_counts, double[::1] tag_counts,
@@ -121,15 +123,17 @@ cdef class InsideOutside:
         """
         cdef Py_ssize_t i, j, A, n = self.inner.n
         cdef int64_t cells = chart_cells(n, self.rules.S)
+        free(self.outer_left)
+        free(self.outer_right)
         self.outer_left = <double*>allocate_zeros(cells, sizeof(double))
         self.outer_right = <double*>allocate_zeros(cells, sizeof(double))
         if not (self.outer_left and self.outer_right):
             raise MemoryError(f"a chart of {n} words and {self.rules.S} symbols does not fit into memory")
-        with nogil:
-            for A in range(self.rules.S):
-                if self.start[A] > 0 and self.has(A, 0, n):
-                    self.outer_left_row(0, A)[n] = self.start[A] * (weight / self.total)
-            for i in range(n):
+        for A in range(self.rules.S):
+            if self.start[A] > 0 and self.has(A, 0, n):
+                self.outer_left_row(0, A)[n] = self.start[A] * (weight / self.total)
+        for i in range(n):
+            with nogil:
                 for j in range(n, i, -1):
                     if self.exponent[span(i, j)] > EMPTY:
                         self.enter_span(i, j)
@@ -139,6 +143,7 @@ cdef class InsideOutside:
                             self.count_tags(i, tag_counts)
                         self.count_span(i, j, chain_counts, span_counts)
                         self.clear_cell()
+            PyErr_CheckSignals()
         free(self.outer_left)
         free(self.outer_right)
         self.outer_left = self.outer_right = NULL
