@@ -23,6 +23,7 @@ ONCE = (  # no kernels: one build does
     "engine/cpu",
     "features/dict_rows",
     "features/object_rows",
+    "runtime/turns",
     "sequence/attributes",
     "text/token_strings",
 )
@@ -51,7 +52,7 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
     "initializedcheck": DEBUG,
-    "nonecheck": DEBUG,
+    "nonecheck": False,  # checked, what is done in place to attributes wants the GIL: kernels would not compile
     "overflowcheck": False,
     "embedsignature": False,
     "legacy_implicit_noexcept": False,

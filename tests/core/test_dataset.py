@@ -188,7 +188,7 @@ def test_the_values_of_a_corpus_are_checked_when_they_are_read(corpus_of):
     negative[N - 1, 5] = -2
     data = read_rows(corpus_of(negative, Y), COUNTS, "X_val")
     for read in (lambda: list(data.segments()), lambda: list(data.numbered_rows()), lambda: joined_of(data)):
-        with pytest.raises(ValueError, match=f"Negative values in data: X_val holds -2 at row {N - 1}, column 5"):
+        with pytest.raises(ValueError, match=rf"Negative values in data.*: X_val holds -2 at row {N - 1}, column 5"):
             read()
 
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from fastlin import Corpus, LogisticRegressionCV, sequence
+from fastlin import Corpus, LogisticRegressionCV, MiniBatchKMeans, sequence
 from fastlin.lm import WordClasses
 from fastlin.model_files.classes import class_of
 from fastlin.registry import CLASSES
@@ -236,7 +236,8 @@ def test_finished_fits_of_a_search_are_not_repeated(tmp_path):
 def iterative_estimators():
     """Every estimator with a limit of iterations, or a callback that sees them."""
     kinds = [class_of(name)[0] for name in CLASSES if name.startswith("fastlin.")]
-    return [kind for kind in kinds if {"max_iter", "callback"} & set(inspect.signature(kind).parameters)]
+    limited = [kind for kind in kinds if {"max_iter", "callback"} & set(inspect.signature(kind).parameters)]
+    return [kind for kind in limited if kind is not MiniBatchKMeans]  # a pass or two: `partial_fit` goes on from a file
 
 
 @pytest.mark.parametrize("kind", iterative_estimators(), ids=lambda kind: kind.__name__)

@@ -1,8 +1,5 @@
-"""Where passes run: blocks that share out the rows, threads that end together, work that Ctrl-C does not cut."""
+"""Where passes run: blocks that share out the rows, threads that end together."""
 
-import os
-import signal
-import threading
 import time
 
 import numpy as np
@@ -40,28 +37,6 @@ def test_an_error_in_a_thread_reaches_the_caller_and_ends_the_rest(n_jobs):
     with pytest.raises(ValueError, match="no more"):
         parallel.run_jobs(work, ((i, i + 1) for i in range(1000)), n_jobs)
     assert len(done) < 500
-
-
-def test_ctrl_c_waits_for_uninterrupted_work(ctrl_c):
-    done = []
-
-    def work():
-        time.sleep(0.2)
-        done.append(True)
-
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            parallel.run_uninterrupted(work)
-        assert done == [True]
-    finally:
-        timer.join()
-
-
-def test_an_error_in_uninterrupted_work_reaches_the_caller():
-    with pytest.raises(ZeroDivisionError):
-        parallel.run_uninterrupted(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2, 5])

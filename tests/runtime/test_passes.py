@@ -45,6 +45,7 @@ FITS = {
     "kmeans, soft": fastlin.KMeans(12, temperature=0.1, random_state=1, max_iter=4),
     "kmeans, spherical": fastlin.KMeans(5, metric="spherical", random_state=1, max_iter=4),
     "naive bayes": fastlin.MultinomialNB(),
+    "naive bayes, occurrences": fastlin.BernoulliNB(binarize=1.0),
     "semi-supervised": fastlin.SemiSupervisedNB(max_iter=4),
     "semi-supervised, components": fastlin.SemiSupervisedNB(components=2, random_state=1, max_iter=4),
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """A readers–writer lock: who waits for whom, in threads, within one thread and across a fork."""
 
 import os
+import random
 import signal
 import sys
 import threading
@@ -73,7 +74,7 @@ def test_a_waiting_writer_goes_before_new_readers():
 
     with lock.reading():
         writer = in_thread(write)
-        while not lock._queue:
+        while not lock.queue:
             time.sleep(0.001)
         reader = in_thread(read)
         time.sleep(0.05)
@@ -89,9 +90,38 @@ def test_it_is_reentrant():
         pass
     with lock.reading(), lock.writing(), lock.reading():
         pass
-    assert not lock._readers
-    assert lock._writer is None
-    assert not lock._queue
+    assert not lock.readers
+    assert lock.writer is None
+    assert not lock.queue
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without timers")
+@pytest.mark.parametrize("turn", ["reading", "writing"])
+def test_an_interrupt_at_any_moment_leaves_it_free(turn):
+    """Written in Python, every second interrupt left a lock that other threads would have waited for ever for."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before, moments, interrupted = signal.signal(signal.SIGALRM, interrupt), random.Random(0), 0
+    try:
+        for _ in range(500):
+            lock = SharedLock()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, moments.uniform(2e-5, 2e-4))
+                for _ in range(10_000):  # milliseconds; a finaliser may swallow the one interrupt
+                    with getattr(lock, turn)():
+                        pass
+            except KeyboardInterrupt:
+                interrupted += 1
+            assert not lock.readers
+            assert lock.writer is None
+            assert in_thread(lambda lock=lock: lock.start_writing(1)).join(30) is None
+            assert lock.writer == 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 400
 
 
 def test_a_signal_handler_reads_in_the_middle_of_its_own_thread():
@@ -117,6 +147,7 @@ def test_a_signal_handler_reads_in_the_middle_of_its_own_thread():
             with lock.reading():
                 pass
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # or a handler that is due would set the timer anew
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     thread.join(30)
@@ -158,5 +189,5 @@ def test_who_forks_while_holding_it_holds_it_in_the_child():
         child = os.fork()
         if not child:
             signal.alarm(20)
-            os._exit(0 if lock._writer == threading.get_ident() and lock._depth == 1 else 3)
+            os._exit(0 if lock.writer == threading.get_ident() and lock.depth == 1 else 3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -95,7 +95,7 @@ def test_numbers_of_any_type_are_the_same_number(kind):
 
 def test_a_whole_number_too_large_for_numpy_is_a_strength():
     X, y = text_like()
-    with pytest.warns(ConvergenceWarning, match="Without a prior|did not converge"):
+    with pytest.warns(ConvergenceWarning, match="Without a prior|failed to converge"):
         LogisticRegression(C=10**30, max_iter=1, tol=0, solver="lbfgs").fit(X, y)
 
 

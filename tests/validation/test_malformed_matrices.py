@@ -186,6 +186,7 @@ TRANSFORMING = {
     "DictVectorizer.inverse_transform": lambda X, y: fastlin.DictVectorizer().fit([dict.fromkeys(NAMES, 1)]),
     "Elementwise.transform": lambda X, y: fastlin.Elementwise().fit(X),
     "KMeans.transform": lambda X, y: fastlin.KMeans(3, random_state=0).fit(X),
+    "MiniBatchKMeans.transform": lambda X, y: fastlin.MiniBatchKMeans(3, random_state=0).fit(X),
     "LogCountRatio.transform": lambda X, y: fastlin.LogCountRatio().fit(X, y),
     "SelectFeatures.inverse_transform": lambda X, y: fastlin.select.SelectFeatures(method="count").fit(X, y),
     "SelectFeatures.transform": lambda X, y: fastlin.select.SelectFeatures(5, method="count").fit(X, y),

@@ -3,20 +3,24 @@
 from collections.abc import Callable
 from typing import Any
 
+from fastlin.core.fit_tasks import claim_fit_task
+
 Report = Callable[[dict[str, Any]], Any]  # takes a record; says whether to end
 
 
 def make_callback(model: Any, install: Callable[[], Any]) -> Report | None:
     """Make what is called after each record: `verbose` prints it, `callback` gets it; None for neither.
 
-    `install` returns the model as far as it is, for the callback.
+    `install` returns the model as far as it is, for the callback, and for those of scikit-learn's protocol.
     """
-    if not model.verbose and model.callback is None:
+    task = claim_fit_task()
+    if not model.verbose and model.callback is None and task is None:
         return None
 
     def report(record: dict[str, Any]) -> Any:
         print_record(model, record)
-        return model.callback is not None and model.callback(install(), record)
+        stops = model.callback is not None and model.callback(install(), record)
+        return (task is not None and task.log(record, install)) or stops
 
     return report
 

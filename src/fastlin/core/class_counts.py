@@ -17,7 +17,7 @@ from fastlin.engine.core import passes
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.core.csr_view import CSRView
-from fastlin.runtime import parallel
+from fastlin.runtime import parallel, thread_calls
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.passes import Passes
 from fastlin.runtime.shared_lock import SharedLock
@@ -34,6 +34,11 @@ class SmoothingPrior:
     measure: Floats  # ρ
     labels: Floats | None  # log μ; None: by counts
 
+    def estimates(self, features: Floats, labels: Floats) -> "Estimates":
+        """What follows from counts of features under labels [V, K], and of the rows of each label."""
+        logs, _, impossible = log_phi(features, self.pseudo, self.measure)
+        return Estimates(logs, impossible, labels, self)
+
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
@@ -48,6 +53,16 @@ class Estimates:
     def log_prior(self) -> Floats:
         """log μ."""
         return log_prior(self.labels, self.prior)
+
+    @property
+    def weights(self) -> Floats:
+        """What the features of a row weigh in its scores, [V, K]."""
+        return self.logs
+
+    @property
+    def bias(self) -> Floats:
+        """The score of an empty row."""
+        return self.log_prior
 
     def mask_impossible(self, scores: Floats) -> Floats:
         """The scores, with the class prior where no label can produce the row; in place."""
@@ -104,14 +119,14 @@ class ClassCounts:
         for start, stop in parallel.row_blocks(rows, 1):
             block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs)
             if keep:
-                parallel.run_uninterrupted(block)
+                thread_calls.run_uninterrupted(block)
             else:
                 block()
 
-    def count_segments(self, data: Passes) -> None:
-        """Count all rows of segments under their labels; for counts that nobody reads yet."""
+    def count_segments(self, data: Passes, threshold: float | None = None) -> None:
+        """Count all rows of segments, or what exceeds a threshold, under their labels; for counts nobody reads yet."""
         features, labels = self._own_features(), self.labels.copy()
-        data.fold(_count_segment, into=(features, labels))
+        data.fold(_count_segment, threshold, into=(features, labels))
         self.labels = labels
         self._publish()
 
@@ -189,8 +204,7 @@ class ClassCounts:
         return self.estimates().logs
 
     def _estimated(self) -> Estimates:
-        logs, _, impossible = log_phi(self.features, self.prior.pseudo, self.prior.measure)
-        return Estimates(logs, impossible, self.labels, self.prior)
+        return self.prior.estimates(self.features, self.labels)
 
     def _owned(self) -> _CountArrays:
         assert self._arrays is not None
@@ -229,9 +243,9 @@ class ClassCounts:
         self._arrays = _CountArrays(self._alone())
 
 
-def _count_segment(part: Any, features: Floats, labels: Floats) -> None:
+def _count_segment(part: Any, threshold: float | None, features: Floats, labels: Floats) -> None:
     """Add a segment's rows to the counts, block by block."""
-    rows, codes, weights = part.rows, part.codes, part.weights
+    rows, codes, weights = part.rows.binarized(threshold), part.codes, part.weights
     for start, stop in parallel.row_blocks(rows, 1):
         parallel.count_features(rows, start, stop, codes, weights, features, part.workers)
         share = weights[start:stop] if len(weights) else None

@@ -33,6 +33,14 @@ class Groups(NamedTuple):
     weights: Floats  # of length 0 for all ones
 
 
+class TargetedRows(NamedTuple):
+    """Rows in memory, and the number that each of them has."""
+
+    rows: CSRRows
+    targets: Floats
+    weights: Floats  # of length 0 for all ones
+
+
 class LabelledBlock(NamedTuple):
     """Some rows, the codes of their labels (−1: none) and their weights (of length 0: ones)."""
 
@@ -99,6 +107,10 @@ class Dataset(ABC):
         """The rows with the labels, one for each, and the weights that are given or that a corpus has."""
 
     @abstractmethod
+    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str) -> TargetedRows:
+        """The rows with the numbers and the weights that are given for each."""
+
+    @abstractmethod
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
         """The rows with their weights and with labels of which some may say that there is none."""
 
@@ -130,6 +142,11 @@ class Dataset(ABC):
     def segments(self) -> Iterator[Segment]:
         """All segments in order."""
         return (self.segment(index) for index in range(self.n_segments))
+
+    @property
+    def dense(self) -> bool:
+        """Whether the rows came as a dense matrix."""
+        return self.rows is not None and self.rows.dense
 
     def has_weight(self) -> Mask:
         """Which of the rows have a weight above zero."""
@@ -198,6 +215,10 @@ class InMemoryDataset(Dataset):
     def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "InMemoryDataset":
         classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=self._argument_name("y"))
         return InMemoryDataset(self.rows, self.name, classes, codes, self.sample_weights(sample_weight))
+
+    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str) -> TargetedRows:
+        targets = validation.as_targets(y, len(self), estimator=estimator, name=self._argument_name("y"))
+        return TargetedRows(self.rows, targets, self.sample_weights(sample_weight))
 
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
         classes, codes = validation.as_partly_labels(y, len(self), estimator=estimator)
@@ -270,6 +291,12 @@ class CorpusDataset(Dataset):
         self._reject_with_corpus(**{self._argument_name("y"): y, "sample_weight": sample_weight})
         self._check_labels()
         return self
+
+    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str) -> TargetedRows:  # noqa: ARG002
+        raise ValueError(
+            f"{self.name} is a Corpus, which has labels and no real targets: {estimator} learns from a matrix and "
+            f"{self._argument_name('y')}, part by part with partial_fit"
+        )
 
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":  # noqa: ARG002
         self._reject_with_corpus(y=y, sample_weight=sample_weight)
@@ -428,6 +455,16 @@ def read_validation(
     return DatasetView(data, classes, np.append(label_positions(classes, data.classes), np.int32(-1)))
 
 
+def read_targets(X: Any, y: Any, learnt: Dataset, *, estimator: str, **constraints: Any) -> TargetedRows:
+    """Validation data of real targets."""
+    if X is None or y is None:
+        raise ValueError("X_val and y_val must be given together")
+    rows = read_rows(X, constraints, "X_val")
+    if rows.n_features != learnt.n_features:
+        raise ValueError(f"X_val has {rows.n_features} features, X has {learnt.n_features}")
+    return rows.targeted(y, estimator=estimator)
+
+
 def training_view(dataset: Dataset, class_weight: Any = None) -> DatasetView:
     """The rows of a weight above zero, sample weight × class weight, under the labels that they have: two or more."""
     factors = validation.class_factors(class_weight, dataset.classes, dataset.codes(), True, dataset.weights())
@@ -461,6 +498,14 @@ def accuracy(
     parts = [(part.weights.sum(), part.weights @ right[part.start :][: len(part.rows)]) for part in X.segments()]
     total, of_right = np.sum(parts, axis=0)
     return float(of_right / total)
+
+
+def scored_labels(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """The labels of the rows of X and their weights (None: ones), given or a corpus's own, for a scorer."""
+    if not isinstance(X, Corpus):
+        return y, sample_weight
+    data = read_dataset(X, y, sample_weight, estimator="score")
+    return data.classes[data.codes()], data.weights() if data.weighted else None
 
 
 def true_labels(X: Any, y: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from fastlin.core.fit_tasks import CallbackSupportMixin, has_callbacks, run_fit, without_fit_task
 from fastlin.runtime.shared_lock import SharedLock
 
 P = ParamSpec("P")
@@ -26,7 +27,7 @@ E = TypeVar("E", bound="Estimator")
 _LOCK, _VIEW = "_learner_lock", "_is_view"
 
 
-class Estimator(BaseEstimator):
+class Estimator(CallbackSupportMixin, BaseEstimator):
     """An estimator whose readers see one moment of it, and whose learners take turns."""
 
     def _snapshot(self) -> Self:
@@ -89,12 +90,18 @@ def reads(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P],
 
 
 def learns(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
-    """A method that changes what its estimator knows: learners take turns."""
+    """A method that changes what its estimator knows: learners take turns. A `fit` is a task of callbacks."""
+    fits = getattr(method, "__name__", "") == "fit"
 
     @functools.wraps(method)
     def learn(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with _learner_lock(self).writing():
-            return method(self, *args, **kwargs)
+            if not fits:
+                return method(self, *args, **kwargs)
+            if has_callbacks(self):
+                return run_fit(self, lambda: method(self, *args, **kwargs), args, kwargs)
+            with without_fit_task():
+                return method(self, *args, **kwargs)
 
     return learn
 

@@ -98,7 +98,7 @@ class FitMonitor:
 
     def register_run(self, name: str, part: Resumable) -> bool:
         """Register the part whose iterations are logged: its history, count and clock go on with it."""
-        if self._saved is not None and name in self._unread:
+        if self._saved is not None and self.has_saved(name):
             self.load_state_dict(self._saved)
         return self.register(name, part)
 
@@ -138,6 +138,10 @@ class FitMonitor:
         for name, part in self._parts.items():
             state |= as_part(name, part.state_dict())
         write_checkpoint(self.checkpoint, state)
+
+    def has_saved(self, name: str) -> bool:
+        """Whether the checkpoint has a part of this name that nobody has taken up."""
+        return self._saved is not None and name in self._unread
 
     def take_saved(self, name: str) -> CheckpointReader | None:
         """The reader of a part of the checkpoint that nobody has taken up; None if there is none."""

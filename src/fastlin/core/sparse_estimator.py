@@ -1,4 +1,4 @@
-"""What all estimators share: to scikit-learn they are estimators, most of them classifiers, of sparse rows."""
+"""What all estimators share: to scikit-learn they are estimators of sparse rows: classifiers, most of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import storage, validation
-from fastlin.core.dataset import Dataset, DatasetView, accuracy, read_rows, read_validation
+from fastlin.core.dataset import Dataset, DatasetView, TargetedRows, accuracy, read_rows, read_targets, read_validation
 from fastlin.core.estimator import Estimator, reads
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.runtime import parallel
@@ -168,6 +168,21 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
                 shapes += f", intercept_ of shape {np.shape(self.intercept_)}"
             raise ValueError(f"{shapes} does not fit {width} column(s) of weights and {n_features} features")
         return weights
+
+
+class SparseRegressor(RegressorMixin, SparseEstimator):
+    """A regressor of one target; its `score`, scikit-learn's, is R²."""
+
+    @reads
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The target of each row of X, a matrix or a `Corpus`: a real number."""
+        return self._scores(self._checked_rows(X))[:, 0]
+
+    def _read_held_out(self, X: Any, y: Any, learnt: Dataset, **constraints: Any) -> TargetedRows:
+        """Validation data, as wide as the rows that are learnt."""
+        held = read_targets(X, y, learnt, estimator=type(self).__name__, **constraints)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return held
 
 
 def checkpoint_of(

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
 from fastlin.core.estimator import Estimator, learns, reads
@@ -100,7 +100,7 @@ def check_columns(estimator: Any, n_columns: int) -> None:
 def names_of_columns(estimator: Any, input_features: Any, n_columns: int) -> NDArray[Any]:
     """The names of the columns that were learnt, or those given for them, or x0, x1, …"""
     check_columns(estimator, n_columns)
-    names: NDArray[Any] = _check_feature_names_in(estimator, input_features)
+    names: NDArray[Any] = OneToOneFeatureMixin.get_feature_names_out(estimator, input_features)
     return names
 
 

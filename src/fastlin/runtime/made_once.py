@@ -1,7 +1,8 @@
 """Attributes that are made when they are first asked for."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -28,3 +29,15 @@ class made_once(Generic[T]):  # noqa: N801 - a decorator
             return self
         made: T = instance.__dict__.setdefault(self._name, self._make(instance))
         return made
+
+
+class FieldsOnly:
+    """A dataclass that is copied and pickled by its fields; what is made once is made anew of a copy.
+
+    (Copies of `__dict__` would meet the attributes that another thread makes in the meantime.)
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -3,7 +3,6 @@
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import passes
 from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
+from fastlin.runtime.thread_calls import ThreadCall, ThreadCrew
 from fastlin.validation import CSRRows
 
 BLOCK_WORK = 1 << 21  # multiply–adds of a block: milliseconds
@@ -55,19 +55,18 @@ class WorkerPool:
         self.stop = np.zeros(1, np.int32) if stop is None else stop
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        self._crew = ThreadCrew()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for what has not begun
+        self._crew.dismiss()
 
     def map(self, work: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> list[Any]:
         """work(*job) of every job, in the order of the jobs.
 
-        The caller works, too: all take the next job from one counter, which costs a future a thread, not a job.
+        The caller works, too: all take the next job from one counter, which costs a call a thread, not a job.
         """
-        if self._pool is None:
+        if self.threads == 1:
             return list(self._map_in_caller(work, jobs))
         queue = list(jobs)
         results, counter = [None] * len(queue), itertools.count()
@@ -82,14 +81,19 @@ class WorkerPool:
                 self.stop[0] = 1  # nobody begins another
                 raise
 
-        others = [self._pool.submit(run_queue) for _ in range(min(self.threads, len(queue)) - 1)]
+        others = [ThreadCall(run_queue) for _ in range(min(self.threads, len(queue)) - 1)]
         try:
+            for other in others:
+                self._crew.submit(other, self.threads - 1)
             run_queue()
-            others = [other for other in others if not other.cancel()]  # who has not begun is too late
-            wait(others)
+            others = [other for other in others if not other.take_back()]  # who has not begun is too late
+            for other in others:
+                other.wait()
         except BaseException:
             self.stop[0] = 1
-            wait([other for other in others if not other.cancel()])
+            for other in others:
+                if not other.take_back():
+                    other.wait()
             raise
         for other in others:
             other.result()
@@ -180,9 +184,3 @@ def count_features(
 def _column_ranges(n_columns: int, threads: int) -> Iterator[tuple[int, int]]:
     threads = min(threads, n_columns)
     return itertools.pairwise(n_columns * thread // threads for thread in range(threads + 1))
-
-
-def run_uninterrupted(work: Callable[[], None]) -> None:
-    """Run `work` to its end even if Ctrl-C comes meanwhile: signals reach the main thread only, which waits."""
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(work).result()

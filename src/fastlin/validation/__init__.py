@@ -12,6 +12,7 @@ from fastlin.validation.labels import (
     as_labels,
     as_lengths,
     as_positions,
+    as_targets,
     class_factors,
 )
 from fastlin.validation.parameters import (
@@ -59,6 +60,7 @@ __all__ = [
     "as_real",
     "as_rows",
     "as_sparse",
+    "as_targets",
     "as_texts",
     "as_tuples",
     "as_vector",

@@ -140,7 +140,8 @@ def _numbered(values: NDArray[Any], name: str, column: int) -> CategoricalColumn
     if np.fmin.reduce(values) < 0:
         row = int(np.argmax(values < 0))
         raise ValueError(
-            f"Negative values in data: {name} holds {values[row]:g} at row {row}, column {column}; {_ADVICE}"
+            f"Negative values in data passed to CategoricalNB (input {name}): {name} holds {values[row]:g} at row "
+            f"{row}, column {column}; {_ADVICE}"
         )
     if values.dtype.kind == "f":
         known = ~np.isnan(values)

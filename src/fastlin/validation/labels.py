@@ -1,4 +1,4 @@
-"""Labels and their weights, groups of rows and places within them."""
+"""Labels and their weights, real targets, groups of rows and places within them."""
 
 import numbers
 from typing import Any
@@ -8,24 +8,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from fastlin.validation.arrays import as_vector
 from fastlin.validation.categorical import is_known
 from fastlin.validation.parameters import one_of, real_number
+
+MAX_TARGET = 1e100
 
 
 def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
     """(classes, codes): the sorted distinct labels, and each row's place among them."""
-    if y is None:
-        raise ValueError(f"{estimator} requires {name} to be passed, but the target {name} is None")
-    if sp.issparse(y):
-        raise TypeError(f"{name} must be a vector of labels, got a sparse matrix")
-    if getattr(getattr(y, "dtype", None), "kind", None) == "c":
-        raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
-    y = column_or_1d(as_exact(y, name), warn=True)
-    if len(y) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "
-            f"{name} has {len(y)}"
-        )
+    y = _one_column(y, estimator, name)
+    _check_length(y, n_rows, name)
     if y.dtype.kind == "f":
         finite = np.isfinite(y)
         if not finite.all():
@@ -44,6 +37,35 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
             raise ValueError(f"{name} holds NaT at row {int(np.argmax(np.isnat(y)))}")
         classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int32, copy=False)
+
+
+def as_targets(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> NDArray[np.float64]:
+    """A finite number for each row."""
+    targets = as_vector(_one_column(y, estimator, name), name)
+    _check_length(targets, n_rows, name)
+    largest = np.abs(targets).max(initial=0)
+    if largest > MAX_TARGET:
+        raise ValueError(f"{name} holds ±{largest:g}; at most {MAX_TARGET:g} is supported")
+    return targets
+
+
+def _one_column(y: Any, estimator: str, name: str) -> NDArray[Any]:
+    """Labels or targets as a vector of whatever they are."""
+    if y is None:
+        raise ValueError(f"{estimator} requires {name} to be passed, but the target {name} is None")
+    if sp.issparse(y):
+        raise TypeError(f"{name} must be a vector, got a sparse matrix")
+    if getattr(getattr(y, "dtype", None), "kind", None) == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
+    return np.asarray(column_or_1d(as_exact(y, name), warn=True))
+
+
+def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:
+    if len(y) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "
+            f"{name} has {len(y)}"
+        )
 
 
 def as_exact(y: Any, name: str) -> Any:

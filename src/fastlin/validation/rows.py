@@ -32,6 +32,7 @@ class CSRRows:
     negative: bool
     zeros: bool
     largest: float
+    dense: bool = False  # whether they came as a dense matrix
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -85,6 +86,13 @@ class CSRRows:
         matrix.eliminate_zeros()
         return replace(self._like(matrix), zeros=False)
 
+    def binarized(self, threshold: float | None) -> "CSRRows":
+        """The rows with 1 for values above a threshold, which is not negative, and 0 for others; None: as they are."""
+        if threshold is None:
+            return self
+        values = (self.values > threshold).astype(self.values.dtype)
+        return replace(self, values=values, negative=False, zeros=True, largest=1.0)
+
     def _by_stretches(self, change: Callable[["CSRRows"], "CSRRows"]) -> "CSRRows":
         """Convert the rows, some at a time: scipy would widen the indices of all."""
         found = [change(self.between(start, stop)) for start, stop in _stretches(self.indptr)]
@@ -129,6 +137,7 @@ def as_rows(
     dtype: np.dtype[Any] | None = None,
     name: str = "X",
     nonnegative: bool = False,
+    highest: float | None = None,
     in_order: bool = True,
 ) -> CSRRows:
     """Prove X, any matrix scikit-learn accepts, and return it as rows; a canonical CSR is not copied.
@@ -163,7 +172,8 @@ def as_rows(
         raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if n_columns > MAX_COLUMNS:
         raise ValueError(f"{name} has {n_columns} columns; at most {MAX_COLUMNS} are supported")
-    return check_values(_validate(_to_csr(X, name), name, in_order), dtype=dtype, name=name, nonnegative=nonnegative)
+    rows = replace(_validate(_to_csr(X, name), name, in_order), dense=not sp.issparse(X))
+    return check_values(rows, dtype=dtype, name=name, nonnegative=nonnegative, highest=highest)
 
 
 def check_structure(X: Any, name: str = "X") -> None:
@@ -186,9 +196,10 @@ def check_values(
     dtype: np.dtype[Any] | None = None,
     name: str = "X",
     nonnegative: bool = False,
+    highest: float | None = None,
     start: int = 0,
 ) -> CSRRows:
-    """Proved rows, if their values suit weights of a type and, should they be counts, none is negative.
+    """Proved rows, if their values suit weights of a type and, should they be counts, none is negative or too high.
 
     `start` is the number of the first, for messages.
     """
@@ -200,7 +211,12 @@ def check_values(
     if nonnegative and rows.negative and (found := np.flatnonzero(rows.values[: rows.nnz] < 0)).size:
         place = _where(rows.indptr, rows.indices, int(found[0]), start)
         value = f"{rows.values[found[0]]:g}"
-        raise ValueError(f"Negative values in data: {name} holds {value} {place}; counts cannot be negative")
+        raise ValueError(
+            f"Negative values in data passed to a model of counts (input {name}): {name} holds {value} {place}"
+        )
+    if highest is not None and rows.largest > highest and (found := np.flatnonzero(rows.values > highest)).size:
+        place = _where(rows.indptr, rows.indices, int(found[0]), start)
+        raise ValueError(f"{name} holds {rows.values[found[0]]:g} {place}; at most {highest:g} is wanted")
     return rows
 
 
