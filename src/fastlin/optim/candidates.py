@@ -89,6 +89,7 @@ class GroupStream:
     shuffle: bool
     generator: np.random.Generator
     in_memory: ClassVar[bool] = False
+    labelled: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return self.grouped.n_groups

@@ -6,7 +6,8 @@ h(θ) = Σ λ₁|θ| + ½λ₂(θ − m)², every a with Σ_i w(a − e_y) = 0 (
     f(θ) − min f ≤ Σ w KL(a ‖ p) + Σ_j [h(θ_j) + h*(−g_j) + g_j θ_j],    p the model's own at θ,
 
 all of whose terms are at least zero (Fenchel & Young; no difference of large numbers is taken). Where λ₁ = 0 the
-second sum is ½ Σ σ²(∂f)², with ∂f taken at a. Where λ₂ = 0 the dual wants |g| ≤ λ₁, and a is scaled towards e_y for it.
+second sum is ½ Σ σ²(∂f)², with ∂f taken at a. Where λ₂ = 0 the dual wants |g| ≤ λ₁, and a is scaled towards e_y for it;
+the norms of groups want ‖g_j‖₂ ≤ λ_j.
 
 Without an intercept a is p. With one, a is the model's with its intercept at the optimum, the other weights as they
 are; what that leaves of the constraint is made exact by mixing in one distribution for all rows.
@@ -79,9 +80,9 @@ class Certificate:
         KL(a' ‖ p) grows from 0 to the row's loss while the share falls from 1 to 0: about with its square.
         """
         problem = self.problem
-        n, l1 = problem.n_weights, problem.prior.l1
+        n = problem.n_weights
         of_intercepts = float(np.square(gradient[n:]).sum()) / problem.partitions.total_weight
-        if l1 == 0:
+        if problem.prior.l1 == 0:
             return of_intercepts + prior_gap(problem, gradient)
         counts = problem.counts(theta, gradient)[:n]
         return of_intercepts + min(
@@ -92,7 +93,8 @@ class Certificate:
 
 def has_dual(problem: LogLinearProblem) -> bool:
     """Whether there is a prior on every weight: without one the dual bounds nothing."""
-    return problem.prior.l1 > 0 or bool((problem.prior.precision > 0).all())
+    prior = problem.prior
+    return (prior.l1 > 0 and bool((prior.l1_scale > 0).all())) or bool((prior.precision > 0).all())
 
 
 def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, wanted: float) -> float:
@@ -128,19 +130,27 @@ def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
 
 def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
     """How far a may be scaled towards e_y: until |g| ≤ λ₁, and with a Gaussian part not at all, which may be better."""
-    l1, largest = problem.prior.l1, float(np.abs(counts).max(initial=0.0))
-    least = min(1.0, l1 / largest) if largest > 0 else 1.0
+    prior = problem.prior
+    if prior.groups is not None:
+        return [prior.groups.dual_share(counts)]
+    largest = np.abs(counts) / prior.l1_scale if len(prior.l1_scale) else np.abs(counts)
+    least = min(1.0, prior.l1 / float(largest.max())) if largest.any() else 1.0
     return [least] if least == 1 or not problem.prior.precision.any() else [least, 1.0]
 
 
 def _penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share: float) -> float:
     """Σ h(θ) + h*(−g) + g θ over the weights of an elastic net, for g = share · counts."""
-    l1, l2 = problem.prior.l1, float(problem.prior.precision.max(initial=0.0))
+    prior, precisions = problem.prior, np.empty(0)
+    if prior.groups is not None:
+        return prior.groups.gap(theta[: problem.n_weights], share * counts)
+    if len(prior.l1_scale):
+        precisions = problem.repeat_per_weight(problem.precision)
 
     def of_piece(piece: slice) -> float:
         weights, slopes = theta[: problem.n_weights][piece], share * counts[piece]
+        l1, l2 = prior.l1_of(piece), precisions[piece] if len(precisions) else prior.precision.max(initial=0.0)
         total = l1 * np.abs(weights) + slopes * weights
-        if l2 > 0:
+        if np.any(l2 > 0):
             total += 0.5 * l2 * weights**2 + np.maximum(np.abs(slopes) - l1, 0) ** 2 / (2 * l2)
         return float(np.maximum(total, 0).sum())  # below zero by rounding alone
 

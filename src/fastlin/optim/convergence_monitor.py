@@ -19,6 +19,8 @@ MAX_NO_IMPROVEMENT = 10  # records in a row with neither a lower objective nor a
 class ConvergenceMonitor(FitMonitor):
     """Stopping rule of a fit: its certificate's gap ≤ tol · f, without one max |∂f| ≤ tol · Σ w; max_iter; a callback.
 
+    `wants_gradient`: with a certificate max |∂f| ≤ tol · Σ w, too.
+
     A solver that is to be resumed asks `resume` for where it stood, says in `register_state` what it has
     to keep, and calls `maybe_save` where a checkpoint may be made: at the head of its loop.
     """
@@ -31,9 +33,11 @@ class ConvergenceMonitor(FitMonitor):
         report: Report | None = None,
         checkpoint: CheckpointTarget | None = None,
         certificate: Certificate | None = None,
+        wants_gradient: bool = False,
     ) -> None:
         super().__init__(max_iter, report, checkpoint)
         self.threshold, self.tol, self.certificate = tol * total_weight, tol, certificate
+        self._gradient_limit = self.threshold if wants_gradient else inf
         self.nonmonotone = False  # whether the objective may rise on the way
         self._saved_solver = None if self._saved is None else self._saved.header.get("solver")
         self._skips_next_record = False
@@ -65,6 +69,8 @@ class ConvergenceMonitor(FitMonitor):
             self.gap = distance
             if distance < inf:
                 more["duality_gap"] = distance
+            if gradient_norm > self._gradient_limit:
+                threshold = -inf
         return self.log_distance(distance, threshold, objective=objective, gradient_norm=gradient_norm, **more)
 
     def log_distance(self, distance: float, threshold: float | None = None, **fields: Any) -> bool:

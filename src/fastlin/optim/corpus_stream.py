@@ -32,6 +32,7 @@ class CorpusStream:
     batch_size: int
     training: TrainingState  # goes on from there
     in_memory: ClassVar[bool] = False
+    labelled: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return len(self.corpus) if self.row_ids is None else len(self.row_ids)

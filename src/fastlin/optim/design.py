@@ -35,7 +35,7 @@ class Design:
     @property
     def largest(self) -> float:
         """max |x|."""
-        return float(np.abs(self.values).max(initial=0))
+        return float(max(self.values.max(initial=0), -self.values.min(initial=0)))
 
     @property
     def nnz(self) -> int:

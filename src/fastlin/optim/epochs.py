@@ -14,7 +14,7 @@ from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online import online
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
-from fastlin.runtime import parallel
+from fastlin.runtime import parallel, thread_calls
 from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import CSRRows
 
@@ -41,6 +41,10 @@ class RowSource(Protocol):
     """What epochs are run on: `Data` in memory, or the segments of a corpus (`optim/corpus_stream.py`)."""
 
     in_memory: ClassVar[bool]
+
+    @property
+    def labelled(self) -> bool:
+        """Whether rows have labels, which may be mistaken, and not targets."""
 
     @property
     def generator(self) -> np.random.Generator:
@@ -73,8 +77,13 @@ class TrainingRows:
     sampling: str
     generator: np.random.Generator
     start: int = field(default=0, kw_only=True)  # the number of the first row
+    targets: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), kw_only=True)  # instead of labels
     unit: ClassVar[str] = "row"
     in_memory: ClassVar[bool] = True
+
+    @property
+    def labelled(self) -> bool:
+        return not len(self.targets)
 
     def __len__(self) -> int:
         return len(self.row_ids)
@@ -103,16 +112,17 @@ class TrainingRows:
     def take(self, rows: NDArray[np.int64]) -> Self:
         """A copy of some of the rows, without members."""
         weights = self.weights[rows] if len(self.weights) else self.weights
-        nobody = np.empty(0, np.int64)
-        return replace(self, rows=self.rows.take(rows), labels=self.labels[rows], weights=weights, row_ids=nobody)
+        targets = self.targets[rows] if len(self.targets) else self.targets
+        taken = replace(self, rows=self.rows.take(rows), labels=self.labels[rows], weights=weights, targets=targets)
+        return replace(taken, row_ids=np.empty(0, np.int64))
 
     def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
         """A bounded piece of an epoch, with memory of its own."""
         rows, rank = self.rows, state.rank()
         labels = state.order[self.labels].astype(np.int32) if len(rank) else self.labels
         epoch = online.OnlineEpoch(
-            CSRView(rows.indptr, rows.indices, rows.values), rows.largest, labels, self.weights, order, rank, residual,
-            int(state.rule["batch_size"][0]), state.bias.shape[1],
+            CSRView(rows.indptr, rows.indices, rows.values), rows.largest, labels, self.targets, self.weights, order,
+            rank, residual, int(state.rule["batch_size"][0]), state.bias.shape[1],
         )  # fmt: skip
         return lambda position: online.run(epoch, state.bound(learn=True), position, BUDGET)
 
@@ -170,14 +180,16 @@ def train_epochs(
 
 
 def _record_of_epoch(state: OnlineState, data: RowSource, training: TrainingState, epoch: int) -> dict[str, Any]:
-    seen = max(1, int(state.clock["t"][0]) - training.n_seen_before)
-    return {
+    record = {
         "epoch": epoch,
         "loss": float(state.clock["loss"][0]) / len(data),
         "objective": float(state.clock["loss"][0]),
         "updates": int(state.clock["updates"][0]),
-        "progressive_accuracy": 1 - int(state.clock["mistakes"][0]) / seen,
     }
+    if data.labelled:
+        seen = max(1, int(state.clock["t"][0]) - training.n_seen_before)
+        record["progressive_accuracy"] = 1 - int(state.clock["mistakes"][0]) / seen
+    return record
 
 
 def _should_stop(state: OnlineState, training: TrainingState, stopping: Stopping, gain: float) -> bool:
@@ -263,7 +275,7 @@ def _flush_rows(
         residual[chosen] = 0
 
     with state.changing():
-        parallel.run_uninterrupted(finish)
+        thread_calls.run_uninterrupted(finish)
 
 
 def _flush(state: OnlineState, data: RowSource, residuals: list[ScratchArray], n_jobs: int | None) -> None:
@@ -278,7 +290,7 @@ def _flush(state: OnlineState, data: RowSource, residuals: list[ScratchArray], n
                 residual[:] = 0
 
     with state.changing():
-        parallel.run_uninterrupted(finish)
+        thread_calls.run_uninterrupted(finish)
 
 
 def count_single_label(state: OnlineState, data: RowSource) -> dict[str, Any]:

@@ -5,7 +5,7 @@ function takes an open partition, and then what does not depend on the rows: who
 work. Sums over columns go on from one partition to the next; the last one adds the prior while they are in cache.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,29 @@ def line_derivatives(
     return sum(each[0] for each in found), sum(each[1] for each in found), sum(each[2] for each in found)
 
 
+def span_derivatives(
+    part: Partition, model: LogLinearModel, scores: Sequence[PerRowArrays], share: Vector
+) -> tuple[float, Vector, Vector]:
+    """The loss where the scores are Σ_m c_m S_m, and its derivatives by c: the gradient and the Hessian."""
+    residual, shares, its_scores = part.map(model.residual), part.map(model.shares), [part.map(each) for each in scores]
+
+    def work(start: int, stop: int) -> tuple[float, Vector, Vector]:
+        block, own = slice(start, stop), residual[start:stop]
+        blocks = [each[block] for each in its_scores]
+        mixed = share[0] * blocks[0]
+        for each, more in zip(share[1:], blocks[1:], strict=True):
+            mixed += each * more
+        value = part.likelihood.loss(mixed, start, stop, own, shares[block])
+        curvature, hessian = np.empty_like(own), np.empty((len(blocks), len(blocks)))
+        for row, each in zip(hessian, blocks, strict=True):
+            part.likelihood.curvature(each, start, stop, shares[block], curvature)
+            row[:] = [vector_ops.dot(curvature.reshape(-1), other.reshape(-1)) for other in blocks]
+        return value, np.array([vector_ops.dot(own.reshape(-1), each.reshape(-1)) for each in blocks]), hessian
+
+    found = over_rows(part, work)
+    return sum(each[0] for each in found), sum(each[1] for each in found), sum(each[2] for each in found)
+
+
 # Backward
 
 
@@ -217,5 +240,6 @@ def largest_values(part: Partition, of_columns: Vector) -> None:
     starts = part.design.column_indptr
     filled = np.flatnonzero(np.diff(starts) > 0)
     if len(filled):
-        found = np.maximum.reduceat(np.abs(part.design.column_values[: starts[-1]]), starts[:-1][filled])
+        values, first = part.design.column_values[: starts[-1]], starts[:-1][filled]
+        found = np.maximum(np.maximum.reduceat(values, first), -np.minimum.reduceat(values, first))
         of_columns[filled] = np.maximum(of_columns[filled], found)

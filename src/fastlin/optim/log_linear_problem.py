@@ -6,7 +6,8 @@ Its passes over the partitions of the data are in `log_linear_passes`. Vectors a
 intercepts, which have no prior.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from fastlin.optim import log_linear_passes
 from fastlin.optim.chunked_vectors import ChunkedVectors
 from fastlin.optim.log_linear_passes import Fill, LogLinearModel
 from fastlin.optim.partitions import Blocks, Partitions, PerRowArrays
+from fastlin.optim.weight_groups import WeightGroups
 from fastlin.optim.weight_layouts import WeightLayout
 from fastlin.runtime import parallel
 
@@ -26,11 +28,28 @@ FLOAT32_SAFE = 1e6  # up to which values, weights and precisions float32 holds t
 
 @dataclass(frozen=True)
 class WeightPrior:
-    """Gaussian and Laplacian: the inverse variance of each feature, a mean for each weight (empty: zeros), λ₁."""
+    """Gaussian and Laplacian: the inverse variance of each feature, a mean for each weight (empty: zeros), λ₁.
+
+    `l1_scale` says how many times λ₁ each weight has (empty: all have λ₁). With groups it is λ of their norms.
+    """
 
     precision: NDArray[np.float64]
     mean: NDArray[np.float64]
     l1: float = 0.0
+    l1_scale: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    groups: WeightGroups | None = None
+
+    def l1_of(self, some: slice | NDArray[np.int64]) -> Any:
+        """λ₁ of some of the weights: one number for all, or one of each."""
+        return self.l1 * self.l1_scale[some] if len(self.l1_scale) else self.l1
+
+    def l1_penalty(self, weights: NDArray[np.float64], some: slice | NDArray[np.int64] = slice(None)) -> float:
+        """Σ λ₁ |θ| of some of the weights; the norms of all groups."""
+        if self.groups is not None:
+            return self.groups.penalty(weights)
+        if len(self.l1_scale):
+            return self.l1 * float(self.l1_scale[some] @ np.abs(weights))
+        return self.l1 * float(np.abs(weights).sum())
 
 
 class Objective(Protocol):
@@ -169,6 +188,13 @@ class LogLinearProblem:
         )
         return found
 
+    def span_derivatives(self, scores: Sequence[PerRowArrays], share: Vector) -> tuple[float, Vector, Vector]:
+        """The loss where the scores are Σ_m c_m S_m, its gradient and its Hessian by c."""
+        found: tuple[float, Vector, Vector] = self.data.fold(
+            log_linear_passes.span_derivatives, self.model, scores, share
+        )
+        return found
+
     def step_along(
         self, scores: PerRowArrays, direction_scores: PerRowArrays, step: float, theta: Vector, gradient: Vector
     ) -> tuple[float, float]:
@@ -203,10 +229,14 @@ class LogLinearProblem:
     def largest_values(self) -> NDArray[np.float64]:
         """max |x| of the column that each weight belongs to, 1 of an intercept."""
         largest = np.ones(self.size)
-        of_columns = np.zeros(self.partitions.n_features)
-        self.data.fold(log_linear_passes.largest_values, into=(of_columns,))
         starts, _ = self.layout.feature_columns()
-        largest[: self.n_weights] = np.repeat(of_columns, np.diff(starts))
+        largest[: self.n_weights] = np.repeat(self.largest_of_features(), np.diff(starts))
+        return largest
+
+    def largest_of_features(self) -> NDArray[np.float64]:
+        """max |x| of each column."""
+        largest = np.zeros(self.partitions.n_features)
+        self.data.fold(log_linear_passes.largest_values, into=(largest,))
         return largest
 
     def counts(self, theta: Vector, gradient: Vector) -> NDArray[np.float64]:

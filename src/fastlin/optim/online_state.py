@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.array_views import ArrayViews
 from fastlin.optim.sharing import ARRAYS, SharedArrays
-from fastlin.optim.update_rules import ADAGRAD, CLOCK, FTRL, GENERATION, MIN_FTRL_RATE, RULE, WEIGHT_BOUND
+from fastlin.optim.update_rules import ADAGRAD, AROW, CLOCK, FTRL, GENERATION, MIN_FTRL_RATE, RULE, WEIGHT_BOUND
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.validation import MAX_ABS_VALUE, as_finite
 
@@ -67,17 +67,18 @@ class OnlineState(SharedArrays):
 
     def _allocate(self) -> None:
         """The arrays that the rule needs and the state does not have yet."""
-        rule, adagrad, ftrl = self.rule[0], self.rule[0]["step"] == ADAGRAD, self.rule[0]["step"] == FTRL
-        scheduled, batches = not (adagrad or ftrl), rule["batch_size"] > 1
+        rule = self.rule[0]
+        adagrad, ftrl, arow = (rule["step"] == step for step in (ADAGRAD, FTRL, AROW))
+        scheduled, batches = not (adagrad or ftrl or arow), rule["batch_size"] > 1
         needed = {
             "total": rule["average_from"] > 0,
-            "squares": adagrad,
+            "squares": adagrad or arow,
             "z": ftrl,
             "root": ftrl,
             "pending": not scheduled and batches,
             "debt": rule["l1"] > 0 and scheduled,
             "generation": (rule["l2"] > 0 or rule["project"]) and scheduled,
-            "touched": adagrad or (ftrl and (batches or rule["average_from"] > 0)),
+            "touched": adagrad or (ftrl and batches) or ((ftrl or arow) and rule["average_from"] > 0),
         }
         for name, wanted in needed.items():
             if wanted and not len(getattr(self, name)):

@@ -81,6 +81,11 @@ class DenseWeights:
         """The weights that are in a [V, K]."""
         return matrix.reshape(-1)
 
+    def locate(self, some: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The features and the columns of some of the weights."""
+        features, columns = np.divmod(some, self.width)
+        return features.astype(np.int32), columns.astype(np.int32)
+
     def feature_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each feature's weights begin, and the column of each."""
         n = self.n_features
@@ -147,6 +152,10 @@ class ObservedWeights:
 
     def from_matrix(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         return matrix[self._features(), self.labels]
+
+    def locate(self, some: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        features = np.searchsorted(self.starts, some, side="right") - 1
+        return features.astype(np.int32), self.labels[some]
 
     def feature_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         return self.starts, self.labels

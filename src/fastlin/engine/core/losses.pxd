@@ -5,13 +5,23 @@ K labels, right label y, rival r = the lowest argmax over k ≠ y of s_k (Cramme
     perceptron       max(0, s_r − s_y)             a tie is an error
     hinge            ℓ = max(0, 1 − s_y + s_r)
     squared hinge    ℓ²
+    modified Huber   ℓ², but for ℓ > 2, where it goes on in a straight line: 4(ℓ − 1)
     log loss         log Σ_k e^{s_k} − s_y
 
-The first three have a gradient in two labels only: −slope at y, +slope at r. One column, with z = ±s, is the
+All but the last have a gradient in two labels only: −slope at y, +slope at r. One column, with z = ±s, is the
 usual binary loss: the same formulas with s_r − s_y = −z, and log(1 + e^{−z}).
+
+Of a target y and a score s, with the residual r = y − s:
+
+    squared error                  ½r²
+    Huber                          ½r², but for |r| > ε, where it goes on in a straight line: ε(|r| − ½ε)
+    ε-insensitive                  ℓ = max(0, |r| − ε)
+    squared ε-insensitive          ℓ²
+
+A label is the target ±1, and r = ±(1 − z).
 """
 
-from libc.math cimport HUGE_VAL
+from libc.math cimport HUGE_VAL, copysign, fabs
 from libc.stdint cimport int32_t
 
 from fastlin.engine.core.mathx cimport exponentials, array_max, log1pexp, logarithm, sigmoid
@@ -22,6 +32,11 @@ cdef enum Loss:
     HINGE = 2
     SQUARED_HINGE = 3
     LOG_LOSS = 4
+    MODIFIED_HUBER = 5
+    SQUARED_ERROR = 6        # this and those after it are of residuals
+    HUBER = 7
+    EPSILON_INSENSITIVE = 8
+    SQUARED_EPSILON_INSENSITIVE = 9
 
 
 cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) noexcept nogil:
@@ -51,7 +66,23 @@ cdef inline bint is_mistake(Py_ssize_t rival, Py_ssize_t y, double margin, const
     return margin < 0 or (margin == 0 and (rival < y if rank == NULL else rank[rival] < rank[y]))
 
 
-cdef inline double margin_loss(int loss, double margin, double* slope) noexcept nogil:
+cdef inline double residual_loss(int loss, double residual, double epsilon, double* slope) noexcept nogil:
+    """Value and derivative of a loss of the residual y − s, which is −d/d s."""
+    cdef double size = fabs(residual), excess = size - epsilon
+    if loss == SQUARED_ERROR or (loss == HUBER and excess <= 0):
+        slope[0] = residual
+        return 0.5 * residual * residual
+    if excess <= 0:
+        slope[0] = 0.0
+        return 0.0
+    if loss == SQUARED_EPSILON_INSENSITIVE:
+        slope[0] = copysign(2.0 * excess, residual)
+        return excess * excess
+    slope[0] = copysign(epsilon if loss == HUBER else 1.0, residual)
+    return epsilon * (size - 0.5 * epsilon) if loss == HUBER else excess
+
+
+cdef inline double margin_loss(int loss, double margin, double epsilon, double* slope) noexcept nogil:
     """Value and −d/d margin of a loss of the margin s_y − s_r (of ys for one column)."""
     cdef double shortfall
     if loss == PERCEPTRON:
@@ -60,6 +91,8 @@ cdef inline double margin_loss(int loss, double margin, double* slope) noexcept 
     if loss == LOG_LOSS:
         slope[0] = sigmoid(-margin)
         return log1pexp(-margin)
+    if loss >= SQUARED_ERROR:
+        return residual_loss(loss, 1.0 - margin, epsilon, slope)
     shortfall = 1.0 - margin
     if shortfall <= 0:
         slope[0] = 0.0
@@ -67,6 +100,9 @@ cdef inline double margin_loss(int loss, double margin, double* slope) noexcept 
     if loss == HINGE:
         slope[0] = 1.0
         return shortfall
+    if loss == MODIFIED_HUBER and shortfall > 2.0:
+        slope[0] = 4.0
+        return 4.0 * (shortfall - 1.0)
     slope[0] = 2.0 * shortfall
     return shortfall * shortfall
 

@@ -5,8 +5,16 @@ def losses(
     loss: int,
     scores: NDArray[np.float64],
     labels: NDArray[np.int64],
+    epsilon: float,
     values: NDArray[np.float64],
     gradients: NDArray[np.float64],
+) -> None: ...
+def residual_losses(
+    loss: int,
+    residuals: NDArray[np.float64],
+    epsilon: float,
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
 ) -> None: ...
 def softmax(scores: NDArray[np.float64], logarithmic: bool) -> None: ...
 def sigmoid_proba(scores: NDArray[np.float64], probabilities: NDArray[np.float64], logarithmic: bool) -> None: ...

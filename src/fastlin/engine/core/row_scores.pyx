@@ -3,7 +3,7 @@
 from libc.math cimport log
 from libc.stdint cimport int64_t
 
-from fastlin.engine.core.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss
+from fastlin.engine.core.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss, residual_loss
 from fastlin.engine.core.mathx cimport exponentials, array_max, log1pexp, logarithms, sigmoid
 
 
@@ -17,7 +17,7 @@ cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
     return top
 
 
-def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, double[::1] values,
+def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, double epsilon, double[::1] values,
            double[:, ::1] gradients):
     """The loss of each row and its gradient; one column of scores is a binary problem with labels 0 and 1."""
     cdef Py_ssize_t i, k, rival, y, K = scores.shape[1]
@@ -32,18 +32,26 @@ def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, dou
                 continue
             if K == 1:
                 sign = 1.0 if y == 1 else -1.0
-                values[i] = margin_loss(loss, sign * scores[i, 0], &slope)
+                values[i] = margin_loss(loss, sign * scores[i, 0], epsilon, &slope)
                 gradients[i, 0] = -sign * slope
                 continue
             if loss == LOG_LOSS:
                 values[i] = log_loss(&scores[i, 0], K, y, 1.0, &gradients[i, 0])
                 continue
             rival = find_rival(&scores[i, 0], K, y)
-            values[i] = margin_loss(loss, scores[i, y] - scores[i, rival], &slope)
+            values[i] = margin_loss(loss, scores[i, y] - scores[i, rival], epsilon, &slope)
             for k in range(K):
                 gradients[i, k] = 0
             gradients[i, y] = -slope
             gradients[i, rival] = slope
+
+
+def residual_losses(int loss, const double[::1] residuals, double epsilon, double[::1] values, double[::1] slopes):
+    """The loss of each residual y − s and its derivative, which is −d loss / d s."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(residuals.shape[0]):
+            values[i] = residual_loss(loss, residuals[i], epsilon, &slopes[i])
 
 
 def softmax(double[:, ::1] scores, bint logarithmic):

@@ -52,3 +52,10 @@ def squared_distances(
     labels: NDArray[np.int32],
     found: NDArray[np.float64],
 ) -> None: ...
+def add_batch(
+    rows: CSRView,
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    S: NDArray[np.float64],
+    squares: NDArray[np.float64],
+) -> None: ...

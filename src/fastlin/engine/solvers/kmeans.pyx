@@ -196,3 +196,39 @@ cdef void measure_rows(CSRView rows, const number* values, const double[:, ::1] 
             own += (values[p] - c) * (values[p] - c)
         c = squares[y] - inside
         found[i - rows.start] = own + (c if c > 1e-13 * squares[y] else 0.0)
+
+
+def add_batch(CSRView rows not None, const int32_t[::1] labels, const double[::1] weights, double[:, ::1] S,
+              double[::1] squares):
+    """S[:, y_i] += w_i x_i, row after row, and squares[k] = ‖S_k‖² with it; no weights stand for ones.
+
+    ‖S + wx‖² = ‖S‖² + w(2 x·S + w‖x‖²): a batch costs its non-zeros, however many features there are.
+    """
+    if labels.shape[0] != rows.stop - rows.start:
+        raise ValueError(f"{labels.shape[0]} labels do not fit {rows.stop - rows.start} rows")
+    with nogil:
+        if rows.single:
+            add_rows(rows, <const float*>rows.values, labels, weights, S, &squares[0])
+        else:
+            add_rows(rows, <const double*>rows.values, labels, weights, S, &squares[0])
+
+
+cdef void add_rows(CSRView rows, const number* values, const int32_t[::1] labels, const double[::1] weights,
+                   double[:, ::1] S, double* squares) noexcept nogil:
+    """`add_batch` of values of a type."""
+    cdef int64_t i, p
+    cdef Py_ssize_t y
+    cdef double weight = 1.0, x, inside, own
+    cdef bint weighted = weights.shape[0] > 0
+    for i in range(rows.start, rows.stop):
+        y = labels[i - rows.start]
+        if weighted:
+            weight = weights[i - rows.start]
+        inside = 0
+        own = 0
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            x = values[p]
+            inside += x * S[rows.indices[p], y]
+            own += x * x
+            S[rows.indices[p], y] += weight * x
+        squares[y] += weight * (2 * inside + weight * own)

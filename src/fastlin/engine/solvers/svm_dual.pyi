@@ -7,7 +7,12 @@ from fastlin.engine.core.csr_view import CSRView
 
 class SvmRows:
     def __init__(
-        self, rows: CSRView, labels: NDArray[np.int32], C: NDArray[np.float64], norms: NDArray[np.float64]
+        self,
+        rows: CSRView,
+        labels: NDArray[np.int32],
+        C: NDArray[np.float64],
+        own_C: NDArray[np.float64],
+        norms: NDArray[np.float64],
     ) -> None: ...
 
 class RowDuals:
@@ -41,8 +46,7 @@ def objective_and_gap(
     task: NDArray[np.void],
     scores: NDArray[np.float64],
     start: int,
-    labels: NDArray[np.int32],
-    C: NDArray[np.float64],
+    rows: SvmRows,
     alpha: NDArray[np.float64],
     gaps: NDArray[np.float64],
     skip: NDArray[np.int32],

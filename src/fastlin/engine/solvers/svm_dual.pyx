@@ -1,7 +1,7 @@
 """Dual coordinate ascent for linear SVMs, a row at a time, for several labels together.
 
-One against the rest (Hsieh et al. 2008). For each label, with z_i = ±1, C_i the weight of row i, D = 0 and U = C_i for
-the hinge, D = 1/(2C_i) and U = ∞ for its square:
+One against the rest (Hsieh et al. 2008). For each label, with z_i = ±1, C_i the weight of row i (which may be another
+where z_i = 1, as class weights want), D = 0 and U = C_i for the hinge, D = 1/(2C_i) and U = ∞ for its square:
 
     max  Σ α_i − ½‖θ‖² − ½ Σ D α_i²,   θ = Σ z_i α_i x_i,   0 ≤ α_i ≤ U
     G_i = z_i θ·x_i − 1 + D α_i,       α_i ← clip(α_i − G_i/(‖x_i‖² + D), 0, U)
@@ -47,7 +47,7 @@ cdef struct EpochState:
     double bar                       # a row whose gap is not larger waits
     double gap                       # Σ of the gaps met
     double gain                      # by how much the dual has risen
-    double loss                      # Σ C_i ℓ_i        `objective_and_gap`
+    double loss                      # Σ C ℓ            `objective_and_gap`
     double linear                    # the dual + ½‖θ‖²   adds to both
 
 cdef struct ShrinkingBounds:         # Hsieh's M and m, a number a column: those of the last epoch, and of this one
@@ -57,21 +57,36 @@ cdef struct ShrinkingBounds:         # Hsieh's M and m, a number a column: those
     double* bottom
 
 
-cdef inline bint step_one_vs_rest(EpochState* task, const double* s, Py_ssize_t K, Py_ssize_t y, double C, double norm,
-                                  double* alpha, double* change, const ShrinkingBounds* limits,
+cdef struct RowCost:                 # of one row and the labels on one side of it
+    double C
+    double D
+    double U
+    double curvature
+    double inverse
+
+
+cdef inline RowCost cost_of(EpochState* task, double C, double norm) noexcept nogil:
+    cdef double D = 0.5 / C if task.squared else 0.0, U = HUGE_VAL if task.squared else C
+    return RowCost(C, D, U, norm + D, 1.0 / (norm + D))
+
+
+cdef inline bint step_one_vs_rest(EpochState* task, const double* s, Py_ssize_t K, Py_ssize_t y, RowCost own,
+                                  RowCost other, double* alpha, double* change, const ShrinkingBounds* limits,
                                   bint* rests) noexcept nogil:
     """One step for every label; change = zΔα. Branch-free, so that it vectorises over the labels."""
-    cdef double D = 0.5 / C if task.squared else 0.0, U = HUGE_VAL if task.squared else C
-    cdef double curvature = norm + D, inverse = 1.0 / curvature
-    cdef double z, G, a, b, d, violation, gap = 0, gain = 0, moved = 0
+    cdef double z, G, a, b, d, C, D, U, curvature, violation, gap = 0, gain = 0, moved = 0
     cdef bint squared = task.squared
     cdef Py_ssize_t k
     cdef int quiet = 1
     for k in range(K):
         z = 1.0 if k == y else -1.0
+        C = own.C if k == y else other.C
+        D = own.D if k == y else other.D
+        U = own.U if k == y else other.U
+        curvature = own.curvature if k == y else other.curvature
         a = alpha[k]
         G = z * s[k] - 1.0 + D * a
-        b = a - G * inverse
+        b = a - G * (own.inverse if k == y else other.inverse)
         b = b if b > 0 else 0.0
         b = b if b < U else U
         quiet &= ((a == 0) & (G > limits.high[k])) | ((a == U) & (G < limits.low[k]))
@@ -176,17 +191,20 @@ cdef inline bint step_crammer_singer(EpochState* task, const double* s, Py_ssize
 
 @cython.final
 cdef class SvmRows:
-    """Rows of a segment with their labels, the weight C of each loss and ‖x‖², for all blocks of labels."""
+    """Rows of a segment with their labels, the weights of their losses and ‖x‖², for all blocks of labels.
+
+    A row weighs own_C in the problem of its own label, and C in those of the others; in a joint problem both are equal.
+    """
 
     cdef CSRView view
     cdef const int32_t[::1] labels
-    cdef const double[::1] C, norms
+    cdef const double[::1] C, own_C, norms
 
     def __cinit__(self, CSRView rows not None, const int32_t[::1] labels, const double[::1] C,
-                  const double[::1] norms):
-        if not labels.shape[0] == C.shape[0] == norms.shape[0] == rows.stop:
+                  const double[::1] own_C, const double[::1] norms):
+        if not labels.shape[0] == C.shape[0] == own_C.shape[0] == norms.shape[0] == rows.stop:
             raise ValueError(f"labels, C or norms do not fit {rows.stop} rows")
-        self.view, self.labels, self.C, self.norms = rows, labels, C, norms
+        self.view, self.labels, self.C, self.own_C, self.norms = rows, labels, C, own_C, norms
 
 
 @cython.final
@@ -247,6 +265,7 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
     cdef const int32_t* columns = rows.view.indices
     cdef const int32_t* labels = &rows.labels[0]
     cdef const double* C = &rows.C[0]
+    cdef const double* own_C = &rows.own_C[0]
     cdef const double* norms = &rows.norms[0]
     cdef double* W = &weights.W[0, 0]
     cdef double* bias = &weights.bias[0]
@@ -259,6 +278,7 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
     cdef EpochState* t = &weights.task[0]
     cdef ShrinkingBounds bounds = ShrinkingBounds(&weights.limits[0, 0], &weights.limits[1, 0], &weights.limits[2, 0],
                                                   &weights.limits[3, 0])
+    cdef RowCost own, other
     cdef bint rests, moved
     cdef double before
     while position < end and work < budget:
@@ -271,6 +291,7 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
             next_row = order[position + 8]
             prefetch(indptr + next_row)
             prefetch(C + next_row)
+            prefetch(own_C + next_row)
             prefetch(norms + next_row)
             prefetch(gaps + next_row)
             prefetch(labels + next_row)
@@ -288,8 +309,10 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
         if t.joint:
             moved = step_crammer_singer(t, scores, K, labels[i], C[i], norms[i], alpha + i * K, change, change + K)
         else:
-            moved = step_one_vs_rest(t, scores, K, labels[i] - t.first, C[i], norms[i], alpha + i * K, change,
-                                     &bounds, &rests)
+            other = cost_of(t, C[i], norms[i])
+            own = cost_of(t, own_C[i], norms[i]) if own_C[i] != C[i] else other
+            moved = step_one_vs_rest(t, scores, K, labels[i] - t.first, own, other, alpha + i * K, change, &bounds,
+                                     &rests)
         if moved:
             for k in range(K):
                 bias[k] += t.scaling * change[k]
@@ -315,20 +338,23 @@ def due_rows(int32_t[::1] skip, int64_t[::1] order):
     return size
 
 
-def objective_and_gap(EpochState[::1] task, const double[:, ::1] scores, Py_ssize_t start, const int32_t[::1] labels,
-                      const double[::1] C, const double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip):
+def objective_and_gap(EpochState[::1] task, const double[:, ::1] scores, Py_ssize_t start, SvmRows rows not None,
+                      const double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip):
     """The gaps of rows from their scores: exact as long as the weights rest. Rows with C = 0 stay out.
 
     Adds to the task's loss and linear. A dropped row that can move, and one with much to win, is due.
     """
     cdef Py_ssize_t i, k, y, K = scores.shape[1]
     cdef EpochState* t = &task[0]
-    cdef double D, G, a, shortfall, loss, top, gap, linear
+    cdef const double[::1] C = rows.C
+    cdef double D, G, a, cost, shortfall, loss, top, gap, linear
+    if not 0 <= start <= start + scores.shape[0] <= rows.C.shape[0] == alpha.shape[0]:
+        raise ValueError(f"{scores.shape[0]} rows from {start} and {alpha.shape[0]} dual variables do not fit")
     with nogil:
         for i in range(start, start + scores.shape[0]):
             if C[i] == 0:
                 continue
-            y = labels[i] - t.first
+            y = rows.labels[i] - t.first
             D = 0.5 / C[i] if t.squared else 0.0
             loss = 0
             gap = 0
@@ -340,21 +366,23 @@ def objective_and_gap(EpochState[::1] task, const double[:, ::1] scores, Py_ssiz
                     top = G if G > top else top
                     gap += alpha[i, k] * G
                     linear -= (k != y) * alpha[i, k]
-                loss = top * top if t.squared else top
-                gap += C[i] * loss + 0.5 * D * alpha[i, y] * alpha[i, y]
+                loss = C[i] * (top * top if t.squared else top)
+                gap += loss + 0.5 * D * alpha[i, y] * alpha[i, y]
                 linear -= 0.5 * D * alpha[i, y] * alpha[i, y]
             else:
                 for k in range(K):
                     shortfall = 1.0 - (scores[i - start, k] if k == y else -scores[i - start, k])
+                    cost = rows.own_C[i] if k == y else C[i]
+                    D = 0.5 / cost if t.squared else 0.0
                     a = alpha[i, k]
                     linear += a - 0.5 * D * a * a
                     gap += 0.5 * D * a * a - a * shortfall
                     if shortfall > 0:
-                        shortfall *= shortfall if t.squared else 1.0
-                        gap += C[i] * shortfall
+                        shortfall *= cost * shortfall if t.squared else cost
+                        gap += shortfall
                         loss += shortfall
             gaps[i] = gap if gap > 0 else 0.0
-            t.loss += C[i] * loss
+            t.loss += loss
             t.linear += linear
             if gaps[i] > (0 if skip[i] == DROPPED else t.bar):
                 skip[i] = 0

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.log_linear_problem import LogLinearProblem
-from fastlin.optim.solvers import conjugate_gradient, iterative_scaling, lbfgs, logistic_dual, newton, sgd
+from fastlin.optim.solvers import (
+    conjugate_gradient,
+    iterative_scaling,
+    lbfgs,
+    logistic_dual,
+    newton,
+    proximal_newton,
+    sgd,
+)
 
 Solver = Callable[[LogLinearProblem, NDArray[np.float64], ConvergenceMonitor, np.random.Generator], None]
 
@@ -15,7 +23,13 @@ Solver = Callable[[LogLinearProblem, NDArray[np.float64], ConvergenceMonitor, np
 def automatic(
     problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor, generator: np.random.Generator
 ) -> None:
-    """Dual ascent where the dual exists and is fast, else Newton's method; L-BFGS where that finds nothing to gain."""
+    """Proximal Newton for L1 terms in memory; dual ascent where the dual exists and is fast, else Newton's method.
+
+    L-BFGS goes on where Newton's method finds nothing to gain.
+    """
+    if proximal_newton.has_proximal_newton(problem):
+        proximal_newton.minimise(problem, theta, monitor, generator)
+        return
     if logistic_dual.has_logistic_dual(problem) and not (
         monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs")
     ):
@@ -41,7 +55,7 @@ SOLVERS: dict[str, Solver] = {
 ALIASES = {
     "newton-cg": "newton",
     "newton-cholesky": "newton",
-    "liblinear": "newton",
+    "liblinear": "auto",
     "sag": "auto",
     "saga": "auto",
 }

@@ -5,7 +5,11 @@ The direction is a combination of the last pairs (s, y) and the gradient. Its co
 products alone (Chen, Wang & Zhou 2014), so an iteration reads each pair twice, where the two-loop recursion reads
 and writes the direction as often again. Pairs are float32 where the data allow: their rounding is a slightly
 different metric.
-With an L1 term the direction is kept in the orthant of the steepest descent (Andrew & Gao 2007).
+With an L1 term the steps stay in the orthant of the steepest descent (Andrew & Gao 2007), and the direction is that of
+the pairs' parts of the weights that are free to move: not zero, or about to leave it. A block of an inverse is not the
+inverse of a block: without the other weights' parts the pairs say what the curvature among the free ones is, exactly
+where the others rested. A CRF of CoNLL-2000 takes half of the iterations to 1e-4 of its optimum. Only weights at zero
+may not go against the steepest descent; leaving that out of all weights takes half as many iterations again.
 """
 
 from typing import Any
@@ -73,30 +77,41 @@ class LBFGSHistory:
         self.held = []
 
     def direction(self, gradient: Vector) -> NDArray[np.float64]:
-        """−H · gradient: the two-loop recursion, on coefficients c of the rows."""
-        last = len(self.rows) - 1
+        """−H · gradient."""
         self._multiply(gradient)
         if self.held:  # a pair without curvature is none
             s, y = 2 * self.held[-1], 2 * self.held[-1] + 1
             if not self.products[s, y] > np.finfo(self.rows.dtype).eps * self.products[y, y]:
                 self.free.append(self.held.pop())
-        c, alphas = np.zeros(len(self.rows)), {}
-        c[last] = -1.0
-        for place in reversed(self.held):
-            s, y = 2 * place, 2 * place + 1
-            alphas[place] = self.products[s] @ c / self.products[s, y]
-            c[y] -= alphas[place]
-        if self.held:
-            s, y = 2 * self.held[-1], 2 * self.held[-1] + 1
-            c *= self.products[s, y] / self.products[y, y]
-        for place in self.held:
-            s, y = 2 * place, 2 * place + 1
-            c[s] += alphas[place] - self.products[y] @ c / self.products[s, y]
-        direction = np.empty(len(gradient))
+        c, direction = two_loops(self.products, [2 * place for place in self.held]), np.empty(len(gradient))
 
         self.pieces.map(
             lambda part: vector_ops.lbfgs_combine(self.rows, part.start, part.stop, c, self.scale, direction)
         )
+        return direction
+
+    def direction_among(self, free: NDArray[np.int64], gradient: Vector) -> NDArray[np.float64]:
+        """−H · gradient, zero but for some coordinates, from the pairs' parts that belong to these."""
+        pieces, n = ChunkedVectors(len(free), self.pieces.workers), 2 * len(self.held) + 1
+        rows, scale = aligned_zeros((n, len(free)), self.rows.dtype), self.scale[free]
+        sources = [row for place in self.held for row in (2 * place, 2 * place + 1)]
+        every = np.arange(n)
+
+        def work(part: slice) -> NDArray[np.float64]:
+            for row, source in zip(rows, sources, strict=False):
+                np.take(self.rows[source], free[part], out=row[part])
+            np.multiply(gradient[free[part]], scale[part], out=rows[-1][part], casting="same_kind")
+            products = np.empty((n, n))
+            vector_ops.lbfgs_products(rows, part.start, part.stop, every, every, products)
+            return products
+
+        products: Any = sum(pieces.map(work), np.zeros((n, n)))
+        least = np.finfo(self.rows.dtype).eps
+        curved = [s for s in range(0, n - 1, 2) if products[s, s + 1] > least * products[s + 1, s + 1]]
+        c, found = two_loops(products, curved), np.empty(len(free))
+        pieces.map(lambda part: vector_ops.lbfgs_combine(rows, part.start, part.stop, c, scale, found))
+        direction = np.zeros(len(gradient))
+        direction[free] = found
         return direction
 
     def _multiply(self, gradient: Vector) -> None:
@@ -113,6 +128,24 @@ class LBFGSHistory:
         products = sum(self.pieces.map(work))
         self.products[np.ix_(rows, some)] = products
         self.products[np.ix_(some, rows)] = products.T
+
+
+def two_loops(products: NDArray[np.float64], pairs: list[int]) -> NDArray[np.float64]:
+    """−H · gradient by the two-loop recursion, as coefficients of rows with these inner products, the gradient last.
+
+    `pairs` are the rows s, oldest first, each before its y.
+    """
+    c, alphas = np.zeros(len(products)), {}
+    c[-1] = -1.0
+    for s in reversed(pairs):
+        alphas[s] = products[s] @ c / products[s, s + 1]
+        c[s + 1] -= alphas[s]
+    if pairs:
+        s = pairs[-1]
+        c *= products[s, s + 1] / products[s + 1, s + 1]
+    for s in pairs:
+        c[s] += alphas[s] - products[s + 1] @ c / products[s, s + 1]
+    return c
 
 
 def minimise(
@@ -136,9 +169,12 @@ def minimise(
         monitor.iterations += 1
         problem.pieces.copy(theta, before)
         problem.pieces.copy(point.gradient, slopes)
-        direction = pairs.direction(point.steepest)
         if problem.prior.l1:
-            owlqn.align_direction(problem, direction, point.steepest)
+            free = np.flatnonzero(~owlqn.stays_at_zero(problem, theta, point.steepest))
+            direction = pairs.direction_among(free, point.steepest)
+            owlqn.align_direction(problem, direction, theta, point.steepest)
+        else:
+            direction = pairs.direction(point.steepest)
         first = 1.0
         if not pairs.held and not problem.has_curvature:  # trials are dear
             first /= np.sqrt(problem.pieces.dot(direction, direction))

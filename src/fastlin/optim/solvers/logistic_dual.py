@@ -30,6 +30,8 @@ MIN_PROBABILITY = 1e-12  # and the least of a label when it begins with probabil
 INTERCEPT_DAMPING = 30.0  # 1/ρ times the intercept's curvature: on text 3 is slower and 300 no faster
 BUDGET = 1 << 23  # multiply–adds between two looks at Ctrl-C
 RATE_EPOCHS = 8  # epochs over which the rate is measured
+WANDERING_GAPS = 0.01, 1.0  # times the first: where a gap stands still at weak priors, and often falls afterwards
+WANDERING_EPOCHS = 32  # which it is given there
 MAX_EPOCHS_LEFT = 150  # epochs still to go at that rate
 SMALL_GAP = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
 MAX_REST_EPOCHS = 3  # epochs of rest
@@ -256,7 +258,7 @@ def maximise(
     problem: LogLinearProblem, theta: Vector, monitor: ConvergenceMonitor, generator: np.random.Generator
 ) -> None:
     """Move θ towards the optimum; `monitor` tells whether it got there."""
-    dual, saved = LogisticDual(problem, theta), monitor.resume("ascent")
+    saved = monitor.resume("ascent")
     gradient, trial = np.empty(problem.size), theta.copy()
     gaps: list[float] = []
     fine = FIRST_LOOK_SHARE * monitor.tol
@@ -265,7 +267,8 @@ def maximise(
         if monitor.log_iteration(value, vector_ops.max_abs(gradient), theta, gradient, passes=problem.passes, epochs=0):
             return
         target = fine * value
-    else:
+    dual = LogisticDual(problem, theta)
+    if saved is not None:
         saved.read_into("theta", theta)
         saved.restore_generator("generator", generator)
         dual.restore(saved)
@@ -304,7 +307,9 @@ def maximise(
 
 def _epochs_left(gaps: list[float], target: float) -> float:
     """How long at the rate of the last epochs; 0 while there are too few."""
-    if len(gaps) <= RATE_EPOCHS or gaps[-1] <= target:
+    low, high = WANDERING_GAPS
+    too_few = WANDERING_EPOCHS if low * gaps[0] < gaps[-1] < high * gaps[0] else RATE_EPOCHS
+    if len(gaps) <= too_few or gaps[-1] <= target:
         return 0.0
     rate = np.log(gaps[-1] / gaps[-1 - RATE_EPOCHS]) / RATE_EPOCHS
     return float(np.log(target / gaps[-1]) / rate) if rate < 0 and target > 0 else np.inf

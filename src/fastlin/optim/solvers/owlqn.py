@@ -13,11 +13,15 @@ Vector = NDArray[np.float64]
 
 def pseudo_gradient(problem: Objective, theta: Vector, gradient: Vector) -> Vector:
     """The subgradient of least norm of f + λ₁‖θ‖₁, the gradient of f where there is no L1 term."""
-    l1, n = problem.prior.l1, problem.n_weights
-    if l1 == 0:
+    n = problem.n_weights
+    if problem.prior.l1 == 0:
         return gradient
     steepest = gradient.copy()
     weights, slopes = theta[:n], gradient[:n]
+    if problem.prior.groups is not None:
+        steepest[:n] = problem.prior.groups.steepest(weights, slopes)
+        return steepest
+    l1 = problem.prior.l1_of(slice(n))
     at_zero = np.sign(slopes) * np.maximum(np.abs(slopes) - l1, 0)
     steepest[:n] = np.where(weights == 0, at_zero, slopes + l1 * np.sign(weights))
     return steepest
@@ -35,15 +39,21 @@ def project_to_orthant(problem: Objective, theta: Vector, orthant: Vector) -> No
     weights[weights * orthant <= 0] = 0
 
 
-def align_direction(problem: Objective, direction: Vector, steepest: Vector) -> None:
-    """Leave out what goes against the steepest descent: quasi-Newton metrics know nothing of the orthants."""
+def align_direction(problem: Objective, direction: Vector, theta: Vector, steepest: Vector) -> None:
+    """Leave out what takes weights from zero against the steepest descent: metrics know nothing of the orthants.
+
+    Where that leaves no descent, all that goes against it is left out, of weights that are not zero, too.
+    """
     n = problem.n_weights
-    direction[:n][direction[:n] * steepest[:n] > 0] = 0
+    against = direction[:n] * steepest[:n] > 0
+    direction[:n][against & (theta[:n] == 0)] = 0
+    if not problem.pieces.dot(direction, steepest) < 0:
+        direction[:n][against] = 0
 
 
 def l1_penalty(problem: Objective, theta: Vector) -> float:
     """λ₁ ‖θ‖₁ over the weights."""
-    return problem.prior.l1 * float(np.abs(theta[: problem.n_weights]).sum())
+    return problem.prior.l1_penalty(theta[: problem.n_weights])
 
 
 def stays_at_zero(problem: Objective, theta: Vector, steepest: Vector) -> NDArray[np.bool_]:

@@ -76,6 +76,7 @@ class PartitionStream:
     partitions: Partitions
     generator: np.random.Generator
     in_memory: ClassVar[bool] = False
+    labelled: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return self.partitions.n_instances

@@ -37,6 +37,7 @@ VISITS_PER_ROUND = (
     64  # of segments in a round, where there are several: they take turns, each time with some of their rows
 )
 ROWS_PER_EPOCH_VISIT = 2  # an epoch visits at least one row in so many
+RATE_EPOCHS = 8  # epochs over which the rate is measured
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
 # By whether the problem is joint: a row waits when its gap is below this share of the mean gap, so many rounds at most.
 SMALL_GAP = {False: 0.5, True: 1.0}
@@ -89,7 +90,8 @@ class LabelBlock:
         )  # fmt: skip
 
     @contextmanager
-    def _rows(self, index: int) -> Iterator[RowState]:
+    def rows_of(self, index: int) -> Iterator[RowState]:
+        """The state of the rows of a segment."""
         with ExitStack() as stack:
             yield RowState(*(stack.enter_context(held.map()) for held in self._row_states[index]))
 
@@ -97,10 +99,9 @@ class LabelBlock:
         """Take over dual variables, made feasible: zα of each label, or α of the joint problem."""
         costs, total = self.problem.objective, np.zeros(len(self.bias))
         for block in self.problem.blocks():
-            with signed[block.number].map() as before, self._rows(block.number) as kept:
-                own, limit = self._own(block.labels), block.C
-                if costs.squared:
-                    limit = np.where(block.C > 0, np.inf, 0.0)
+            with signed[block.number].map() as before, self.rows_of(block.number) as kept:
+                own = self._own(block.labels)
+                limit = np.where(block.C > 0, np.inf if costs.squared else block.own_cost, 0.0)
                 if costs.joint:
                     alpha = np.where(own, 0.0, np.minimum(before[:, self.columns], 0))
                     mass = -alpha.sum(axis=1)
@@ -109,7 +110,9 @@ class LabelBlock:
                     again = alpha
                 else:
                     sign = np.where(own, 1.0, -1.0)
-                    alpha = np.clip(before[:, self.columns] * sign, 0, limit[:, None])
+                    others = limit if costs.squared else block.C
+                    limits = np.where(own, limit[:, None], others[:, None])
+                    alpha = np.clip(before[:, self.columns] * sign, 0, limits)
                     again = alpha * sign
                 kept.alpha[:] = alpha
                 parallel.backward(block.rows, again, self.weights, None)
@@ -139,7 +142,7 @@ class LabelBlock:
 
     def signed_dual_variables(self, index: int, labels: NDArray[np.int32]) -> Floats:
         """The multiples of a segment's rows whose sum over all segments the weights are."""
-        with self._rows(index) as kept:
+        with self.rows_of(index) as kept:
             return (
                 kept.alpha.copy() if self.problem.objective.joint else np.where(self._own(labels), 1, -1) * kept.alpha
             )
@@ -167,7 +170,7 @@ class LabelBlock:
     def visit(self, block: SegmentBlock, rows: slice) -> None:
         """A visit of a segment in a round: to some of its rows, those that are due."""
         position, weights = 0, svm_dual.BlockWeights(self.task, self.weights, self.bias, self.limits)
-        with self._rows(block.number) as kept:
+        with self.rows_of(block.number) as kept:
             duals = svm_dual.RowDuals(kept.alpha, kept.gaps, kept.skip, kept.wait)
             skip = np.ascontiguousarray(kept.skip[rows])
             order = np.empty(len(skip), np.int64)
@@ -199,12 +202,10 @@ class LabelBlock:
 
     def measure_segment(self, block: SegmentBlock) -> None:
         """The part of a segment in the exact objective and gap; its rows with much to win are due."""
-        with self._rows(block.number) as kept:
+        with self.rows_of(block.number) as kept:
 
             def infer(scores: Floats, start: int, _: int) -> None:
-                svm_dual.objective_and_gap(
-                    self.task, scores, start, block.labels, block.C, kept.alpha, kept.gaps, kept.skip
-                )
+                svm_dual.objective_and_gap(self.task, scores, start, block.bound, kept.alpha, kept.gaps, kept.skip)
 
             parallel.forward(block.rows, self.weights, self.problem.objective.scaling * self.bias, infer, None)
             self.gaps[block.number] = kept.gaps.sum()
@@ -313,8 +314,8 @@ class SvmDualSolver:
         self.workers.map(work, [(part,) for part in parts])
 
 
-def train_dual(ascent: SvmDualSolver, monitor: FitMonitor) -> None:
-    """Run epochs until every group's gap is at most tol times its objective."""
+def train_dual(ascent: SvmDualSolver, monitor: FitMonitor, max_epochs_left: float = np.inf) -> None:
+    """Run epochs until every group's gap is at most tol times its objective, or more than so many seem to be left."""
     parts = ascent.blocks
     if monitor.register_run("ascent", ascent):
         monitor.converged = all(part.finished for part in parts)  # by the tolerance that holds now
@@ -334,9 +335,23 @@ def train_dual(ascent: SvmDualSolver, monitor: FitMonitor) -> None:
                 record["objective"] = sum_over_blocks(parts, "objective")
             monitor.log_record(record | {"seconds": monitor.seconds})
             monitor.converged = all(part.finished for part in parts)
+            if _epochs_left(monitor.history, ascent.tol) > max_epochs_left:
+                break
         ascent.measure_gaps([part for part in parts if not part.measured])
     except BaseException:
         for part in parts:  # threads that are at work end early
             part.cancelled = True
         raise
     monitor.converged = monitor.stopped or all(part.finished for part in parts)
+
+
+def _epochs_left(history: list[dict[str, Any]], tol: float) -> float:
+    """How long at the rate of the last epochs; 0 while there are too few."""
+    if len(history) <= RATE_EPOCHS:
+        return 0.0
+    gap, before = history[-1]["gap"], history[-1 - RATE_EPOCHS]["gap"]
+    target = tol * (history[-1]["dual"] + gap)
+    if not gap > target > 0:
+        return 0.0
+    rate = np.log(before / gap) / RATE_EPOCHS
+    return float(np.log(gap / target) / rate) if rate > 0 else np.inf

@@ -18,6 +18,7 @@ from fastlin.validation import CSRRows
 INTERCEPT_SPEED = 0.02  # of the mean curvature of a row: how fast the intercept follows the dual variables in a round;
 FEW_ROWS_SPEED = 10.0  # times that of few rows, divided by their number;
 MIN_INTERCEPT_DAMPING = 1e-6  # and the least share of its own speed
+LEAST_OWN_C = 1e-200  # of a row that others' problems have, where its label's class weight is 0
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +35,11 @@ class SvmObjective:
     scaling: float  # the value of the intercept's feature; 0 for none
     share: float  # what is reported of the objective
 
+    @property
+    def weighs_positive(self) -> bool:
+        """Whether the factors weigh the rows of the one alone, and not of the rest."""
+        return self.factors is not None and self.n_columns > 1 and not self.joint
+
 
 class SegmentBlock(NamedTuple):
     """A segment, as the ascent sees it."""
@@ -42,6 +48,7 @@ class SegmentBlock(NamedTuple):
     rows: CSRRows
     labels: NDArray[np.int32]
     C: Floats  # a row's own; 0 leaves it out
+    own_cost: Floats  # the same in the problem of its own label
     norms: Floats
     bound: svm_dual.SvmRows
 
@@ -53,6 +60,7 @@ class SvmProblem:
         self.corpus, self.objective, self.scratch = corpus, costs, scratch
         self.sizes = np.diff(corpus.bounds).tolist()
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
+        self.own_C = [scratch.zeros(size) for size in self.sizes] if costs.weighs_positive else self.C
         weight, squares = np.sum([self._prepare(corpus.segment(b.number), b) for b in self.blocks()], axis=0).tolist()
         if not weight > 0:
             raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
@@ -69,10 +77,10 @@ class SvmProblem:
     def block(self, index: int) -> Iterator[SegmentBlock]:
         """A segment and what belongs to it."""
         segment = self.corpus.segment(index)
-        with self.C[index].map() as C, self.norms[index].map() as norms:
+        with self.C[index].map() as C, self.own_C[index].map() as own_C, self.norms[index].map() as norms:
             rows = segment.rows
-            bound = svm_dual.SvmRows(CSRView(rows.indptr, rows.indices, rows.values), segment.codes, C, norms)
-            yield SegmentBlock(index, rows, segment.codes, C, norms, bound)
+            bound = svm_dual.SvmRows(CSRView(rows.indptr, rows.indices, rows.values), segment.codes, C, own_C, norms)
+            yield SegmentBlock(index, rows, segment.codes, C, own_C, norms, bound)
 
     def blocks(self) -> Iterator[SegmentBlock]:
         """All of them in order."""
@@ -84,11 +92,15 @@ class SvmProblem:
         """Check the rows, note their C and squared norms; returns the sums of both."""
         costs, weights = self.objective, segment.weights
         validation.check_values(block.rows, dtype=np.dtype(np.float64), start=segment.start)
-        if costs.factors is not None:
-            weights = costs.factors[block.labels] * (weights if len(weights) else 1.0)
-        block.C[:] = costs.C / costs.share * (weights if len(weights) else 1.0)
+        of_rows = weights if len(weights) else 1.0
+        if costs.factors is not None and not costs.weighs_positive:
+            weights = of_rows = costs.factors[block.labels] * of_rows
+        block.C[:] = costs.C / costs.share * of_rows
         if (block.C[weights > 0 if len(weights) else ...] <= 0).any():
             raise ValueError(f"C = {costs.C:g} times the smallest weight of a row is no positive number")
+        if costs.factors is not None and costs.weighs_positive:
+            own = np.maximum(costs.factors[block.labels] * block.C, LEAST_OWN_C)
+            block.own_cost[:] = np.where(block.C > 0, own, 0.0)
         svm_dual.squared_norms(block.rows.indptr, block.rows.values, block.norms)
         return float(block.C.sum()), float(block.norms.sum())
 

@@ -1,0 +1,23 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def squared_hinge(
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    ones: NDArray[np.int64],
+    C: NDArray[np.float64],
+    own_C: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    losses: NDArray[np.float64],
+) -> None: ...
+def line_derivatives(
+    scores: NDArray[np.float64],
+    along: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    ones: NDArray[np.int64],
+    C: NDArray[np.float64],
+    own_C: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None: ...

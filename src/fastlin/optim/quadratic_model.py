@@ -1,0 +1,169 @@
+"""The quadratic model of a log-linear loss with its penalties, of some of the weights: descent, conjugate gradients."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core.csr_view import CSRView
+from fastlin.engine.solvers import proximal_newton as kernels
+from fastlin.optim.free_weights import FreeWeights
+from fastlin.optim.log_linear_problem import LogLinearProblem
+from fastlin.optim.model_rows import ModelRows
+from fastlin.optim.partitions import Partition
+from fastlin.optim.quadratic_rows import BinaryRows, SoftmaxRows, missing_curvature
+from fastlin.runtime import parallel
+from fastlin.runtime.made_once import made_once
+
+Vector = NDArray[np.float64]
+MAX_GRAM_WEIGHTS = 400  # whose curvature is made a matrix: a visit reads as many numbers for each of them
+MAX_GRAM_LENGTH = 16  # of rows, on average: the matrix costs the square
+MAX_GRAM_VISITS, GRAM_TOLERANCE = 500, 1e-2  # of the way of the first visit
+MAX_CUT_STEPS = 5  # of conjugate gradients in a row
+
+
+class Columns:
+    """The columns of the rows' matrix for models of some of its weights, and as they are for the steps that are made.
+
+    In models they are float32 where the data allow it, which is less to read.
+    """
+
+    def __init__(self, part: Partition, problem: LogLinearProblem) -> None:
+        design = part.design
+        self.problem, self.part = problem, part
+        values = design.column_values
+        narrow = values.astype(problem.inner_type, copy=False) if values.itemsize > 4 else values
+        self.narrow_type = narrow.dtype
+        self.view = CSRView(design.column_indptr, design.column_rows, narrow)
+        self.exact = CSRView(design.column_indptr, design.column_rows, values)
+        self.sizes, self.shape = np.diff(design.column_indptr), (problem.width, design.n_rows)
+        self.largest = problem.largest_of_features()
+
+
+class Coordinates:
+    """Some of the weights, of these features and labels, bound for the kernels in blocks of bounded work."""
+
+    def __init__(
+        self, columns: Columns, features: NDArray[np.int32], labels: NDArray[np.int32], exact: bool = False
+    ) -> None:
+        n_labels, n_rows = columns.shape
+        self.columns, self.features, self.labels, self.shape = columns, features, labels, columns.shape
+        view = columns.exact if exact else columns.view
+        self.bound = kernels.WeightPlaces(view, features, labels, n_rows, n_labels)
+        work = np.concatenate([[0], np.cumsum(columns.sizes[features])])
+        self.blocks = list(parallel.split_by_work(work, 1))
+
+    def some(self, chosen: NDArray[np.int64], exact: bool = False) -> "Coordinates":
+        """Some of them."""
+        return Coordinates(self.columns, self.features[chosen], self.labels[chosen], exact)
+
+    def dots(self, of_rows: Vector) -> Vector:
+        """Σ_i x_ij R[k, i] of each."""
+        out = np.empty(len(self.features))
+        for block in self.blocks:
+            kernels.dots(self.bound, *block, of_rows, out)
+        return out
+
+    def moments(self, variances: Vector, residual: Vector) -> tuple[Vector, Vector, Vector]:
+        """Σ x² h, Σ x h and Σ x r of each."""
+        squares, cross, slopes = np.empty((3, len(self.features)))
+        for block in self.blocks:
+            kernels.moments(self.bound, *block, variances, residual, squares, cross, slopes)
+        return squares, cross, slopes
+
+    def scores(self, steps: Vector, of_intercepts: Vector) -> Vector:
+        """What steps of the weights and of the intercepts, if there are any, change the scores by, [K, n]."""
+        u = np.zeros(self.shape)
+        for block in self.blocks:
+            kernels.add(self.bound, *block, steps, u)
+        if len(of_intercepts):
+            u += of_intercepts[:, np.newaxis]
+        return u
+
+
+class QuadraticModel:
+    """The quadratic model of the loss at θ with the penalties as they are, over some of the weights."""
+
+    overshoot = float("inf")  # of the slope at θ: no step that makes f fall enough is shortened
+
+    def __init__(self, columns: Columns, theta: Vector, gradient: Vector, steepest: Vector) -> None:
+        problem, part = columns.problem, columns.part
+        n = problem.n_weights
+        self.chosen, features, labels = _locate(problem, np.flatnonzero((theta[:n] != 0) | (steepest[:n] != 0)))
+        self.coordinates = Coordinates(columns, features, labels)
+        self.rows = (BinaryRows if problem.width == 1 else SoftmaxRows)(part, problem)
+        self.origin = theta[self.chosen]
+        self.z, self.l1 = self.origin.copy(), np.empty(len(self.chosen))
+        self.l1[:] = problem.prior.l1_of(self.chosen)
+        curvature, cross, slopes = self.coordinates.moments(self.rows.variances, self.rows.slopes())
+        flat = missing_curvature(curvature, steepest[self.chosen], self.l1, columns.largest[features])
+        precision = problem.prior.precision[features]
+        self.ridge = precision + flat
+        # The columns here may be narrower than those that the gradient is of: at θ the model's is the exact one.
+        self.shift = gradient[self.chosen] - precision * self.origin - slopes - flat * self.origin
+        self.curvature = curvature + self.ridge
+        alone = self.rows.eliminate(curvature, cross) + self.ridge
+        self.penalties = kernels.Penalties(self.l1, self.ridge, self.shift, alone)
+
+    def descend(self) -> tuple[int, float]:
+        """Visit every weight; returns how many became zero or left it, and how far they moved."""
+        found = self.rows.descend(self.coordinates.bound, self.coordinates.blocks, self.penalties, self.z)
+        return sum(each[0] for each in found), sum(each[1] for each in found)
+
+    @made_once
+    def by_row(self) -> ModelRows:
+        """The rows of its features."""
+        at = self.coordinates
+        design, problem, narrow = at.columns.part.design, at.columns.problem, at.columns.narrow_type
+        n_labels, n_intercepts = at.shape[0], len(self.rows.bias)
+        return ModelRows(design, narrow, at.features, at.labels, n_labels, n_intercepts, problem.workers)
+
+    def solve_gram(self) -> bool:
+        """Descent with the curvature as a matrix, to the end, for the model as it begins.
+
+        False where there are too many weights or too long rows for it, or where visits were not enough.
+        """
+        at = self.coordinates
+        short = at.columns.sizes[at.features].sum() <= MAX_GRAM_LENGTH * at.shape[1]
+        if not (short and isinstance(self.rows, BinaryRows) and 0 < len(self.z) <= MAX_GRAM_WEIGHTS):
+            return False
+        gram = self.rows.gram(self.by_row)
+        slopes = self.rows.gram_slopes(self.coordinates.dots(self.rows.slopes()))
+        first, solved = 0.0, False
+        for _ in range(MAX_GRAM_VISITS):
+            _, way = kernels.descend_gram(self.penalties, gram, slopes, self.z)
+            first = max(first, way)
+            solved = way <= GRAM_TOLERANCE * first
+            if solved:
+                break
+        d = self.z - self.origin
+        self.rows.follow(d, self.by_row.scores(np.append(d, np.zeros(len(self.rows.bias)))))
+        return solved
+
+    def solve_free(self, limit: int) -> bool:
+        """Conjugate gradients on the weights that are not zero and the intercepts; returns whether they converged.
+
+        A visit of descent might bring back at once what a step that was cut has set to zero: the others go on first.
+        """
+        for _ in range(MAX_CUT_STEPS):
+            free = FreeWeights(self)
+            converged = free.solve(limit)
+            if not free.cut:
+                break
+        return converged
+
+    def step_scores(self) -> Vector:
+        """The change of the scores, [n, K]."""
+        moved = np.flatnonzero(self.z != self.origin)
+        return (
+            self.coordinates.some(moved, exact=True)
+            .scores((self.z - self.origin)[moved], self.rows.intercept_steps())
+            .T
+        )
+
+
+def _locate(
+    problem: LogLinearProblem, chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Some of the weights, those of one label after the other, with their features and labels."""
+    features, labels = problem.layout.locate(chosen)
+    order = np.argsort(labels, kind="stable")
+    return chosen[order], features[order], labels[order]
