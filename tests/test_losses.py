@@ -6,10 +6,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fastlin import losses
-from oracles.online import best_rival, column_loss, exact_log_loss, label_loss
+from oracles.online import RESIDUAL_LOSSES, best_rival, column_loss, exact_log_loss, label_loss, residual_loss
 from support.strategies import seeds
 
-NAMES = ("zero_one", "perceptron", "hinge", "squared_hinge", "log_loss")
+NAMES = ("zero_one", "perceptron", "hinge", "squared_hinge", "modified_huber", "log_loss")
 EXTREMES = [0.0, 1e-300, 1e-12, 1.0, 30.0, 40.0, 700.0, 745.0, 746.0, 1e3, 1e15]
 every_loss = pytest.mark.parametrize("name", NAMES)
 
@@ -39,7 +39,9 @@ def away_from_kinks(scores, y):
         rival = best_rival(s, label)
         others = np.delete(s, [rival, label])
         gap = s[label] - s[rival]
-        assume(min(abs(gap), abs(gap - 1)) > 1e-4 and (others.size == 0 or s[rival] - others.max() > 1e-4))
+        assume(
+            min(abs(gap), abs(gap - 1), abs(gap + 1)) > 1e-4 and (others.size == 0 or s[rival] - others.max() > 1e-4)
+        )
 
 
 @every_loss
@@ -127,7 +129,7 @@ def test_no_loss_is_ever_nan(name, size):
         assert np.isfinite(part).all()
 
 
-@pytest.mark.parametrize("name", ["zero_one", "perceptron", "hinge", "squared_hinge", "log_loss"])
+@every_loss
 @given(data=scored(max_labels=2))
 def test_one_column_is_the_difference_of_two_scores(name, data):
     scores, y = data
@@ -172,3 +174,27 @@ def test_the_arguments_are_not_changed_and_one_instance_is_a_number(name):
 def test_arguments_that_cannot_be_are_refused(name, scores, y, match):
     with pytest.raises((ValueError, TypeError), match=match):
         getattr(losses, name)(scores, y)
+
+
+@pytest.mark.parametrize("name", RESIDUAL_LOSSES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 2.5])
+@given(seed=seeds)
+def test_losses_of_residuals_are_the_twins_and_their_gradients_derivatives(name, epsilon, seed):
+    rng = np.random.default_rng(seed)
+    scores, y = rng.normal(scale=3, size=(2, 5, 3))
+    residuals = np.abs(y - scores)
+    assume(np.min(residuals) > 1e-4 and np.min(np.abs(residuals - epsilon)) > 1e-4)
+    more = {} if name == "squared_error" else {"epsilon": epsilon}
+    values, gradients = getattr(losses, name)(scores, y, **more)
+    for place in np.ndindex(y.shape):
+        expected = residual_loss(name, y[place], scores[place], epsilon)
+        np.testing.assert_allclose((values[place], gradients[place]), expected, rtol=1e-12, atol=1e-15)
+    expected = numerical_gradient(lambda s: getattr(losses, name)(s, y, **more)[0], scores)
+    np.testing.assert_allclose(gradients, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_residuals_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="finite"):
+        losses.squared_error([1.0, np.inf], [0.0, 1.0])
+    with pytest.raises(ValueError, match="epsilon must be a finite number of at least 0, got -1"):
+        losses.huber(1.0, 2.0, epsilon=-1)

@@ -2,7 +2,7 @@
 
 Scores of shape `y.shape + (K,)` belong to K labels, and y holds label indices. Scores of y's own shape are one column,
 a binary problem: y is 1 (the positive label) or 0 (or −1). The gradient has the shape of the scores.
-The formulas are the engine's own, the ones every learner runs.
+The formulas are the engine's own, the ones every learner runs. The losses of regression take a target for each score.
 
 >>> value, gradient = hinge([2.0, 1.5, 0.0], 0)
 >>> float(value), gradient.tolist()
@@ -19,9 +19,14 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import row_scores as _rows
 
-__all__ = ["hinge", "log_loss", "perceptron", "squared_hinge", "zero_one"]
+__all__ = [
+    "epsilon_insensitive", "hinge", "huber", "log_loss", "modified_huber", "perceptron", "squared_epsilon_insensitive",
+    "squared_error", "squared_hinge", "zero_one",
+]  # fmt: skip
 
-CODES = {"zero_one": 0, "perceptron": 1, "hinge": 2, "squared_hinge": 3, "log_loss": 4}
+OF_RESIDUALS = {"squared_error": 6, "huber": 7, "epsilon_insensitive": 8, "squared_epsilon_insensitive": 9}
+CODES = {"zero_one": 0, "perceptron": 1, "hinge": 2, "squared_hinge": 3, "log_loss": 4, "modified_huber": 5}
+CODES |= OF_RESIDUALS
 
 Result = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -48,7 +53,7 @@ def _evaluate(loss: str, scores: Any, y: Any) -> Result:
     if ((labels < 0) | (labels >= n_labels)).any():
         raise ValueError(f"y must hold label indices below {n_labels}, got {y.min()} to {y.max()}")
     values, gradient = np.empty(len(table)), np.empty(table.shape)
-    _rows.losses(CODES[loss], np.ascontiguousarray(table), labels.reshape(-1), values, gradient)
+    _rows.losses(CODES[loss], np.ascontiguousarray(table), labels.reshape(-1), 0.0, values, gradient)
     return values.reshape(y.shape)[()], gradient.reshape(scores.shape)
 
 
@@ -72,6 +77,42 @@ def squared_hinge(scores: Any, y: Any) -> Result:
     return _evaluate("squared_hinge", scores, y)
 
 
+def modified_huber(scores: Any, y: Any) -> Result:
+    """The square of `hinge`, but where that is beyond 2 a straight line: ℓ² up to ℓ = 2, then 4(ℓ − 1)."""
+    return _evaluate("modified_huber", scores, y)
+
+
 def log_loss(scores: Any, y: Any) -> Result:
     """log Σ_k e^{s_k} − s_y; one column: log(1 + e^{−ys})."""
     return _evaluate("log_loss", scores, y)
+
+
+def squared_error(scores: Any, y: Any) -> Result:
+    """½r², with the residual r = y − s."""
+    return _evaluate_residuals("squared_error", scores, y, 0.0)
+
+
+def huber(scores: Any, y: Any, epsilon: float = 0.1) -> Result:
+    """½r², but where |r| is beyond ε a straight line: ε(|r| − ½ε)."""
+    return _evaluate_residuals("huber", scores, y, epsilon)
+
+
+def epsilon_insensitive(scores: Any, y: Any, epsilon: float = 0.1) -> Result:
+    """ℓ = max(0, |r| − ε)."""
+    return _evaluate_residuals("epsilon_insensitive", scores, y, epsilon)
+
+
+def squared_epsilon_insensitive(scores: Any, y: Any, epsilon: float = 0.1) -> Result:
+    """The square of `epsilon_insensitive`."""
+    return _evaluate_residuals("squared_epsilon_insensitive", scores, y, epsilon)
+
+
+def _evaluate_residuals(loss: str, scores: Any, y: Any, epsilon: float) -> Result:
+    residuals = np.subtract(y, scores, dtype=np.float64)
+    if not np.isfinite(residuals).all():
+        raise ValueError("scores and y must be finite")
+    if not 0 <= epsilon < np.inf:
+        raise ValueError(f"epsilon must be a finite number of at least 0, got {epsilon!r}")
+    values, slopes = np.empty(residuals.size), np.empty(residuals.size)
+    _rows.residual_losses(CODES[loss], np.ascontiguousarray(residuals).reshape(-1), float(epsilon), values, slopes)
+    return values.reshape(residuals.shape)[()], -slopes.reshape(residuals.shape)

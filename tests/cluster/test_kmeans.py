@@ -398,7 +398,7 @@ def test_sparse_centres_are_proved():
 
 def test_an_array_is_one_start():
     X, _ = text_like()
-    with pytest.warns(RuntimeWarning, match="init is an array: one fit from it, not n_init=3"):
+    with pytest.warns(RuntimeWarning, match="performing only one init, not n_init=3"):
         model = KMeans(3, init=X[:3], n_init=3).fit(X)
     assert_same_bits(model, KMeans(3, init=X[:3]).fit(X))
 
@@ -421,7 +421,7 @@ def test_more_clusters_than_rows(form, init):
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     else:
         assert len(messages) == 1
-        assert messages[0].startswith("3 of n_clusters=7 clusters have rows")
+        assert messages[0].startswith("Number of distinct clusters (3) found smaller than n_clusters (7)")
         assert not any(record["relocated"] for record in model.history_[1:])  # all lie on centres
     assert len(set(model.labels_)) == 3
     assert model.inertia_ == pytest.approx(0, abs=1e-12)

@@ -18,6 +18,9 @@ LEARNT = ("coef_", "intercept_", "n_iter_", "converged_", "certificate_", "objec
 SOLVERS = {
     "auto": {"C": 3.0},
     "auto, then newton": {"C": 1e5, "max_iter": 200},
+    "auto L1": {"C": 30.0, "penalty": "l1"},
+    "auto group": {"C": 30.0, "penalty": "group"},
+    "auto, elastic net": {"C": 3.0, "l1_ratio": 0.5},
     "newton": {"solver": "newton", "C": 30.0},
     "newton L1": {"solver": "newton", "C": 3.0, "l1_ratio": 0.7},
     "lbfgs": {"solver": "lbfgs"},

@@ -35,7 +35,7 @@ def check(estimator, n_labels, dtype, exact=False):
 @both_types
 @pytest.mark.parametrize("average", [False, True])
 def test_perceptron_at_every_label_count(n_labels, dtype, average):
-    check(make("perceptron", average=average), n_labels, dtype, exact=not average)
+    check(make("perceptron", average=average, intercept_decay=1.0), n_labels, dtype, exact=not average)
 
 
 @every_count

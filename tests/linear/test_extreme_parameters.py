@@ -10,7 +10,13 @@ from fastlin.validation.parameter_kinds import Either, Integer, Real
 from support.estimators import text_like
 
 X, Y = text_like()
-LEARNERS = [fastlin.Perceptron, fastlin.PassiveAggressiveClassifier, fastlin.MIRAClassifier, fastlin.SGDClassifier]
+LEARNERS = [
+    fastlin.AROWClassifier,
+    fastlin.Perceptron,
+    fastlin.PassiveAggressiveClassifier,
+    fastlin.MIRAClassifier,
+    fastlin.SGDClassifier,
+]
 
 
 def ends(kind):

@@ -121,6 +121,8 @@ UNSHRUNK = {
     "PA-I": {},
     "averaged PA-II": {},
     "MIRA": {},
+    "AROW": {},
+    "averaged AROW": {},
     "log loss": {"penalty": None},
     "averaged log loss": {"penalty": None},
 }

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin import SGDClassifier
-from oracles.online import Online
 from support.estimators import (
     EVERY,
     ONLINE,
@@ -27,6 +26,7 @@ UNSHRUNK = {
     "averaged": {"average": True},
     "passive aggressive": {},
     "mira": {},
+    "arow": {},
     "sgd": {"penalty": None},
     "averaged sgd": {"penalty": None, "average": True},
 }
@@ -262,7 +262,7 @@ def test_labels_of_mini_batches_share_one_step():
             }
         )
     ).fit(X, y)
-    twin = Online(3, X.shape[1], rule="log_loss", penalty=None, eta0=0.5, batch_size=40)
+    twin = twin_of(model, 3, X.shape[1])
     residual = np.full((40, 3), 1 / 3) - np.eye(3)[y]
     np.testing.assert_allclose(model.coef_, -0.5 * residual.T @ X.toarray() / 40, rtol=1e-12, atol=1e-15)
     assert_same_model(model, twin.epoch(X, y, range(40)))

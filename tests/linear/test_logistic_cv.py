@@ -40,8 +40,8 @@ def test_the_scores_are_those_of_models_fitted_one_by_one(data):
 
 def test_the_model_is_the_one_of_the_best_c_on_all_rows(data):
     X, y, weights = data
-    model = LogisticRegressionCV(Cs=CS, cv=3, tol=1e-8, max_iter=5000).fit(X, y, sample_weight=weights)
-    alone = LogisticRegression(C=float(np.ravel(model.C_)[0]), tol=1e-8, max_iter=5000)
+    model = LogisticRegressionCV(Cs=CS, cv=3, tol=1e-10, max_iter=5000).fit(X, y, sample_weight=weights)
+    alone = LogisticRegression(C=float(np.ravel(model.C_)[0]), tol=1e-10, max_iter=5000)
     alone.fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
     np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-5)

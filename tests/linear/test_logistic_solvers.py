@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import LogisticRegression
+from fastlin.optim.solvers import logistic_dual
 from support.estimators import random_sparse
 from support.logistic_problems import (
     BATCH,
@@ -31,7 +32,7 @@ from support.logistic_problems import (
 ALIASES = {
     "newton-cg": "newton",
     "newton-cholesky": "newton",
-    "liblinear": "newton",
+    "liblinear": "auto",
     "sag": "auto",
     "saga": "auto",
 }
@@ -93,11 +94,24 @@ def test_online_solvers_approach_the_optimum_of_a_well_behaved_problem(solver, n
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_scikit_learns_solvers_are_aliases(alias):
-    X, y, _ = two_sided(3)
-    one, other = (LogisticRegression(solver=name, random_state=0).fit(X, y) for name in (alias, ALIASES[alias]))
-    np.testing.assert_array_equal(one.coef_, other.coef_)
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-7])
+def test_scikit_learns_solvers_are_aliases_that_heed_its_tolerance_too(alias, tol):
+    X, y, weights = two_sided(3)
+    weights = np.ones(len(y)) if weights is None else weights
+    one, other = (
+        LogisticRegression(solver=name, tol=tol, max_iter=1000).fit(X, y, weights) for name in (alias, ALIASES[alias])
+    )
+    ways = [[record["objective"] for record in model.history_] for model in (one, other)]
+    assert ways[0][: len(ways[1])] == ways[1]
+    assert one.history_[-1]["gradient_norm"] <= tol * weights.sum()
     assert one.get_params()["solver"] == alias
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-7])
+def test_lbfgs_ends_where_scikit_learn_would(tol):
+    X, y, _ = two_sided(3)
+    model = LogisticRegression(solver="lbfgs", tol=tol, max_iter=1000).fit(X, y)
+    assert model.history_[-1]["gradient_norm"] <= tol * len(y)
 
 
 # --- on the way ------------------------------------------------------------------------------------------------------
@@ -111,7 +125,8 @@ def test_the_objective_never_rises(name, solver):
     assert len(found) == model.n_iter_ or len(found) == model.n_iter_ + 1
     assert len(found) > 3
     assert (np.diff(found) <= 1e-12 * twin.size()).all()
-    assert found[-1] == pytest.approx(model.objective_, rel=1e-9)
+    assert model.objective_ <= found[-1] * (1 + 1e-9)  # shifts that all labels share are taken out at the end
+    assert model.objective_ == pytest.approx(found[-1], rel=1e-9 if model.coef_.shape[0] == 1 else 1e-6)
 
 
 @pytest.mark.parametrize("name", ["binary, weights", "binary, priors", "multinomial, priors", "multinomial, observed"])
@@ -322,3 +337,13 @@ def test_a_fit_that_does_not_converge_says_what_else_to_try(solver, penalty, adv
     X, y = random_sparse(60, 40, 5, 3, seed=1)
     with pytest.warns(ConvergenceWarning, match=advice):
         LogisticRegression(solver=solver, penalty=penalty, max_iter=1, tol=1e-12).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("share", "patience"),
+    [(14.0, logistic_dual.RATE_EPOCHS), (0.2, logistic_dual.WANDERING_EPOCHS), (1e-3, logistic_dual.RATE_EPOCHS)],
+)
+def test_a_gap_that_stands_still_is_given_longer_between_the_first_and_a_hundredth_of_it(share, patience):
+    history = [1e5] + [share * 1e5 * (1 + 1e-6 * epoch) for epoch in range(40)]
+    judged = [logistic_dual._epochs_left(history[:n], 1.0) > 0 for n in range(1, len(history) + 1)]
+    assert judged == [n >= patience for n in range(len(history))]

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import SGDClassifier as Peer
 
-from fastlin import SGDClassifier
+from fastlin import MIRAClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier
 from support.estimators import (
     EVERY,
     ONLINE,
@@ -67,11 +68,13 @@ def names(X):
 def test_one_matrix_in_any_form_is_one_model(name, form):
     X, y = text_like()
     X.data[:] = 1.0  # so that booleans say the same
-    model, converted = make(name).fit(X, y), FORMS[form](X)
-    other = make(name).fit(converted, y)
+    decayed = name in ("sgd", "perceptron", "passive aggressive")  # whose default tells dense rows from sparse ones
+    options = {"intercept_decay": 0.3} if decayed else {}
+    model, converted = make(name, **options).fit(X, y), FORMS[form](X)
+    other = make(name, **options).fit(converted, y)
     assert_same_bits(other, model)
     np.testing.assert_array_equal(other.predict(converted), model.predict(X))
-    assert_same_bits(make(name).partial_fit(converted, y), make(name).partial_fit(X, y))
+    assert_same_bits(make(name, **options).partial_fit(converted, y), make(name, **options).partial_fit(X, y))
     if form.startswith("pandas"):
         np.testing.assert_array_equal(other.feature_names_in_, names(X))
 
@@ -400,3 +403,25 @@ def test_probabilities_belong_to_the_log_loss():
         np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
         np.testing.assert_array_equal(model.predict(X), proba.argmax(axis=1))
         np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba), rtol=1e-9, atol=1e-12)
+
+
+# --- the intercept's share of a step ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [SGDClassifier, Perceptron, PassiveAggressiveClassifier, MIRAClassifier])
+def test_without_a_decay_given_sparse_rows_damp_the_intercept_and_dense_ones_do_not(learner):
+    X, y = text_like()
+    options = {"max_iter": 2, "tol": None, "shuffle": False}
+    dense, sparse = (learner(intercept_decay=None, **options).fit(rows, y) for rows in (X.toarray(), X))
+    assert_same_bits(dense, learner(intercept_decay=1.0, **options).fit(X, y))
+    assert_same_bits(sparse, learner(intercept_decay=0.01, **options).fit(X.toarray(), y))
+    assert np.abs(sparse.intercept_).max() < np.abs(dense.intercept_).max()
+
+
+def test_the_intercept_of_two_labels_is_scikit_learns():
+    X, y = text_like(n_labels=2)
+    for rows in (X, X.toarray()):
+        options = {"max_iter": 3, "tol": None, "shuffle": False, "learning_rate": "constant", "eta0": 0.1}
+        ours, theirs = SGDClassifier(**options).fit(rows, y), Peer(**options).fit(rows, y)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-7)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-9)

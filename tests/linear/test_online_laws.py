@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fastlin import MIRAClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier
+from fastlin import AROWClassifier, MIRAClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier
 from support.estimators import (
     ONLINE_OPTIONS,
     assert_same_bits,
@@ -17,7 +17,7 @@ from support.estimators import (
 )
 from support.strategies import cuts, labelled, seeds, weighted
 
-LOSSES = ("perceptron", "hinge", "squared_hinge", "log_loss")
+LOSSES = ("perceptron", "hinge", "squared_hinge", "modified_huber", "log_loss")
 SCHEDULES = {  # no round penalties: on counts, whole steps would end at a threshold and rounding decide what is 0
     "optimal": {"alpha": 0.47},
     "constant": {"eta0": 0.02, "alpha": 0.47},
@@ -26,9 +26,12 @@ SCHEDULES = {  # no round penalties: on counts, whole steps would end at a thres
     "pegasos": {"alpha": 0.47},
     "adagrad": {"eta0": 0.3, "alpha": 0.05},
     "ftrl": {"eta0": 0.3, "alpha": 0.07},
+    "pa1": {"eta0": 0.3, "alpha": 0.07},
+    "pa2": {"eta0": 0.7, "alpha": 0.07},
 }
 averages = st.sampled_from([False, True, 7])
 batches = st.sampled_from([1, 1, 2, 5])
+decays = st.sampled_from([None, 1.0, 0.37])
 
 
 def decided(twin):
@@ -40,6 +43,7 @@ def decided(twin):
 def check_epochs(estimator, X, y, n_labels, weights=None):
     """fit = the twin's epochs; history_ has its progressive accuracies and, where rows weigh the same, its losses."""
     order = range(X.shape[0])
+    assume(weights is None or weights.any())
     twin = twin_of(estimator, n_labels, X.shape[1])
     twin.fit(X, y, [order] * estimator.max_iter, weights=weights)
     decided(twin)
@@ -75,12 +79,14 @@ def sgd(draw, schedule, penalty):
         options["average"] = draw(averages)
     if schedule == "pegasos" and penalty == "l2":
         options["project"] = draw(st.booleans())
+    steps_by_margin = schedule in ("pa1", "pa2")
     return SGDClassifier(
         **plain(
             {
-                "loss": draw(st.sampled_from(LOSSES)),
-                "batch_size": draw(batches),
+                "loss": "hinge" if steps_by_margin else draw(st.sampled_from(LOSSES)),
+                "batch_size": 1 if steps_by_margin else draw(batches),
                 "fit_intercept": draw(st.booleans()),
+                "intercept_decay": draw(decays),
                 **options,
             }
         )
@@ -116,11 +122,12 @@ def test_sgd_is_eager_sgd_however_partial_fit_is_cut(schedule, penalty, data):
     average=averages,
     eta0=st.sampled_from([1.0, 0.1]),
     fit_intercept=st.booleans(),
+    intercept_decay=decays,
     penalty=st.sampled_from([None, "l2"]),
 )
-def test_perceptron_is_the_eager_perceptron(data, average, eta0, fit_intercept, penalty):
+def test_perceptron_is_the_eager_perceptron(data, **options):
     X, y, n_labels = data.draw(labelled())
-    options = plain({"average": average, "eta0": eta0, "fit_intercept": fit_intercept, "penalty": penalty})
+    options = plain(options)
     check_epochs(Perceptron(**options), X, y, n_labels)
     check_cuts(Perceptron(**options), X, y, n_labels, data.draw(cuts(X.shape[0])), data.draw(st.booleans()))
 
@@ -128,7 +135,7 @@ def test_perceptron_is_the_eager_perceptron(data, average, eta0, fit_intercept, 
 @given(data=st.data(), values=st.sampled_from(["tiny", "huge"]))
 def test_perceptron_is_the_eager_perceptron_at_any_scale(data, values):
     X, y, n_labels = data.draw(labelled(values=(values,)))
-    estimator = Perceptron(**plain({"average": True}))
+    estimator = Perceptron(**plain({"average": True, "intercept_decay": 1.0}))  # damped steps do not cancel exactly
     twin = twin_of(estimator, n_labels, X.shape[1])
     twin.fit(X, y, [range(X.shape[0])] * 3)
     assume(twin.closest > 1e-8)
@@ -151,11 +158,12 @@ def test_perceptron_on_counts_is_exact(data, seed):
     average=averages,
     C=st.sampled_from([0.01, 1.0, np.inf]),
     fit_intercept=st.booleans(),
+    intercept_decay=decays,
 )
-def test_passive_aggressive_is_the_eager_passive_aggressive(data, loss, average, C, fit_intercept):
+def test_passive_aggressive_is_the_eager_passive_aggressive(data, loss, C, **options):
     X, y, n_labels = data.draw(labelled())
     assume(loss == "hinge" or np.isfinite(C))
-    options = plain({"loss": loss, "C": C, "average": average, "fit_intercept": fit_intercept})
+    options = plain({**options, "loss": loss, "C": C})
     weights = data.draw(st.none() | weighted(X.shape[0]))
     check_epochs(PassiveAggressiveClassifier(**options), X, y, n_labels, weights)
     check_cuts(
@@ -169,15 +177,54 @@ def test_passive_aggressive_is_the_eager_passive_aggressive(data, loss, average,
     )
 
 
-@given(data=st.data(), average=averages, C=st.sampled_from([0.01, 0.2, 1.0, np.inf]), fit_intercept=st.booleans())
-def test_mira_is_the_quadratic_programme_solved_naively(data, average, C, fit_intercept):
+@given(
+    data=st.data(),
+    average=averages,
+    C=st.sampled_from([0.01, 0.2, 1.0, np.inf]),
+    fit_intercept=st.booleans(),
+    intercept_decay=decays,
+)
+def test_mira_is_the_quadratic_programme_solved_naively(data, **options):
     X, y, n_labels = data.draw(labelled(max_labels=8))
-    options = plain({"C": C, "average": average, "fit_intercept": fit_intercept})
+    options = plain(options)
     weights = data.draw(st.none() | weighted(X.shape[0]))
     check_epochs(MIRAClassifier(**options), X, y, n_labels, weights)
     check_cuts(
         MIRAClassifier(**options), X, y, n_labels, data.draw(cuts(X.shape[0])), data.draw(st.booleans()), weights
     )
+
+
+@given(
+    data=st.data(),
+    average=averages,
+    r=st.sampled_from([0.01, 1.0, 31.0]),
+    fit_intercept=st.booleans(),
+)
+def test_arow_is_the_eager_arow(data, **options):
+    X, y, n_labels = data.draw(labelled())
+    options = plain(options)
+    weights = data.draw(st.none() | weighted(X.shape[0]))
+    check_epochs(AROWClassifier(**options), X, y, n_labels, weights)
+    check_cuts(
+        AROWClassifier(**options), X, y, n_labels, data.draw(cuts(X.shape[0])), data.draw(st.booleans()), weights
+    )
+
+
+@given(seed=seeds, r=st.sampled_from([0.03, 1.0, 20.0]), weight=st.sampled_from([0.4, 1.0, 3.0]))
+def test_a_step_of_arow_is_the_minimum_of_its_objective(seed, r, weight):
+    """KL(N(w, s) | N(w_t, s_t)) + weight (l^2 + x's x)/2r, by its derivatives in w and s."""
+    X, y = text_like(n_labels=2, n_rows=20, seed=seed % 1000)
+    model = AROWClassifier(**plain({"r": r})).partial_fit(X[:-1], y[:-1])
+    before, x = model.get_state(), np.append(X[-1].toarray()[0], 1)
+    sign = 1 if model.decision_function(X[-1])[0] < 0 else -1  # which the model has wrong
+    after = model.partial_fit(X[-1], [(sign + 1) // 2], sample_weight=[weight]).get_state()
+    (w_before, s_before), (w, s) = (
+        (np.append(state["weights"], state["bias"][0]), 1 / (1 + np.append(state["squares"], state["bias"][1]) / r))
+        for state in (before, after)
+    )
+    loss = max(0.0, 1 - sign * w @ x)
+    np.testing.assert_allclose((w - w_before) / s_before, weight / r * loss * sign * x, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(1 / s_before - 1 / s + weight / r * x**2, 0, atol=1e-9 / s.min())
 
 
 @pytest.mark.parametrize("shrink", [0.002, 0.05, 0.5, 0.9])

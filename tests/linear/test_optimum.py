@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 
 from fastlin import CandidateClassifier, LogisticRegression
 from fastlin.sequence import MEMM
-from support.logistic_problems import BATCH
+from support.logistic_problems import BATCH, KINDS, rows
 
 KNOW_L1 = ("auto", "newton", "lbfgs")
 PENALTIES = {
@@ -27,25 +27,9 @@ PENALTIES = {
 }
 SMOOTH, SPARSE = ("l2",), ("l1", "elastic net", "nearly l1")
 STRENGTHS = (1e-3, 1.0, 1e2, 1e5)
-KINDS = ("counts", "tfidf", "dense unscaled")
 PROBLEMS = [(kind, n_labels) for kind in KINDS for n_labels in (2, 5, 20)]
 TOL = 1e-4
 ROUNDING = 1e-9
-
-
-@functools.cache
-def rows(kind, n_labels, n=60, n_features=25):
-    """Labels that the features tell of, the last ones rare: with many labels a few rows each, which saturate."""
-    rng = np.random.default_rng(n_labels)
-    y = np.append(np.arange(n_labels), np.minimum(rng.geometric(0.2, n - n_labels) - 1, n_labels - 1))
-    means = rng.gamma(0.3, 1.0, (n_labels, n_features))
-    X = rng.poisson(means[y]).astype(np.float64)
-    if kind == "tfidf":
-        X *= np.log(n / (1 + (X > 0).sum(axis=0)))
-        X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
-    elif kind == "dense unscaled":
-        X = (X + rng.normal(size=X.shape)) * 10.0 ** rng.uniform(-2, 2, n_features)
-    return sparse.csr_array(X), y
 
 
 def fitted(kind, n_labels, **options):

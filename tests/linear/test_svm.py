@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import LinearSVC as Theirs
 
-from fastlin import LinearSVC
+from fastlin import LinearSVC, load, save
 from fastlin.optim.solvers import svm_dual as driver
 from oracles import svm as naive
 from support.estimators import random_sparse, text_like
@@ -27,7 +27,10 @@ every_count = pytest.mark.parametrize("n_labels", [2, 3, 5, 9, 20])
 
 
 def make(loss="squared_hinge", way="ovr", **options):
-    return LinearSVC(loss=loss, multi_class=way, **{"random_state": 0, "tol": 1e-8, "max_iter": 3000, **options})
+    """By dual ascent, unless `dual` says otherwise."""
+    return LinearSVC(
+        loss=loss, multi_class=way, **{"dual": True, "random_state": 0, "tol": 1e-8, "max_iter": 3000, **options}
+    )
 
 
 def problem_of(model, X, y, weights=None):
@@ -182,15 +185,44 @@ def test_a_weight_is_so_many_rows_and_none_is_no_row(loss, way, n_labels):
     np.testing.assert_allclose(weighted.coef_, several.coef_, atol=1e-3 * np.abs(several.coef_).max())
 
 
-def test_class_weights_multiply_sample_weights():
-    X, y = text_like(n_labels=3)
+@every_kind
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_class_weights_of_rows_against_each_other_multiply_sample_weights(loss, way, n_labels):
+    """Of two labels, and of Crammer and Singer's problem: a row has one loss."""
+    if way == "ovr":
+        n_labels = 2
+    X, y = text_like(n_labels=n_labels)
     weights = np.random.default_rng(0).random(len(y))
-    model = make(class_weight={0: 2.0, 1: 0.5}).fit(X, y, sample_weight=weights)
-    same = make().fit(X, y, sample_weight=weights * np.array([2.0, 0.5, 1.0])[y])
+    model = make(loss, way, class_weight={0: 2.0, 1: 0.5}).fit(X, y, sample_weight=weights)
+    same = make(loss, way).fit(X, y, sample_weight=weights * np.array([2.0, 0.5, 1.0])[y])
     np.testing.assert_array_equal(model.coef_, same.coef_)
-    balanced = make(class_weight="balanced").fit(X[:50], y[:50])
-    factors = 50 / (3 * np.bincount(y[:50]))
-    np.testing.assert_array_equal(balanced.coef_, make().fit(X[:50], y[:50], factors[y[:50]]).coef_)
+    balanced = make(loss, way, class_weight="balanced").fit(X[:50], y[:50])
+    factors = 50 / (n_labels * np.bincount(y[:50]))
+    np.testing.assert_array_equal(balanced.coef_, make(loss, way).fit(X[:50], y[:50], factors[y[:50]]).coef_)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("class_weight", [{0: 3.0, 2: 0.25, 5: 0.0}, {4: 1e3}, "balanced"])
+def test_class_weights_of_one_against_the_rest_are_those_of_the_one(loss, class_weight):
+    X, y = text_like(n_rows=90, n_features=20, n_labels=10)
+    weights = np.random.default_rng(1).choice([0.0, 0.5, 2.0], len(y))
+    model = make(loss, class_weight=class_weight, max_iter=20_000, warm_start=True).fit(X, y, sample_weight=weights)
+    if class_weight == "balanced":
+        factors = weights.sum() / (10 * np.bincount(y, weights))
+    else:
+        factors = np.array([class_weight.get(label, 1.0) for label in range(10)])
+    for label, factor in enumerate(factors):
+        own = y == label
+        alone = make(loss, max_iter=20_000).fit(X, own, sample_weight=weights * np.where(own, factor, 1.0))
+        np.testing.assert_allclose(model.coef_[label], alone.coef_[0], atol=2e-3 * np.abs(alone.coef_).max())
+    assert model.fit(X, y, sample_weight=weights).n_iter_ == 1  # what is kept are duals of this problem
+
+
+def test_class_weights_are_liblinears():
+    X, y = text_like(n_rows=90, n_features=20, n_labels=4)
+    shared = {"class_weight": {0: 5.0, 3: 0.2}, "C": 0.5}
+    theirs = Theirs(dual=True, tol=1e-9, max_iter=200_000, random_state=0, **shared).fit(X, y)
+    np.testing.assert_allclose(make(**shared).fit(X, y).coef_, theirs.coef_, atol=1e-3)
 
 
 def test_the_intercept_is_a_feature():
@@ -412,3 +444,18 @@ def test_ctrl_c_ends_a_fit_within_half_a_second(loss, way, delay, n_jobs):
         model.fit(X, y)
     assert time.perf_counter() - sent[0] < 0.5
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("n_labels", [2, 4])
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+def test_sparse_weights_answer_as_dense_ones(n_labels, multi_class, tmp_path):
+    rng = np.random.default_rng(n_labels)
+    X = sparse.random(80, 30, 0.2, format="csr", random_state=0)
+    model = LinearSVC(multi_class=multi_class).fit(X, rng.permutation(np.arange(80) % n_labels))
+    dense, scores = model.coef_.copy(), model.decision_function(X)
+    assert sparse.issparse(model.sparsify().coef_)
+    np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-12)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+    np.testing.assert_array_equal(model.densify().coef_, dense)
+    np.testing.assert_array_equal(model.decision_function(X), scores)

@@ -185,7 +185,7 @@ def test_a_batch_that_is_refused_half_way_changes_nothing(monkeypatch):
     bad[-1, 0] = -1
     model = fitted(X)
     counts = model.feature_count_.copy()
-    with pytest.raises(ValueError, match="Negative values in data: X holds -1 at row 149"):
+    with pytest.raises(ValueError, match=r"Negative values in data.*: X holds -1 at row 149"):
         model.partial_fit(Corpus(bad))
     np.testing.assert_array_equal(model.feature_count_, counts)
 
@@ -293,7 +293,7 @@ def test_parameters_that_are_none(parameters, match):
 
 @pytest.mark.parametrize("spoil, match", [
     (lambda X: X.__setitem__((2, 3), np.nan), "X contains NaN at row 2, column 3"),
-    (lambda X: X.__setitem__((2, 3), -1), "Negative values in data: X holds -1 at row 2, column 3"),
+    (lambda X: X.__setitem__((2, 3), -1), "Negative values in data.*: X holds -1 at row 2, column 3"),
     (lambda X: X.__setitem__((2, 3), 1e200), "X holds 1e"),
 ])  # fmt: skip
 def test_counts_that_are_none(spoil, match):

@@ -255,7 +255,7 @@ MISTAKES = {
     "fraction": ([[0.5, 1]], ValueError, "0.5 at row 0, column 0"),
     "fraction among objects": ([["a", 1], ["b", 0.5]], ValueError, "0.5 at row 1, column 1"),
     "infinity": ([[0, np.inf]], ValueError, "infinity at row 0, column 1"),
-    "negative": ([[0, 1], [0, -1]], ValueError, "Negative values in data: X holds -1 at row 1, column 1"),
+    "negative": ([[0, 1], [0, -1]], ValueError, "Negative values in data.*: X holds -1 at row 1, column 1"),
     "negative among objects": ([["a", 1], ["b", -1]], ValueError, "-1 at row 1, column 1"),
     "kinds": ([["a", 1], [3, 1]], TypeError, "'a' and 3 in column 0"),
     "no category": ([["a", 1], [(1, 2), 1]], TypeError, r"\(1, 2\) in column 0"),

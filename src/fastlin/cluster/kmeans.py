@@ -1,17 +1,16 @@
 """K-means of sparse rows: hard and soft, Euclidean and on the sphere."""
 
 import warnings
-from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from fastlin import validation
+from fastlin.cluster.centre_model import CentreModel, soft_kernel
 from fastlin.cluster.kmeans_data import (
     MAX_ABS_CENTRE,
     as_centres,
@@ -21,15 +20,15 @@ from fastlin.cluster.kmeans_data import (
     normalize_rows,
     scaled,
 )
-from fastlin.cluster.kmeans_steps import KMeansState, make_step, squares
+from fastlin.cluster.kmeans_steps import KMeansState, make_step
 from fastlin.cluster.lloyd import LloydRun, run_lloyd
-from fastlin.cluster.seeding import RowPartitions, squared_norms
+from fastlin.cluster.seeding import RowPartitions
 from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.restarts import Restarts, decisive_limits
-from fastlin.core.sparse_estimator import Scorer, SparseEstimator, checkpoint_of, dense_scorer
+from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows, number_of_parts, one_of, real_number
 from fastlin.validation.parameter_kinds import (
@@ -61,7 +60,7 @@ class KMeansOptions(NamedTuple):
     temperature: float | None
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, SparseEstimator):
+class KMeans(CentreModel):
     """K-means clustering: scikit-learn's, and its soft and spherical forms, made for sparse rows.
 
     Minimises the inertia Σ_i w_i min_k d(x_i, c_k) in turns: every row goes to its nearest centre, every centre to the
@@ -252,64 +251,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         distinct = len(np.unique(best.labels))
         if distinct < options.n_clusters and options.temperature is None:
             warnings.warn(
-                f"{distinct} of n_clusters={options.n_clusters} clusters have rows: X may have too few rows, or too "
-                "few that differ",
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({options.n_clusters}). "
+                "Possibly due to duplicate points in X, or to too few of them",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return self
-
-    @learns
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:  # noqa: ARG002
-        """`fit`, and the clusters of the rows."""
-        return self.fit(X, sample_weight=sample_weight).labels_
-
-    @learns
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
-        """`fit`, and the distances of the rows from the centres."""
-        return self.fit(X, sample_weight=sample_weight)._distances(X)
-
-    @reads
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """The nearest centre of each row of X, a matrix or a `Corpus`; the first among equals."""
-        rows = self._checked_rows(X)
-        labels = np.empty(len(rows), np.int32)
-
-        def use(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            labels[start:stop] = scores.argmax(axis=1)
-
-        self._forward(rows, self._scorer(), use)
-        return labels
-
-    @reads
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """The distances of the rows from the centres, [n, K]: ‖x − c‖, on the sphere 1 − cos."""
-        return self._distances(X)
-
-    @reads
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """What `fit` minimises, of these rows and with a minus.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_samples, n_features), or Corpus
-        y : None
-            Left aside.
-        sample_weight : array of shape (n_samples,), optional
-            w; None with a Corpus.
-        """
-        rows = self._checked_rows(X)
-        weights = rows.sample_weights(sample_weight)
-        costs, width = np.empty(len(rows)), self._width()
-
-        def use(distances: NDArray[np.float64], start: int, stop: int) -> None:
-            lowest = distances.min(axis=1)
-            costs[start:stop] = lowest
-            if width is not None:
-                costs[start:stop] -= width * np.log(_kernel(distances, lowest, width).mean(axis=1))
-
-        self._measure(rows, use)
-        return -float(np.sum(costs * weights if len(weights) else costs))
 
     @available_if(lambda self: self.temperature is not None)
     @reads
@@ -320,17 +267,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         shares = np.empty((len(rows), len(self.cluster_centers_)))
 
         def use(distances: NDArray[np.float64], start: int, stop: int) -> None:
-            kernel = _kernel(distances, distances.min(axis=1), width)
+            kernel = soft_kernel(distances, distances.min(axis=1), width)
             shares[start:stop] = kernel / kernel.sum(axis=1, keepdims=True)
 
         self._measure(rows, use)
         return shares
 
     # Parts
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[0])
 
     def _options(self) -> KMeansOptions:
         """Check every parameter."""
@@ -345,9 +288,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
         else:
             n_init = int(self.n_init)
             if isinstance(init, np.ndarray) and n_init > 1:
-                message = f"init is an array: one fit from it, not n_init={n_init}"
+                message = f"Explicit initial center position passed: performing only one init, not n_init={n_init}"
                 warnings.warn(message, RuntimeWarning, stacklevel=3)
                 n_init = 1
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            message = "algorithm='elkan' doesn't make sense for a single cluster, nor does it change any answer"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
         return KMeansOptions(
             n_clusters=int(self.n_clusters),
             init=init,
@@ -367,42 +313,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Sp
             return None
         temperature = real_number("temperature", self.temperature, above=0, at_most=MAX_ABS_CENTRE)
         return temperature if self._spherical() else 2 * temperature
-
-    def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
-        segments = super()._iter_segments(rows)
-        return ((start, normalize_rows(part)) for start, part in segments) if self._spherical() else segments
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        shape = np.shape(self.cluster_centers_)  # users may set it
-        if len(shape) != 2 or shape[1] != self.n_features_in_ or not shape[0]:
-            raise ValueError(
-                f"cluster_centers_ of shape {shape} does not fit n_features_in_ = {self.n_features_in_!r:.60} features"
-            )
-
-    def _scorer(self) -> Scorer:
-        centres = validation.as_finite(self.cluster_centers_, "cluster_centers_", 2)
-        shift = np.zeros(len(centres)) if self._spherical() else 0.5 * squares(centres.T)
-        return dense_scorer(np.ascontiguousarray(centres.T), -shift, self.n_jobs)
-
-    def _measure(self, rows: Dataset, use: Callable[[NDArray[np.float64], int, int], None]) -> None:
-        """d of all centres goes to `use`, a block of rows at a time."""
-        spherical = self._spherical()
-        norms = (
-            np.ones(0) if spherical else np.concatenate([squared_norms(part) for _, part in self._iter_segments(rows)])
-        )
-
-        def infer(scores: NDArray[np.float64], start: int, stop: int) -> None:
-            distances = 1 - scores if spherical else norms[start:stop, np.newaxis] - 2 * scores
-            use(np.maximum(distances, 0.0), start, stop)
-
-        self._forward(rows, self._scorer(), infer)
-
-    def _distances(self, X: Any) -> NDArray[np.float64]:
-        rows = self._checked_rows(X)
-        whole = np.empty((len(rows), len(self.cluster_centers_)))
-        self._measure(rows, lambda distances, start, stop: np.copyto(whole[start:stop], distances))
-        return whole if self._spherical() else np.sqrt(whole, out=whole)
 
     def _reporter(self, step: KMeansState, factor: float) -> Report:
         """What happens after each iteration, whose objective is to be multiplied."""
@@ -439,9 +349,3 @@ def _given(rows: Dataset, options: KMeansOptions, generator: np.random.Generator
         state = np.random.RandomState(int(generator.integers(2**31)))
         init = init(rows.as_input(), options.n_clusters, random_state=state)
     return as_centres(init, options.n_clusters, rows.n_features)
-
-
-def _kernel(distances: NDArray[np.float64], lowest: NDArray[np.float64], width: float) -> NDArray[np.float64]:
-    """exp(−(d − min d) / t')."""
-    with np.errstate(over="ignore", under="ignore"):
-        return np.exp((lowest[:, np.newaxis] - distances) / width)

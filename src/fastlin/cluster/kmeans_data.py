@@ -22,17 +22,22 @@ Pieces = Callable[[], Iterable[tuple[int, CSRRows]]]  # rows in pieces, each wit
 MAX_ABS_CENTRE = 1e100
 
 
-def lay_out(
-    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: ScratchSpace | None
-) -> tuple[KMeansData, float]:
-    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
+def feature_variance(pieces: Pieces, n_columns: int) -> tuple[float, NDArray[np.float64]]:
+    """The mean variance of the features, and ‖x‖² of every row."""
     of_columns, squares = np.zeros((n_columns, 1)), []
     for _, rows in pieces():
         parallel.backward(rows, np.ones((len(rows), 1)), of_columns, 1)
         squares.append(squared_norms(rows))
     sums, norms = of_columns[:, 0], np.concatenate(squares)
     shift = float(np.sum((sums / len(norms)) ** 2))
-    variance = max(norms.mean() - shift, 0.0) / n_columns
+    return max(float(norms.mean()) - shift, 0.0) / n_columns, norms
+
+
+def lay_out(
+    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: ScratchSpace | None
+) -> tuple[KMeansData, float]:
+    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
+    variance, norms = feature_variance(pieces, n_columns)
     costs = np.ones(len(norms)) if spherical else norms
 
     def weighted(start: int, n: int) -> MultinomialLikelihood:

@@ -6,10 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from fastlin import validation
-from fastlin.core._codec import report_from_state, report_to_state
+from fastlin.core._codec import COUNTS, report_from_state, report_to_state
 from fastlin.core.label_sets import n_weight_columns
 from fastlin.data.scratch import ScratchArray
+from fastlin.linear.class_moments import ClassMoments
 from fastlin.linear.online_weights import SparseWeights
+from fastlin.linear.path_results import as_legacy, given, without_legacy
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
 from fastlin.storage.fields import FINITE, proved
@@ -20,7 +22,7 @@ from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
 from fastlin.validation import MAX_ABS_VALUE
 
 RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
-SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
+SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_", "n_nonzero_")
 
 
 def _weights(state: State, context: LoadContext, widths: set[int], types: Any = tuple(MAX_ABS_VALUE)) -> Any:
@@ -50,7 +52,7 @@ def _online_to_state(model: Any, packing: Packing) -> State:
     coef = state.label_weights().T if served is None else served.coef
     rule, clock = state.rule.copy(), state.clock.copy()
     taken = report_to_state(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
-    taken |= {"classes": model.classes_, "rule": rule, "clock": clock}
+    taken |= ({"classes": model.classes_} if hasattr(model, "classes_") else {}) | {"rule": rule, "clock": clock}
     if not packing.serving:
         taken["random"] = model._generator
         taken["learning"] = state.export(copy=False) if served is None else served.learning
@@ -58,10 +60,19 @@ def _online_to_state(model: Any, packing: Packing) -> State:
 
 
 def _online_from_state(model: Any, state: State, context: LoadContext) -> None:
+    """Weights to predict with, and labels."""
+    model.classes_ = proved_labels(state.pop("classes"))
+    _online_weights_from_state(model, state, context, n_weight_columns(len(model.classes_)))
+
+
+def _regressor_from_state(model: Any, state: State, context: LoadContext) -> None:
+    _online_weights_from_state(model, state, context, 1)
+
+
+def _online_weights_from_state(model: Any, state: State, context: LoadContext, width: int) -> None:
     """Weights to predict with; what learning needs is looked at when learning goes on."""
     report_from_state(model, state)
-    classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, context, {n_weight_columns(len(classes))})
+    coef = _weights(state, context, {width})
     intercept = _intercept(state, coef.shape[0])
     rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
     if state.get("learning") is not None:
@@ -73,7 +84,7 @@ def _online_from_state(model: Any, state: State, context: LoadContext) -> None:
         raise ValueError(f"random must be a numpy Generator, got {type(generator).__name__}")
     reject_unknown(state)
     model._sparse = SparseWeights(coef, intercept, clock, rule, learning)
-    model.classes_, model.n_features_in_, model._generator = classes, coef.shape[1], generator
+    model.n_features_in_, model._generator = coef.shape[1], generator
 
 
 def _record(array: Any, kind: Any) -> Any:
@@ -94,18 +105,35 @@ def _record(array: Any, kind: Any) -> Any:
 
 def _maxent_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    more = SEARCH if hasattr(model, "Cs_") else ()
-    state = report_to_state(model, packing, *more) | {"coef": _packed(model.coef_, packing)}
+    state = report_to_state(model, packing) | {"coef": _packed(model.coef_, packing)}
     return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
 
 
 def _maxent_from_state(model: Any, state: State, context: LoadContext) -> None:
-    report_from_state(model, state, *SEARCH)
+    report_from_state(model, state)
     classes = proved_labels(state.pop("classes"))
     coef = _weights(state, context, {n_weight_columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
     reject_unknown(state)
     model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
+
+
+def _logistic_from_state(model: Any, state: State, context: LoadContext) -> None:
+    _maxent_from_state(model, state, context)
+    if np.ndim(getattr(model, "n_iter_", ())) == 0:  # a number in files of earlier versions
+        model.n_iter_ = np.array([model.n_iter_], np.int32)
+
+
+def _search_to_state(model: Any, packing: Packing) -> State:
+    """Without the weights of the fits on the way, of which there are as many times the model's as fits."""
+    return _maxent_to_state(model, packing) | report_to_state(model, packing, *SEARCH) | without_legacy(model)
+
+
+def _search_from_state(model: Any, state: State, context: LoadContext) -> None:
+    report_from_state(model, state, *SEARCH)
+    _maxent_from_state(model, state, context)
+    if given(model.use_legacy_attributes, False):
+        as_legacy(model)
 
 
 def _svm_to_state(model: Any, packing: Packing) -> State:
@@ -173,16 +201,40 @@ def _lexicon_from_state(model: Any, state: State, context: LoadContext) -> None:
         model.vectorizer_ = vectorizer
 
 
+def _centroids_to_state(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    moments = model._fitted.moments
+    centroids = packing.pack(moments.centroids, copies=IN_FLOAT64)
+    state = {"classes": model.classes_, "rows": moments.rows, "scatter": moments.scatter, "mean": moments.mean}
+    return state | {"centroids": centroids}
+
+
+def _centroids_from_state(model: Any, state: State, context: LoadContext) -> None:
+    classes = proved_labels(state.pop("classes"))
+    centroids = unpack(state.pop("centroids"), context, copies=IN_FLOAT64)
+    rows = proved(state.pop("rows"), "rows", np.float64, (len(classes),), COUNTS).copy()
+    scatter = proved(state.pop("scatter"), "scatter", np.float64, (None,), COUNTS).copy()
+    mean = proved(state.pop("mean"), "mean", np.float64, scatter.shape, FINITE).copy()
+    reject_unknown(state)
+    if sp.issparse(centroids) or centroids.dtype.kind != "f" or centroids.shape != (len(mean), len(classes)):
+        raise ValueError(f"centroids must be dense floats of {len(mean)} features and {len(classes)} labels")
+    centroids = np.ascontiguousarray(centroids, np.float64)
+    model._install(classes, ClassMoments(rows, centroids, scatter, mean))
+
+
 ONLINE = ModelCodec(_online_to_state, _online_from_state)
-MAXENT = ModelCodec(_maxent_to_state, _maxent_from_state)
+LOGISTIC = ModelCodec(_maxent_to_state, _logistic_from_state)
 CODECS = {
+    "fastlin.AROWClassifier": ONLINE,
     "fastlin.CandidateClassifier": ModelCodec(_candidates_to_state, _candidates_from_state),
     "fastlin.LexiconClassifier": ModelCodec(_lexicon_to_state, _lexicon_from_state),
     "fastlin.LinearSVC": ModelCodec(_svm_to_state, _svm_from_state),
-    "fastlin.LogisticRegression": MAXENT,
-    "fastlin.LogisticRegressionCV": MAXENT,
+    "fastlin.LogisticRegression": LOGISTIC,
+    "fastlin.LogisticRegressionCV": ModelCodec(_search_to_state, _search_from_state),
     "fastlin.MIRAClassifier": ONLINE,
     "fastlin.PassiveAggressiveClassifier": ONLINE,
+    "fastlin.NearestCentroid": ModelCodec(_centroids_to_state, _centroids_from_state),
     "fastlin.Perceptron": ONLINE,
     "fastlin.SGDClassifier": ONLINE,
+    "fastlin.SGDRegressor": ModelCodec(_online_to_state, _regressor_from_state),
 }

@@ -63,9 +63,9 @@ class CandidateClassifier(MaxentClassifier):
     C : float
         σ², the variance of the prior of "log_loss" (`inf` is the plain maximum-likelihood model), the C of "hinge", and
         the largest step of "pa".
-    penalty : {"elasticnet", "l2", "l1", None}
+    penalty : {"elasticnet", "l2", "l1", None, "deprecated"}
         For "log_loss": "elasticnet" is (1/C)(r‖θ‖₁ + (1 − r)/2 ‖θ‖²) with r = `l1_ratio`, the Gaussian prior with its
-        default 0; "l1" is r = 1; None is C = inf.
+        default 0; "l1" is r = 1; None is C = inf. "deprecated", scikit-learn's default, is "elasticnet".
     l1_ratio : float
         r, the share of the L1 norm; by the solvers "auto", "newton" and "lbfgs".
     prior_variance : float or array of shape (n_features,), optional

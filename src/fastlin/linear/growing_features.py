@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _get_feature_names
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from fastlin.core.dataset import Dataset
-from fastlin.core.sparse_estimator import Infer, Scorer, SparseClassifier
+from fastlin.core.sparse_estimator import Infer, Scorer, SparseClassifier, SparseEstimator
 from fastlin.optim.online_state import OnlineState
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
 
-class GrowingClassifier(SparseClassifier, ABC):
-    """A classifier that may learn features as they come."""
+class GrowingEstimator(SparseEstimator, ABC):
+    """An estimator that may learn features as they come."""
 
     grow_features: bool
 
@@ -25,7 +26,7 @@ class GrowingClassifier(SparseClassifier, ABC):
         if reset or not self.grow_features:
             super()._check_width(X, rows, reset)
             return
-        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
+        known, names = getattr(self, "feature_names_in_", None), _names_of_features(X)
         if known is None or names is None:
             return
         for place, (one, other) in enumerate(zip(known, names, strict=False)):
@@ -36,9 +37,20 @@ class GrowingClassifier(SparseClassifier, ABC):
 
     def _learn_names(self, X: Any) -> None:
         """Names of features beyond those known."""
-        known, names = getattr(self, "feature_names_in_", None), _get_feature_names(X)
+        known, names = getattr(self, "feature_names_in_", None), _names_of_features(X)
         if known is not None and names is not None and len(names) > len(known):
             self.feature_names_in_ = names
+
+
+class GrowingClassifier(GrowingEstimator, SparseClassifier, ABC):
+    """A classifier that may learn features as they come."""
+
+
+def _names_of_features(X: Any) -> Any:
+    """The names of X's columns as scikit-learn finds them; None if they have none."""
+    reader = BaseEstimator()
+    validate_data(reader, X, reset=True, skip_check_array=True)
+    return getattr(reader, "feature_names_in_", None)
 
 
 def n_known_columns(rows: CSRRows, n_features: int) -> CSRRows:

@@ -1,7 +1,8 @@
 """Logistic regression, binary and multinomial: the conditional maximum-entropy model of rows and labels."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,20 +16,24 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.engine.core.aligned import aligned_zeros
-from fastlin.linear.maxent import COUNTS, MaxentClassifier, spread_out
+from fastlin.linear.batch_weights import BatchWeights
+from fastlin.linear.maxent import COUNTS, PENALTIES, MaxentClassifier, spread_out
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
-from fastlin.optim.log_linear_problem import LogLinearProblem
+from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
+from fastlin.optim.warm_starts import start_in_span
+from fastlin.optim.weight_groups import WeightGroups
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
-from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Kind, OneOf, ParameterTable, Real
+from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Integer, Kind, OneOf, ParameterTable, Real
 
 WEIGHTS = ("dense", "observed")
 
 
-class LogisticRegression(MaxentClassifier):
+class LogisticRegression(BatchWeights, MaxentClassifier):
     """Logistic regression (maximum entropy), binary or truly multinomial, fitted to its optimum.
 
     Minimises Σ_i w_i (−log p(y_i | x_i)) + ½ Σ_jk (θ_jk − m_j)²/σ_j², the intercept unpenalised, where p is the softmax
@@ -38,18 +43,21 @@ class LogisticRegression(MaxentClassifier):
     ----------
     C : float
         σ², the variance of the prior, for every weight; `inf` is the plain maximum-likelihood model.
-    penalty : {"elasticnet", "l2", "l1", None}
+    penalty : {"elasticnet", "l2", "l1", "group", None, "deprecated"}
         "elasticnet" is (1/C)(r‖θ‖₁ + (1 − r)/2 ‖θ‖²) with r = `l1_ratio`, the Gaussian prior with its default 0;
-        "l1" is r = 1; None is C = inf.
+        "l1" is r = 1; "group" is (1/C) Σ_j ‖θ_j‖₂, which chooses a feature for all labels or for none (two labels in
+        one column: "l1"), by solver="auto" of rows in memory; None is C = inf; "deprecated", scikit-learn's default, is
+        "elasticnet".
     l1_ratio : float
         r, the share of the L1 norm; by the solvers "auto", "newton" and "lbfgs".
     prior_variance : float or array of shape (n_features,), optional
-        σ_j² for each feature in the place of C; `inf` leaves a feature unpenalised.
+        σ_j² for each feature in the place of C, with an L1 norm, too; `inf` leaves a feature unpenalised.
     prior_mean : float or array of shape (n_features,) or that of `coef_`, optional
         m, where the prior pulls the weights to: for instance another model's `coef_`.
     tol : float
         Stop when the duality gap ≤ tol · objective: a proof that the objective is so near its minimum. Without a prior
-        on every weight there is none: stop when max |∂ objective| ≤ tol · Σ w.
+        on every weight there is none: stop when max |∂ objective| ≤ tol · Σ w. A solver by scikit-learn's name
+        ("lbfgs", "newton-cg", "liblinear", …) wants both, and so is never less exact than there.
     fit_intercept : bool
         Learn b, unpenalised.
     intercept_scaling, dual : float, bool
@@ -60,10 +68,10 @@ class LogisticRegression(MaxentClassifier):
         The seed of the orders in which "auto", "sgd" and "adagrad" visit the rows; None is 0: the optimum does not
         depend on it.
     solver : str
-        "auto" (dual coordinate ascent, Newton's method, L-BFGS, each where the one before gains no more), "newton"
-        (truncated, with Hessian products), "lbfgs", "cg" (Polak–Ribière), "gd" (steepest descent), "gis" and "iis"
-        (generalised and improved iterative scaling), "sgd" (averaged) and "adagrad", which approach the optimum;
-        scikit-learn's names are understood.
+        "auto" (dual coordinate ascent, Newton's method, L-BFGS, each where the one before gains no more; proximal
+        Newton for an L1 term and rows in memory), "newton" (truncated, with Hessian products), "lbfgs", "cg"
+        (Polak–Ribière), "gd" (steepest descent), "gis" and "iis" (generalised and improved iterative scaling), "sgd"
+        (averaged) and "adagrad", which approach the optimum; scikit-learn's names are understood.
     max_iter : int
         Iterations at most; epochs for "sgd", "adagrad" and the first part of "auto".
     verbose : int
@@ -101,7 +109,7 @@ class LogisticRegression(MaxentClassifier):
         passes over the data so far; duality_gap where one is known; validation_score where there is validation data.
     converged_ : bool
         Whether `tol` was reached; a warning says how far the fit is from it otherwise, and what helps.
-    n_iter_ : int
+    n_iter_ : array of shape (1,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Where X has names for its columns.
@@ -120,7 +128,8 @@ class LogisticRegression(MaxentClassifier):
 
     _parameters: ClassVar[ParameterTable] = MaxentClassifier._parameters | {
         "fit_intercept": TRUTH, "class_weight": CLASS_WEIGHT, "intercept_scaling": Kind(Real().allows, "a number"),
-        "dual": TRUTH, "weights": OneOf(*WEIGHTS), "cutoff": NUMBERS,
+        "dual": TRUTH, "weights": OneOf(*WEIGHTS), "cutoff": NUMBERS, "max_iter": Integer(at_least=0),
+        "penalty": OneOf(*PENALTIES, "group"),
     }  # fmt: skip
 
     def __init__(
@@ -171,6 +180,7 @@ class LogisticRegression(MaxentClassifier):
     coef_: Any
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
+    n_iter_: NDArray[np.int32]  # scikit-learn has an array of one number
 
     @learns
     def fit(
@@ -212,6 +222,7 @@ class LogisticRegression(MaxentClassifier):
         """
         model = self._working_copy()
         solver = self._check_parameters()
+        self._warn_of_penalty()
         counts = solver in COUNTS
         data = model._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
         sample = training_view(data, self.class_weight)
@@ -231,8 +242,9 @@ class LogisticRegression(MaxentClassifier):
         parts: Partitions,
         evaluate: Callable[[], float] | None = None,
         checkpoint: CheckpointTarget | None = None,
+        before: Sequence["LogisticRegression"] = (),
     ) -> None:
-        """Find the optimum for rows that are proved and laid out."""
+        """Find the optimum for rows that are proved and laid out, from where models fitted `before` were, if any."""
         solver, n_features = self._check_parameters(), sample.n_features
         layout = self._layout(parts, n_features, len(sample.classes))
         dtype = self._type(sample.dataset)
@@ -241,36 +253,20 @@ class LogisticRegression(MaxentClassifier):
         with parallel.WorkerPool(self.n_jobs) as workers:
             prior = self._prior(parts, layout, n_features)
             problem = LogLinearProblem(parts, layout, prior, bool(self.fit_intercept), workers)
-            theta = self._beginning(problem, sample.classes, n_features)
+            theta = self._beginning(problem, sample.classes, n_features, before)
             self.classes_ = sample.classes
 
-            def install() -> None:
+            def install(found: NDArray[np.float64]) -> None:
+                _centre(problem, found)
                 n = problem.n_weights
-                weights = layout.to_matrix(theta[:n])
+                weights = layout.to_matrix(found[:n])
                 self.coef_ = spread_out(parts.features, n_features, weights, rest, dtype).T
                 self.intercept_ = np.zeros(layout.width)
-                self.intercept_[: problem.size - n] = theta[n:]
+                self.intercept_[: problem.size - n] = found[n:]
 
-            self._optimise(problem, theta, solver, self._reporter(install, evaluate), checkpoint)
-            _centre(problem, theta)
-            install()
-
-    @learns
-    def sparsify(self) -> Self:
-        """Turn `coef_` into a CSR: small where an L1 term or observed weights leave few of them."""
-        self._check_fitted()
-        model = self._working_copy()
-        model.coef_ = sp.csr_array(self.coef_)
-        return self._take_fitted(model)
-
-    @learns
-    def densify(self) -> Self:
-        """Turn `coef_` into an array again."""
-        self._check_fitted()
-        model = self._working_copy()
-        if sp.issparse(self.coef_):
-            model.coef_ = np.asfortranarray(self.coef_.toarray())
-        return self._take_fitted(model)
+            report = self._reporter(lambda: install(theta.copy()), evaluate)
+            self._optimise(problem, theta, solver, report, checkpoint)
+            install(theta)
 
     # What was learnt
 
@@ -296,9 +292,15 @@ class LogisticRegression(MaxentClassifier):
 
     # Parts
 
+    def _record(self, problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor) -> None:
+        _centre(problem, theta)  # before: the prior says less of the weights that are handed out
+        super()._record(problem, theta, monitor)
+        self.n_iter_ = np.array([monitor.iterations], np.int32)
+
     def _type(self, data: Dataset) -> np.dtype[Any]:
         """The type of the weights."""
-        return validation.as_dtype(self.dtype) or data.dtype
+        exact = self.solver == "liblinear"  # whose weights are float64 in scikit-learn, too
+        return validation.as_dtype(self.dtype) or (np.dtype(np.float64) if exact else data.dtype)
 
     def _parts_of(self, sample: DatasetView) -> Partitions:
         """The rows laid out, with labels of as many columns as there will be weights for."""
@@ -321,21 +323,52 @@ class LogisticRegression(MaxentClassifier):
             raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
         return DenseWeights(parts.n_features, n_weight_columns(n_labels))
 
-    def _beginning(self, problem: LogLinearProblem, classes: NDArray[Any], n_features: int) -> NDArray[np.float64]:
-        """Zeros, the prior's means, or with warm_start the present weights."""
-        theta = aligned_zeros((problem.size,))
-        n = problem.n_weights
+    def _check_parameters(self) -> str:
+        solver = super()._check_parameters()
+        if self.penalty == "group" and solver != "auto":
+            raise ValueError(f"penalty='group' is fitted by solver='auto'; got solver={self.solver!r}")
+        return solver
+
+    def _prior(self, parts: Partitions, layout: WeightLayout, n_features: int) -> WeightPrior:
+        prior = super()._prior(parts, layout, n_features)
+        if self.penalty != "group" or layout.width == 1:
+            return prior
+        if len(parts) > 1:
+            raise ValueError(
+                f"penalty='group' of {layout.width} labels needs its rows in memory, and the corpus has {len(parts)} "
+                "segments: X, y = corpus.to_memory(), or penalty='l1'"
+            )
+        strengths = prior.l1 * (prior.l1_scale if len(prior.l1_scale) else np.ones(1))
+        return replace(prior, groups=WeightGroups.of(layout.feature_columns()[0], strengths))
+
+    def _beginning(
+        self,
+        problem: LogLinearProblem,
+        classes: NDArray[Any],
+        n_features: int,
+        before: Sequence["LogisticRegression"],
+    ) -> NDArray[np.float64]:
+        """The best of what models fitted before span; zeros, the prior's means, or with warm_start the weights."""
+        if before:
+            return start_in_span(problem, [model._flat_weights(problem) for model in before])
         if self.warm_start and hasattr(self, "coef_"):
             if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
-            coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
-            coef = validation.as_finite(coef, "coef_", 2)
-            intercept = validation.as_vector(self.intercept_, "intercept_")
-            both = _as_wide(np.vstack([coef.T[problem.partitions.features], intercept]), problem.width)
-            theta[:n] = problem.layout.from_matrix(both[:-1])
-            theta[n:] = both[-1, : problem.size - n]
-        elif len(problem.prior.mean):
-            theta[:n] = problem.prior.mean
+            return self._flat_weights(problem)
+        theta = aligned_zeros((problem.size,))
+        if len(problem.prior.mean):
+            theta[: problem.n_weights] = problem.prior.mean
+        return theta
+
+    def _flat_weights(self, problem: LogLinearProblem) -> NDArray[np.float64]:
+        """The present weights as those of a problem."""
+        theta, n = aligned_zeros((problem.size,)), problem.n_weights
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        coef = validation.as_finite(coef, "coef_", 2)
+        intercept = validation.as_vector(self.intercept_, "intercept_")
+        both = _as_wide(np.vstack([coef.T[problem.partitions.features], intercept]), problem.width)
+        theta[:n] = problem.layout.from_matrix(both[:-1])
+        theta[n:] = both[-1, : problem.size - n]
         return theta
 
     def _check_fitted(self) -> None:
@@ -343,8 +376,7 @@ class LogisticRegression(MaxentClassifier):
         check_set_weights(
             self, {n_weight_columns(len(self.classes_)), len(self.classes_)} if len(self.classes_) > 1 else set()
         )
-        if sp.issparse(self.coef_):
-            validation.as_rows(self.coef_, name="coef_")  # users may set it, and scipy believes what it holds
+        self._check_sparse_weights()
 
     def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}
@@ -365,11 +397,11 @@ def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 
 def _centre(problem: LogLinearProblem, theta: NDArray[np.float64]) -> None:
-    """Of the optima that differ by a shift of all labels, the one whose shifts are zero on average."""
+    """Take out the shifts that all labels share, which move no probability and which the prior would have at zero."""
     n, K = problem.n_weights, problem.width
     if K == 1:
         return
     theta[n:] -= theta[n:].mean() if problem.size > n else 0.0
-    if isinstance(problem.layout, DenseWeights) and problem.prior.l1 == 0 and not problem.prior.precision.any():
+    if isinstance(problem.layout, DenseWeights) and problem.prior.l1 == 0 and not len(problem.prior.mean):
         weights = theta[:n].reshape(-1, K)
         weights -= weights.mean(axis=1, keepdims=True)

@@ -1,27 +1,30 @@
 """Logistic regression whose prior is chosen by folds, or on validation data, along paths of warm starts."""
 
 import copy
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import get_scorer
 
 from fastlin.core.callbacks import print_record
-from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.cross_validation import Score, Split, as_score, as_split, best_setting, make_folds
-from fastlin.core.dataset import DatasetView, training_view
-from fastlin.core.estimator import learns
+from fastlin.core.dataset import DatasetView, scored_labels, training_view
+from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_tasks import without_fit_task
+from fastlin.core.label_sets import n_weight_columns
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.logistic import LogisticRegression
-from fastlin.linear.maxent import COUNTS
-from fastlin.linear.path_checkpoints import FittedModel, FoldPath, SearchMonitor
-from fastlin.optim.partitions import Partitions
+from fastlin.linear.maxent import COUNTS, PENALTIES
+from fastlin.linear.path_checkpoints import FoldPath, SearchMonitor
+from fastlin.linear.path_results import WARN, as_legacy, given, tabulate
 from fastlin.runtime import parallel
 from fastlin.validation import CHEAP, real_number, whole_number
 from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, SEARCHED, OneOf, ParameterTable, check_parameters
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
-FURTHER = 1e-2  # times tol, for fits that begin where the last C ended: within tol of the next optimum, they would stay
+MOST_KEPT = 1 << 27  # numbers of all weights of a search that are kept without being asked for: 1 GiB
 CHOSEN = "C", "l1_ratio", "prior_variance", "warm_start"  # by folds, or not at all
 Fold = tuple[NDArray[np.int64], Split]  # the rows to learn from, of those that have a weight, and what to score on
 
@@ -45,9 +48,9 @@ class LogisticRegressionCV(LogisticRegression):
     scoring : str, callable or None
         scikit-learn's name of a score, or a scorer; None is the accuracy.
     refit : bool
-        Fit all rows with the best pair; False takes the mean of the folds' weights instead, beside the first fold's
-        objective, certificate and history.
-    penalty : {"elasticnet", "l2", "l1"}
+        Fit all rows with the best pair; False takes the mean of the weights of every fold's own best pair instead,
+        beside the first fold's objective, certificate and history.
+    penalty : str
         As in LogisticRegression.
     prior_mean : float or array, optional
     tol : float
@@ -65,6 +68,11 @@ class LogisticRegressionCV(LogisticRegression):
     weights : {"dense", "observed"}
     cutoff : int or array of shape (n_features,)
     dtype : {None, "float32", "float64"}
+    use_legacy_attributes : bool or "warn"
+        C_, l1_ratio_, scores_, coefs_paths_ and n_iter_ in the shapes that scikit-learn had before 1.10: arrays and
+        dicts with an entry for each label. "warn" is False.
+    keep_paths : bool or "auto"
+        Keep the weights of every fit; "auto" does where they are at most 2²⁷ numbers.
     callback : callable or None
         `callback(model, record)` after every fit of a path, with its model and the record of `path_`; a true answer
         ends the search.
@@ -72,15 +80,23 @@ class LogisticRegressionCV(LogisticRegression):
     Attributes
     ----------
     C_ : float
-        The best C.
+        The best C; with refit=False the mean of the folds' best.
     l1_ratio_ : float
-        The best l1_ratio.
+        The best l1_ratio, likewise.
     Cs_ : array of shape (n_cs,)
+        In the order given; the fits go from the least to the greatest.
     l1_ratios_ : array of shape (n_l1_ratios,)
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
         NaN where a callback ended the search.
+    coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_rows_of_coef, n_features + fit_intercept)
+        The weights of every fit, the intercept last; where they are kept. They are in no model file.
+    n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
+        The number of iterations.
+    n_nonzero_ : array of shape (n_folds, n_l1_ratios, n_cs)
+        The number of weights that are not zero.
     path_ : list of dict
-        One record a fit: fold, l1_ratio, C, score, objective, n_iter, converged.
+        One record a fit: fold, l1_ratio, C, score, objective, duality_gap (relative; NaN without a prior), n_nonzero,
+        n_iter, converged. A table of it is what a plot of the path needs.
     coef_ : array of shape (1, n_features) or (n_labels, n_features)
     intercept_ : array of shape (1,) or (n_labels,)
     classes_ : array of shape (n_labels,)
@@ -88,7 +104,6 @@ class LogisticRegressionCV(LogisticRegression):
     certificate_ : dict
     history_ : list of dict
     converged_ : bool
-    n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -99,14 +114,15 @@ class LogisticRegressionCV(LogisticRegression):
     >>> X = random_array((60, 8), density=0.5, rng=0, format="csr")
     >>> y = (X[:, [0]].toarray()[:, 0] > 0.2).astype(int)
     >>> model = LogisticRegressionCV(Cs=[0.1, 1, 10, 100], cv=3).fit(X, y)
-    >>> model.scores_.shape, model.C_ in model.Cs_
-    ((3, 1, 4), True)
+    >>> model.scores_.shape, model.coefs_paths_.shape, model.C_ in model.Cs_
+    ((3, 1, 4), (3, 1, 4, 1, 9), True)
     """
 
     _parameters: ClassVar[ParameterTable] = SEARCHED | {
         **{name: kind for name, kind in LogisticRegression._parameters.items() if name not in CHOSEN},
-        "penalty": OneOf("elasticnet", "l2", "l1"), "refit": OneOf(True, False), "Cs": NUMBERS,
-        "l1_ratios": NUMBERS | ABSENT,
+        "penalty": OneOf(*(each for each in PENALTIES if each is not None), "group"), "refit": OneOf(True, False),
+        "Cs": NUMBERS, "l1_ratios": NUMBERS | OneOf(WARN) | ABSENT, "keep_paths": OneOf("auto", True, False),
+        "use_legacy_attributes": OneOf(True, False, WARN),
     }  # fmt: skip
 
     def __init__(
@@ -132,6 +148,8 @@ class LogisticRegressionCV(LogisticRegression):
         weights: str = "dense",
         cutoff: Any = 1,
         dtype: Any = None,
+        use_legacy_attributes: Any = False,
+        keep_paths: Any = "auto",
         callback: Any = None,
     ) -> None:
         self.Cs = Cs
@@ -154,6 +172,8 @@ class LogisticRegressionCV(LogisticRegression):
         self.weights = weights
         self.cutoff = cutoff
         self.dtype = dtype
+        self.use_legacy_attributes = use_legacy_attributes
+        self.keep_paths = keep_paths
         self.callback = callback
 
     @learns
@@ -201,20 +221,47 @@ class LogisticRegressionCV(LogisticRegression):
         counts = template._check_parameters() in COUNTS
         data = found._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
         sample = training_view(data, self.class_weight)
-        score = as_score(template, self.scoring)
+        score = as_score(template, given(self.scoring, None))
         parts = found._splits(sample, X_val, y_val)
-        given = {"X_val": X_val, "y_val": y_val, "folds": [train for train, _ in parts]}
-        given |= {"max_iter": self.max_iter, "tol": self.tol}  # of fits that are done
-        file = checkpoint_of(found, data, checkpoint, checkpoint_interval, resume, given)
+        decisive = {"X_val": X_val, "y_val": y_val, "folds": [train for train, _ in parts]}
+        decisive |= {"max_iter": self.max_iter, "tol": self.tol}  # of fits that are done
+        file = checkpoint_of(found, data, checkpoint, checkpoint_interval, resume, decisive)
         monitor = SearchMonitor(len(parts) * len(found.Cs_) * len(found.l1_ratios_), file)
-        found._search(template, sample, parts, score, monitor)
-        final = found._final(sample, parts, monitor)
-        for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_", "n_iter_"):
+        with without_fit_task():  # whose iterations are those of the last fit
+            paths = found._search(template, sample, parts, score, monitor)
+        final = found._final(sample, paths, monitor)
+        for name in ("coef_", "intercept_", "classes_", "objective_", "certificate_", "history_"):
             setattr(found, name, getattr(final, name))
         found.converged_, found._stopped = final.converged_, final._stopped
+        if given(self.use_legacy_attributes, False):
+            as_legacy(found)
         self._take_fitted(found)
         final._warn()
         return self
+
+    @reads
+    def score(self, /, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
+        """The score on the rows of X, a matrix with labels `y` or a `Corpus`, that `scoring` asks for.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+        y : array of shape (n_samples,)
+            Labels; None with a Corpus.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        **score_params
+            Further arguments of the scorer; the accuracy takes none.
+        """
+        scoring = given(self.scoring, None)
+        if scoring is None and not score_params:
+            return super().score(X, y, sample_weight)
+        self._check_fitted()
+        scorer = get_scorer(scoring or "accuracy") if isinstance(scoring, str | None) else scoring
+        y, sample_weight = scored_labels(X, y, sample_weight)
+        if sample_weight is not None:
+            score_params["sample_weight"] = sample_weight
+        return float(scorer(self, X, y, **score_params))
 
     def _splits(self, sample: DatasetView, X_val: Any, y_val: Any) -> list[Fold]:
         """The folds; validation data make one."""
@@ -236,25 +283,26 @@ class LogisticRegressionCV(LogisticRegression):
         return parts
 
     def _grid(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The values of C, ascending, and of l1_ratio."""
+        """The values of C and of l1_ratio, in the order given."""
         if np.ndim(self.Cs) == 0:
             if (number := whole_number("Cs", self.Cs, 1)) > CHEAP:
                 raise ValueError(f"Cs asks for {number} values; at most {CHEAP} are supported")
             Cs = np.geomspace(*WIDEST, number)
         else:
-            Cs = np.sort([real_number("Cs", C, above=0) for C in self.Cs])
-        ratios = [0.0] if self.l1_ratios is None else np.atleast_1d(self.l1_ratios).tolist()
+            Cs = np.array([real_number("Cs", C, above=0) for C in self.Cs])
+        asked = given(self.l1_ratios, None)
+        ratios = [0.0] if asked is None else np.atleast_1d(asked).tolist()
         ratios = [real_number("l1_ratios", ratio, at_least=0, at_most=1) for ratio in ratios]
         if not len(Cs) or not ratios:
             raise ValueError("Cs and l1_ratios must hold at least one value each")
-        return Cs, np.array(ratios)
+        return Cs, np.array([1.0] if self.penalty in ("l1", "group") else ratios)
 
     def _template(self, C: float, l1_ratio: float) -> LogisticRegression:
         """The model of one fit."""
         names = set(LogisticRegression._get_param_names()) & set(self._get_param_names())
         shared = {name: getattr(self, name) for name in names - {"callback", "verbose", "n_jobs"}}
         model = LogisticRegression(**shared)
-        return model.set_params(C=C, l1_ratio=1.0 if self.penalty == "l1" else l1_ratio)
+        return model.set_params(C=C, l1_ratio=l1_ratio)
 
     def _search(
         self,
@@ -263,15 +311,15 @@ class LogisticRegressionCV(LogisticRegression):
         parts: list[Fold],
         score: Score,
         monitor: SearchMonitor,
-    ) -> None:
-        """Fill scores_ and path_, and choose."""
+    ) -> list[FoldPath]:
+        """Fit the path of every fold, fill what is known by fold, l1_ratio and C, and choose."""
         if len(parts) == 1:  # the threads go to the passes instead
             template.set_params(n_jobs=self.n_jobs)
         else:
             template.set_params(callback=lambda *_: monitor.interrupted)
-        pairs = [(ratio, C) for ratio in self.l1_ratios_.tolist() for C in self.Cs_.tolist()]
-        settings = [[{"fold": fold, "l1_ratio": ratio, "C": C} for ratio, C in pairs] for fold in range(len(parts))]
-        paths = [FoldPath(monitor, f"fold{fold}", of_fold, template, sample) for fold, of_fold in enumerate(settings)]
+        order = np.argsort(self.Cs_, kind="stable")
+        coefs = self._empty_coefs(len(parts), sample)
+        paths = self._paths(template, sample, len(parts), order, coefs, monitor)
 
         def follow(fold: int) -> None:
             (train, held), path, laid_out = parts[fold], paths[fold], None
@@ -280,13 +328,11 @@ class LogisticRegressionCV(LogisticRegression):
             for setting in left:
                 if monitor.interrupted:
                     return
-                chosen = path.model
-                if chosen is None or len(path.records) % len(self.Cs_) == 0:  # a path begins
-                    chosen = copy.copy(template)
-                else:
-                    chosen.set_params(warm_start=True, tol=FURTHER * template.tol)
-                chosen.set_params(C=setting["C"], l1_ratio=setting["l1_ratio"])
-                model, laid_out = _fold(chosen, own, laid_out, path)
+                model = copy.copy(template)
+                model.C, model.l1_ratio = setting["C"], setting["l1_ratio"]
+                laid_out = model._parts_of(own) if laid_out is None else laid_out
+                model.n_features_in_ = own.n_features
+                model._fit_sample(own, laid_out, checkpoint=path, before=path.before)
                 record = path.add(model, float(score(model, *held)))
                 print_record(self, record)
                 with monitor.lock:
@@ -303,40 +349,61 @@ class LogisticRegressionCV(LogisticRegression):
         with parallel.WorkerPool(None if len(parts) == 1 else self.n_jobs) as workers:
             workers.map(guarded, [(fold,) for fold in range(len(parts))])
         self.path_, monitor.interrupted = [record for path in paths for record in path.finish()], False
-        scores = np.full((len(parts), len(pairs)), np.nan)
-        for path, row in zip(paths, scores, strict=True):
-            row[: len(path.records)] = [record["score"] for record in path.records]
-        self.scores_ = scores.reshape(len(parts), len(self.l1_ratios_), len(self.Cs_))
-        ratio, C = best_setting(self.scores_)
+        shape = len(self.l1_ratios_), order
+        self.scores_ = tabulate(paths, "score", *shape, np.nan)
+        self.n_iter_, self.n_nonzero_ = (tabulate(paths, name, *shape, 0) for name in ("n_iter", "n_nonzero"))
+        if coefs is not None:
+            self.coefs_paths_ = coefs[:, :, np.argsort(order)]
+        return paths
+
+    def _paths(
+        self,
+        template: LogisticRegression,
+        sample: DatasetView,
+        n_folds: int,
+        order: NDArray[np.int64],
+        coefs: NDArray[np.float64] | None,
+        monitor: SearchMonitor,
+    ) -> list[FoldPath]:
+        """The path of each fold, from the strongest prior to the weakest, for every l1_ratio."""
+        ratios, n = self.l1_ratios_.tolist(), len(self.l1_ratios_)
+        pairs = [(ratio, float(self.Cs_[place])) for ratio in ratios for place in order]
+        ranks = [int(place) * n + index for index in range(n) for place in order]
+        found = []
+        for fold in range(n_folds):
+            settings = [{"fold": fold, "l1_ratio": ratio, "C": C} for ratio, C in pairs]
+            own = None if coefs is None else coefs[fold].reshape(len(pairs), *coefs.shape[3:])
+            found.append(FoldPath(monitor, f"fold{fold}", settings, template, sample, ranks, own))
+        return found
+
+    def _empty_coefs(self, n_folds: int, sample: DatasetView) -> NDArray[np.float64] | None:
+        """Zeros for `coefs_paths_`, which take memory where they are written to; None if it is not to be kept."""
+        n_labels = len(sample.classes)
+        width = n_labels if self.weights == "observed" else n_weight_columns(n_labels)
+        n_columns = sample.n_features + bool(self.fit_intercept)
+        shape = n_folds, len(self.l1_ratios_), len(self.Cs_), width, n_columns
+        kept = math.prod(shape) <= MOST_KEPT if self.keep_paths == "auto" else self.keep_paths
+        return np.zeros(shape) if kept else None
+
+    def _final(self, sample: DatasetView, paths: list[FoldPath], monitor: SearchMonitor) -> LogisticRegression:
+        """The model of all rows with the pair of the best mean score, or the mean of the best ones of the folds."""
+        if not self.refit:
+            best = [path.best_record for path in paths if path.records]
+            self.C_, self.l1_ratio_ = (float(np.mean([each[name] for each in best])) for name in ("C", "l1_ratio"))
+            return _mean([path.best for path in paths if path.best is not None])
+        C, ratio = best_setting(np.swapaxes(self.scores_, 1, 2))
         self.C_, self.l1_ratio_ = float(self.Cs_[C]), float(self.l1_ratios_[ratio])
-
-    def _final(self, sample: DatasetView, parts: list[Fold], monitor: SearchMonitor) -> LogisticRegression:
-        """The model of all rows, or the mean of those of the folds, with what was chosen."""
         final = self._template(self.C_, self.l1_ratio_).set_params(n_jobs=self.n_jobs)
-        if self.refit:
-            final._fit_sample(sample, final._parts_of(sample), checkpoint=monitor.nested("final"))
-            return final
-        models = []
-        for fold, (train, _) in enumerate(parts):
-            fitted = FittedModel(copy.copy(final), sample)
-            if not monitor.register_finished(f"model{fold}", fitted):
-                _fold(fitted.model, _of_fold(sample, train), checkpoint=monitor.nested("final"))
-                monitor.register(f"model{fold}", fitted)
-            models.append(fitted.model)
-        return _mean(models)
-
-
-def _fold(
-    model: LogisticRegression,
-    sample: DatasetView,
-    parts: Partitions | None = None,
-    checkpoint: CheckpointTarget | None = None,
-) -> tuple[LogisticRegression, Partitions]:
-    """The model fitted on the rows of a fold, which are laid out once for a path."""
-    parts = model._parts_of(sample) if parts is None else parts
-    model.n_features_in_ = sample.n_features
-    model._fit_sample(sample, parts, checkpoint=checkpoint)
-    return model, parts
+        final.n_features_in_ = sample.n_features  # callbacks may ask it on the way
+        before = []
+        if hasattr(self, "coefs_paths_"):  # the mean of the folds' weights is near those of all rows
+            mean, V = self.coefs_paths_[:, ratio, C].mean(axis=0), sample.n_features
+            beginning = copy.copy(final)
+            beginning.coef_, beginning.intercept_ = mean[:, :V], mean[:, V:].sum(axis=1)
+            before.append(beginning)
+        parts = final._parts_of(sample)
+        final._fit_sample(sample, parts, checkpoint=monitor.nested("final"), before=before)
+        return final
 
 
 def _of_fold(sample: DatasetView, rows: NDArray[np.int64]) -> DatasetView:
@@ -349,7 +416,7 @@ def _of_fold(sample: DatasetView, rows: NDArray[np.int64]) -> DatasetView:
 
 def _mean(models: list[LogisticRegression]) -> LogisticRegression:
     """The first model with the mean of all weights."""
-    mean = models[0]
+    mean = copy.copy(models[0])
     mean.coef_ = np.mean([model.coef_ for model in models], axis=0)
     mean.intercept_ = np.mean([model.intercept_ for model in models], axis=0)
     return mean

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import Report, print_record
+from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
 from fastlin.engine.core.aligned import aligned_zeros
@@ -35,7 +35,15 @@ from fastlin.validation.parameter_kinds import (
 )
 
 LEAST, LARGEST = 1e-100, 1e100  # of C: its inverse and its products stay numbers
-PENALTIES = ("elasticnet", "l2", "l1", None)
+PENALTIES = ("elasticnet", "l2", "l1", None, "deprecated")  # the last is scikit-learn's word for its default
+UNFINISHED = {  # how scikit-learn's warnings begin, which programs filter by their words
+    "lbfgs": "lbfgs failed to converge",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "newton-cg": "newton-cg failed to converge. Increase the number of iterations.",
+    "newton-cholesky": "Newton solver did not converge after {n_iter} iterations",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+}
 COUNTS = ("gis", "iis")  # solvers that scale counts: features must not be negative
 
 
@@ -67,16 +75,18 @@ class MaxentClassifier(SparseClassifier):
 
     history_: list[dict[str, Any]]
     certificate_: dict[str, float]
-    n_iter_: int
+    n_iter_: Any  # a number; a search has one of each fit
     converged_: bool
     _stopped: bool
 
     def _check_parameters(self) -> str:
         """Check what does not depend on the data; returns the solver's own name."""
         check_parameters(self)
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be a number from 0 to 1 with penalty='elasticnet', got None")
         solver = ALIASES.get(self.solver, self.solver)
         l1, _ = self._strengths()
-        if l1 > 0 and solver not in SPARSE:
+        if (l1 > 0 or (self.prior_variance is not None and self._l1_share() > 0)) and solver not in SPARSE:
             raise ValueError(f"solver={self.solver!r} has no L1 term; use one of {', '.join(map(repr, SPARSE))}")
         return solver
 
@@ -85,12 +95,26 @@ class MaxentClassifier(SparseClassifier):
         C = float(self.C)
         if LARGEST < C < np.inf:
             raise ValueError(f"C must be at most {LARGEST:g}, or inf for no prior; got {self.C!r}")
-        ratio = 0.0 if self.l1_ratio is None else float(self.l1_ratio)
-        if self.penalty == "l2" and ratio > 0:
-            raise ValueError(f"penalty='l2' together with l1_ratio={self.l1_ratio!r}: say penalty='elasticnet'")
-        ratio = 1.0 if self.penalty == "l1" else ratio
+        ratio = self._l1_share()
         strength = 0.0 if self.penalty is None else 1 / C
         return strength * ratio, strength * (1 - ratio)
+
+    def _l1_share(self) -> float:
+        """r, the share of the L1 norm in the penalty."""
+        ratio = 0.0 if self.l1_ratio is None else float(self.l1_ratio)
+        return {"l2": 0.0, "l1": 1.0, "group": 1.0, None: 0.0}.get(self.penalty, ratio)
+
+    def _warn_of_penalty(self) -> None:
+        """Say which parameter of the penalty is not heeded, in words that filters of scikit-learn's warnings know."""
+        told, ratio = [], 0.0 if self.l1_ratio is None else float(self.l1_ratio)
+        if self.penalty is None and float(self.C) not in (1.0, np.inf):
+            told.append(f"Setting penalty=None will ignore the C={self.C!r}")
+        if self.penalty in ("l1", "l2") and 0 < ratio < 1:
+            told.append(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={self.penalty})")
+        if self.penalty == "l2" and ratio == 1:
+            told.append(f"Inconsistent values: penalty=l2 with l1_ratio={self.l1_ratio}: the penalty is heeded")
+        for message in told:
+            warnings.warn(message, UserWarning, stacklevel=4)
 
     def _checkpoint_of(self, source: Any, path: Any, checkpoint_interval: Any, resume: Any, **given: Any) -> Checkpoint:
         """The file of a fit of these rows; `given` are the other arguments of `fit`."""
@@ -106,18 +130,19 @@ class MaxentClassifier(SparseClassifier):
         """The prior of the features that occur."""
         features = parts.features
         l1, l2 = self._strengths()
-        precision = np.full(len(features), l2)
+        precision, scale = np.full(len(features), l2), np.empty(0)
         if self.prior_variance is not None:
+            precision = 1 / validation.as_positive(self.prior_variance, "prior_variance", n_features)[features]
+            l1 = self._l1_share()
             if l1 > 0:
-                raise ValueError("prior_variance belongs to a Gaussian prior: set l1_ratio=0")
-            variance = validation.as_positive(self.prior_variance, "prior_variance", n_features)
-            precision = 1 / variance[features]
+                scale = np.repeat(layout.expand(precision), layout.weights_per_feature)
+                precision = (1 - l1) * precision
         mean = np.empty(0)
         if self.prior_mean is not None:
             if l1 > 0:
                 raise ValueError("prior_mean belongs to a Gaussian prior: set l1_ratio=0")
             mean = layout.from_matrix(self._means(n_features, layout.width)[features])
-        return WeightPrior(precision, mean, l1)
+        return WeightPrior(precision, mean, l1, scale)
 
     def _means(self, n_features: int, width: int) -> NDArray[np.float64]:
         """The prior's means as [V, K]; zeros where none are given."""
@@ -140,7 +165,8 @@ class MaxentClassifier(SparseClassifier):
         """Run the solver on θ, and record what it reached."""
         certificate = Certificate(problem, self.tol) if has_dual(problem) else None
         total = problem.partitions.total_weight
-        monitor = ConvergenceMonitor(self.tol, self.max_iter, total, report, checkpoint, certificate)
+        theirs = self.solver in UNFINISHED
+        monitor = ConvergenceMonitor(self.tol, self.max_iter, total, report, checkpoint, certificate, theirs)
         seed = 0 if self.random_state is None else self.random_state
         SOLVERS[solver](problem, theta, monitor, validation.as_generator(seed))
         self._record(problem, theta, monitor)
@@ -154,7 +180,7 @@ class MaxentClassifier(SparseClassifier):
         steepest = owlqn.pseudo_gradient(problem, theta, gradient)
         self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
         self._stopped = monitor.stopped
-        self.objective_ = smooth + prior.l1 * float(np.abs(theta[:n]).sum())
+        self.objective_ = smooth + prior.l1_penalty(theta[:n])
         self.certificate_ = {
             "objective": self.objective_,
             "gradient_norm": problem.pieces.largest(steepest),
@@ -179,7 +205,9 @@ class MaxentClassifier(SparseClassifier):
             state = f"the largest gradient is {self.certificate_['gradient_norm']:.1e}, too much for tol={self.tol}"
         else:
             state = f"the relative duality gap is {left / max(self.objective_, 1e-300):.1e}, above tol={self.tol}"
+        opening = "The fit did not converge"
         if self.n_iter_ >= self.max_iter:
+            opening = UNFINISHED.get(self.solver, opening).rstrip(".").format(n_iter=self.max_iter)
             other = "use solver='auto', " if self.solver != "auto" else ""
             advice = f"max_iter={self.max_iter} iterations of solver={self.solver!r} were not enough: {state}"
             advice += f". Raise max_iter or tol, {other}{scaled}"
@@ -187,19 +215,19 @@ class MaxentClassifier(SparseClassifier):
             advice = f"rounding ended the progress of solver={self.solver!r}: {state}. Raise tol, {scaled}"
         if np.isinf(float(self.C)) or self.penalty is None:
             advice += ". Without a prior the weights of separable data grow for ever: a finite C has an optimum"
-        warnings.warn(f"The fit did not converge: {advice}.", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"{opening}: {advice}.", ConvergenceWarning, stacklevel=4)
 
     def _reporter(self, install: Callable[[], None], evaluate: Callable[[], float] | None) -> Report | None:
         """What happens after each record of the history; None for nothing."""
-        if not self.verbose and self.callback is None and evaluate is None:
+        as_callback = make_callback(self, lambda: self)
+        if as_callback is None and evaluate is None:
             return None
 
         def report(record: dict[str, Any]) -> Any:
             install()
             if evaluate is not None:
                 record["validation_score"] = evaluate()
-            print_record(self, record)
-            return self.callback is not None and self.callback(self, record)
+            return as_callback is not None and as_callback(record)
 
         return report
 

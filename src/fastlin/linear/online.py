@@ -1,74 +1,44 @@
-"""The body that every online learner shares: validate, encode labels, run epochs, set attributes."""
+"""The body that every online classifier shares: validate, encode labels, make room for new ones."""
 
-import contextlib
-import warnings
-import weakref
-from abc import ABC, abstractmethod
+from abc import ABC
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import validation
-from fastlin.core.callbacks import make_callback
+from fastlin import storage, validation
 from fastlin.core.dataset import Dataset, DatasetView, InMemoryDataset
-from fastlin.core.estimator import learns
-from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.estimator import learns, reads
 from fastlin.core.label_sets import column_mapping, label_positions, n_weight_columns, union_of_labels
-from fastlin.core.sparse_estimator import checkpoint_of
+from fastlin.core.sparse_estimator import SparseClassifier
 from fastlin.core.stratified_split import stratified_split
-from fastlin.linear.online_config import OnlineOptions, check_rate, initial_coef, initial_intercept, online_options
-from fastlin.linear.online_weights import OnlineWeights
-from fastlin.optim.epochs import Stopping, count_single_label, train_epochs
+from fastlin.linear.online_config import check_rate
+from fastlin.linear.online_learner import Members, OnlineFit, OnlineLearner
+from fastlin.optim.epochs import RowSource, count_single_label
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
-from fastlin.validation.parameter_kinds import (
-    ABSENT,
-    BOOL,
-    CLASS_WEIGHT,
-    DTYPE,
-    RUN,
-    TRUTH,
-    Integer,
-    ParameterTable,
-    Real,
-    check_parameters,
-)
+from fastlin.runtime.shared_lock import Turn
+from fastlin.validation.parameter_kinds import CLASS_WEIGHT, OneOf, ParameterTable
+
+MULTI_CLASS = OneOf("multinomial", "ovr")
 
 
-class OnlineClassifier(OnlineWeights, ABC):
+class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
     """A linear classifier that learns row by row. A subclass says which loss and which step, in `_rule`."""
 
-    _parameters: ClassVar[ParameterTable] = RUN | {
-        "fit_intercept": TRUTH, "max_iter": Integer(at_least=1), "tol": Real(at_least=0) | ABSENT, "shuffle": TRUTH,
-        "early_stopping": TRUTH, "validation_fraction": Real(above=0, below=1), "n_iter_no_change": Integer(at_least=1),
-        "class_weight": CLASS_WEIGHT, "warm_start": TRUTH, "average": BOOL | Integer(at_least=0),
-        "dtype": DTYPE | ABSENT, "grow_features": TRUTH,
-    }  # fmt: skip
+    _parameters: ClassVar[ParameterTable] = OnlineLearner._parameters | {"class_weight": CLASS_WEIGHT}
 
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    shuffle: bool
-    verbose: int
-    n_jobs: int | None
-    random_state: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
     class_weight: Any
-    warm_start: bool
-    average: bool | int
-    dtype: Any
-    callback: Any
+    classes_: NDArray[Any]
 
-    @abstractmethod
-    def _rule(self) -> dict[str, Any]:
-        """The fields of `engine/online/update_rules.pxd`'s Rule in which this learner differs from the others."""
+    def _check_labels(self, n_labels: int) -> None:
+        """Refuse a number of labels that the loss is not of."""
 
-    def _sampling(self) -> str:
-        return "shuffle" if self.shuffle else "order"
+    @reads
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
+        scores = self._scores(self._checked_rows(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     # Learning
 
@@ -121,48 +91,46 @@ class OnlineClassifier(OnlineWeights, ABC):
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         weights, dtype = self._weights(data, strict=True), self._dtype(data)
-        options = self._options(dtype)
+        options = self._options(dtype, data.dense)
+        self._check_labels(len(classes))
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
         given["segments"] = data.rows is None
         source = data if data.rows is None else InMemoryDataset(data.rows, classes=classes, codes=data.codes())
-        file = checkpoint_of(self, source, checkpoint, checkpoint_interval, resume, given)
-        monitor = FitMonitor(int(self.max_iter), make_callback(model, lambda: model), file)
-        generator = monitor.register_generator(validation.as_generator(self.random_state))
-        shape = data.n_features, n_weight_columns(len(classes))
-        training = TrainingState(shape, options.rule, data.bounds)
-        monitor.register_run("epochs", training)
-        state = training.online_state or self._beginning(options, shape[0], classes, dtype, coef_init, intercept_init)
-        members, held = model._validation_rows(X_val, y_val, data, dtype, generator.generator)
         own = np.arange(len(classes), dtype=np.int32)
-        rows = options.source(data, weights, members, own, generator.generator, training)
-        if not rows.n_weighted():
-            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn from")
-        check_rate(options.rule, 0, rows.n_weighted())
 
-        model._install(state, classes, generator.generator)
-        with state.lock.writing() if self.callback is not None else contextlib.nullcontext() as turn:
-            train_epochs(
-                state,
-                rows,
-                monitor,
-                training,
-                options.stopping,
-                evaluate=None if held is None else lambda: model._accuracy(held),
-                score_decides=self.early_stopping,
-                n_jobs=self.n_jobs,
-                generator=generator,
-                turn=turn,
-            )
-            state.settle()
-        self._take_fitted(model._record(monitor.history, monitor.converged))
-        if not monitor.converged:
-            warnings.warn(
-                f"Maximum number of iteration reached before convergence: max_iter={self.max_iter} epochs were not "
-                f"enough for tol={self.tol}. Raise max_iter, or set tol=None to run a fixed number of epochs.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
+        def make_rows(members: Members, generator: np.random.Generator, training: TrainingState) -> RowSource:
+            rows = options.source(data, weights, members, own, generator, training)
+            if not rows.n_weighted():
+                raise ValueError(
+                    "the weight of every row is zero (sample_weight × class_weight): nothing to learn from"
+                )
+            return rows
+
+        def hold_out(generator: np.random.Generator) -> tuple[Members, Any]:
+            members, held = model._validation_rows(X_val, y_val, data, dtype, generator)
+            return members, None if held is None else lambda: model._accuracy(held)
+
+        def check_warm_start() -> None:
+            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != data.n_features:
+                raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")
+
+        def install(state: OnlineState, generator: np.random.Generator) -> None:
+            model._install(state, generator).classes_ = classes
+
+        fit = OnlineFit(
+            data,
+            source,
+            given,
+            n_weight_columns(len(classes)),
+            dtype,
+            options,
+            hold_out,
+            make_rows,
+            check_warm_start,
+            coef_init,
+            intercept_init,
+        )
+        return self._run_fit(model, fit, install, checkpoint, checkpoint_interval, resume)
 
     @learns
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -184,14 +152,7 @@ class OnlineClassifier(OnlineWeights, ABC):
             Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
             refused before the first.
         """
-        self._load_state()
-        model, first = self._working_copy(), not hasattr(self, "classes_")
-        if not first:
-            self._check_learnt()
-            if self._sparse is not None:
-                raise ValueError("call densify() before partial_fit: the weights are in sparse form")
-        dtype = validation.as_dtype(self.dtype)
-        dtype = dtype if first else self._state.weights.dtype
+        model, first, dtype = self._begin_partial_fit()
         data = model._read(X, y, sample_weight, dtype, reset=first)
         seen = data.classes
         if self.grow_features:
@@ -204,7 +165,8 @@ class OnlineClassifier(OnlineWeights, ABC):
         if classes is not None:
             known = union_of_labels(known, validation.as_classes(classes))
         dtype = self._dtype(data) if dtype is None else dtype
-        options = self._options(dtype)
+        options = self._options(dtype, data.dense)
+        self._check_labels(len(known))
         generator = validation.as_generator(self.random_state) if first else self._generator
         training = TrainingState((data.n_features, n_weight_columns(len(known))), options.rule, data.bounds)
         rows = options.source(data, weights, None, label_positions(known, seen), generator, training)
@@ -212,37 +174,26 @@ class OnlineClassifier(OnlineWeights, ABC):
 
         if first:
             state = OnlineState(options.rule, data.n_features, n_weight_columns(len(known)), dtype)
-            model._install(state, known, generator)
-        with model._state.lock.writing() as turn:
-            if not first:
-                state = self._grow(model, data.n_features, known)
-                state.set_rule(options.rule)
-            try:
-                if len(known) > 1:
-                    monitor, once = FitMonitor(1, make_callback(model, lambda: model)), Stopping(None, 1)
-                    train_epochs(state, rows, monitor, training, once, n_jobs=self.n_jobs, turn=turn, in_pieces=True)
-                    history = monitor.history
-                else:
-                    history = [count_single_label(state, rows)]
-            except BaseException as error:
-                if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
-                    self._take_fitted(model._record([], converged=False))
-                raise
-            return self._take_fitted(model._record(history, converged=True))
+            model._install(state, generator).classes_ = known
+
+        def learn(state: OnlineState, turn: Turn) -> list[dict[str, Any]]:
+            if len(known) > 1:
+                return self._train_once(model, state, rows, training, turn)
+            return [count_single_label(state, rows)]
+
+        return self._run_once(model, options, lambda: self._grow(model, data.n_features, known), learn, first)
 
     def _grow(self, model: Self, n_features: int, classes: NDArray[Any]) -> OnlineState:
         """Make room for features and labels, which others see from now on; who still reads the old state keeps it."""
         state = self._state.with_features(n_features)
         if len(classes) != len(self.classes_):
-            state = state.remap_labels(*column_mapping(self.classes_, classes))
-        if state is not self._state:
-            model._install(state, classes, self._generator)
-            old = weakref.ref(self._state)
-            self._take_fitted(model)
-            held = old()
-            if held is not None:
-                state.detach(held)
-        return state
+            sources, factors = column_mapping(self.classes_, classes)
+            if (
+                state.rule["one_vs_rest"][0] and len(self.classes_) == 2
+            ):  # the one column was each label against the rest
+                factors *= 2
+            state = state.remap_labels(sources, factors)
+        return self._replace_state(model, state, lambda: setattr(model, "classes_", classes))
 
     # Parts
 
@@ -250,10 +201,6 @@ class OnlineClassifier(OnlineWeights, ABC):
         """What to learn from, rows in memory in the type of the weights; sets or compares the features' names."""
         data = self._read_labelled(X, y, sample_weight, reset, dtype=dtype)
         return data if dtype is None else data.astype(dtype)
-
-    def _dtype(self, data: Dataset) -> np.dtype[Any]:
-        """The type of new weights."""
-        return validation.as_dtype(self.dtype) or data.dtype
 
     def _weights(self, data: Dataset, strict: bool) -> NDArray[np.float64]:
         """One weight a row or, for a corpus, which has those itself, a label; an empty array for all ones."""
@@ -264,10 +211,6 @@ class OnlineClassifier(OnlineWeights, ABC):
         if factors is None:
             return own
         return factors[data.codes()] * own if len(own) else factors[data.codes()]
-
-    def _options(self, dtype: np.dtype[Any]) -> OnlineOptions:
-        check_parameters(self)
-        return online_options(self, self._rule(), self._sampling(), dtype)
 
     def _validation_rows(
         self, X_val: Any, y_val: Any, data: Dataset, dtype: np.dtype[Any], generator: np.random.Generator
@@ -280,23 +223,18 @@ class OnlineClassifier(OnlineWeights, ABC):
         members, chosen = stratified_split(data.codes(), float(self.validation_fraction), generator)
         return members, DatasetView(data, data.classes).take(chosen)
 
-    def _beginning(
-        self,
-        options: OnlineOptions,
-        n_features: int,
-        classes: NDArray[Any],
-        dtype: np.dtype[Any],
-        coef: Any,
-        intercept: Any,
-    ) -> OnlineState:
-        """The state before the first epoch of a fit."""
-        state = OnlineState(options.rule, n_features, n_weight_columns(len(classes)), dtype)
-        if self.warm_start and hasattr(self, "classes_") and coef is None:
-            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != n_features:
-                raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")
-            coef, intercept = self.coef_, self.intercept_ if intercept is None else intercept
-        state.start_from(
-            None if coef is None else initial_coef(coef, state),
-            None if intercept is None else initial_intercept(intercept, state),
-        )
-        return state
+    def _check_learnt(self) -> None:
+        self._check_fitted()
+        (width, _), classes = self._weight_shape(), self.classes_
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or n_weight_columns(len(classes)) != width:
+            raise ValueError(f"classes_ must be an array of the labels that {width} column(s) of weights belong to")
+        super()._check_learnt()
+
+    def _export_labels(self) -> dict[str, NDArray[Any]]:
+        return storage.export_labels(self.classes_)
+
+    def _restore_labels(self, arrays: dict[str, NDArray[Any]]) -> None:
+        classes, (width, _) = storage.restore_labels(arrays), self._weight_shape()
+        if width != n_weight_columns(len(classes)):
+            raise ValueError(f"state has {width} columns, which does not fit {len(classes)} labels")
+        self.classes_ = classes

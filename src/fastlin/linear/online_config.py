@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import validation
-from fastlin.core.dataset import Dataset
+from fastlin.core.dataset import Dataset, TargetedRows
 from fastlin.engine.online import online
 from fastlin.optim.corpus_stream import CorpusStream
 from fastlin.optim.epochs import RowSource, Stopping, TrainingRows
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
-from fastlin.optim.update_rules import FTRL, GRADIENT, PEGASOS, make_rule
+from fastlin.optim.update_rules import ADAGRAD, FTRL, PEGASOS, make_rule
 from fastlin.validation import MAX_ABS_VALUE
+
+SPARSE_INTERCEPT_DECAY = 0.01  # scikit-learn's
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,33 @@ class OnlineOptions:
         members = np.arange(len(data)) if members is None else members
         return TrainingRows(data.rows, places[data.codes()], weights, members, self.sampling, generator)
 
+    def targeted_source(
+        self, data: TargetedRows, members: NDArray[np.int64] | None, generator: np.random.Generator
+    ) -> RowSource:
+        """The data of epochs, each row with its target; without `members`, all rows are learnt from."""
+        rows = data.rows.astype(self.dtype)
+        members = np.arange(len(rows)) if members is None else members
+        unlabelled = np.zeros(len(rows), np.int32)
+        return TrainingRows(rows, unlabelled, data.weights, members, self.sampling, generator, targets=data.targets)
 
-def online_options(model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any]) -> OnlineOptions:
-    """Check every parameter of an online learner; `fields` are those of the Rule that its kind of step decides."""
-    rule = make_rule(dtype, fit_intercept=bool(model.fit_intercept), average_from=int(model.average), **fields)
+
+def online_options(
+    model: Any, fields: dict[str, Any], sampling: str, dtype: np.dtype[Any], dense: bool
+) -> OnlineOptions:
+    """Check every parameter of an online learner; `fields` are those of the Rule that its kind of step decides.
+
+    `dense` says whether the rows came as a dense matrix.
+    """
+    decay = getattr(model, "intercept_decay", 1.0)
+    if decay is None:
+        decay = 1.0 if dense else SPARSE_INTERCEPT_DECAY
+    rule = make_rule(
+        dtype,
+        fit_intercept=bool(model.fit_intercept),
+        intercept_decay=float(decay),
+        average_from=int(model.average),
+        **fields,
+    )
     if model.average and rule["l1"] > 0 and rule["step"] != FTRL:
         raise ValueError(
             "average together with an L1 penalty has no exact lazy form; use penalty='l2', average=False, or "
@@ -65,7 +90,7 @@ def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
     t += max(1, min(int(rule["batch_size"][0]), n_rows))
     shrinkage = online.learning_rate(rule, t) * rule["l2"][0]
     forgets = rule["schedule"] == PEGASOS and t == 1
-    if rule["step"] == GRADIENT and shrinkage >= 1 and not forgets:
+    if rule["step"] not in (ADAGRAD, FTRL) and shrinkage >= 1 and not forgets:
         raise ValueError(
             f"the learning rate at t = {t} times the L2 penalty is {shrinkage:g}; it must stay below 1: "
             "lower eta0 or alpha"

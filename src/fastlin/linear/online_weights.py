@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,9 +12,8 @@ from numpy.typing import NDArray
 from fastlin import storage, validation
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import n_weight_columns
 from fastlin.core.sparse_estimator import Infer, Scorer, dense_scorer, sparse_scorer
-from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns, grown_scorer, lasting_scorer
+from fastlin.linear.growing_features import GrowingEstimator, drop_unknown_columns, grown_scorer, lasting_scorer
 from fastlin.linear.online_config import initial_coef, initial_intercept
 from fastlin.optim.online_state import OnlineState
 from fastlin.validation import as_sparse
@@ -29,12 +29,11 @@ class SparseWeights(NamedTuple):
     learning: dict[str, NDArray[Any]] | None = None  # the whole state, as it lies in the file
 
 
-class OnlineWeights(GrowingClassifier):
-    """A linear classifier whose weights are a state that is learnt in place, or sparse ones that only predict."""
+class OnlineWeights(GrowingEstimator, ABC):
+    """A linear model whose weights are a state that is learnt in place, or sparse ones that only predict."""
 
     n_jobs: int | None
 
-    classes_: NDArray[Any]
     n_features_in_: int
     _state: OnlineState
     _sparse: SparseWeights | None
@@ -45,9 +44,9 @@ class OnlineWeights(GrowingClassifier):
     @property
     @reads
     def coef_(self) -> Any:
-        """Weights in scikit-learn's shape: (1, n_features) for two labels, else (n_labels, n_features)."""
+        """Weights in scikit-learn's shape."""
         self._check_learnt()
-        return self._state.coef().T if self._sparse is None else self._sparse.coef
+        return self._shaped(self._state.coef().T if self._sparse is None else self._sparse.coef)
 
     @coef_.setter
     @learns
@@ -81,12 +80,6 @@ class OnlineWeights(GrowingClassifier):
             return int(self._sparse.clock["t"][0]) + 1
         with self._state.lock.reading():
             return int(self._state.clock["t"][0]) + 1
-
-    @reads
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
-        scores = self._scores(self._checked_rows(X))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @learns
     def prune(self, threshold: float) -> int:
@@ -151,24 +144,28 @@ class OnlineWeights(GrowingClassifier):
             self.densify()
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """The whole state as named arrays: weights, averages, debts, clock, labels, random generator."""
+        """The whole state as named arrays: weights, averages, debts, clock, labels if there are any, generator."""
         self._check_fitted()
         model = self._lasting()
         model._load_state()
         if model._sparse is not None:
             raise ValueError("call densify() before get_state: the weights are in sparse form")
-        labels = storage.export_labels(model.classes_)
-        return model._state.export() | labels | storage.export_generator(model._generator)
+        return model._state.export() | model._export_labels() | storage.export_generator(model._generator)
 
     @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
         """Take over a state that `get_state` returned; learning goes on with the same bits."""
-        state = OnlineState.restore(arrays)
-        classes = storage.restore_labels(arrays)
-        if len(state.order) != n_weight_columns(len(classes)):
-            raise ValueError(f"state has {len(state.order)} columns, which does not fit {len(classes)} labels")
-        model = self._working_copy()._install(state, classes, storage.restore_generator(arrays))
+        model = self._working_copy()._install(OnlineState.restore(arrays), storage.restore_generator(arrays))
+        model._restore_labels(arrays)
         return self._take_fitted(model._record([], converged=True))
+
+    @abstractmethod
+    def _export_labels(self) -> dict[str, NDArray[Any]]:
+        """The labels as named arrays."""
+
+    @abstractmethod
+    def _restore_labels(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take the labels over, once the weights are in place; refuse what does not fit them."""
 
     def _lasting(self) -> Self:
         while True:
@@ -190,8 +187,8 @@ class OnlineWeights(GrowingClassifier):
 
     # Parts
 
-    def _install(self, state: OnlineState, classes: NDArray[Any], generator: np.random.Generator) -> Self:
-        self._state, self._sparse, self.classes_, self._generator = state, None, classes, generator
+    def _install(self, state: OnlineState, generator: np.random.Generator) -> Self:
+        self._state, self._sparse, self._generator = state, None, generator
         self.n_features_in_ = len(state.weights)
         return self
 
@@ -200,14 +197,18 @@ class OnlineWeights(GrowingClassifier):
         self.objective_ = history[-1]["objective"] if history else np.nan
         return self
 
+    def _shaped(self, coef: Any) -> Any:
+        """Weights [columns, V] in the shape of `coef_`."""
+        return coef
+
+    def _weight_shape(self) -> tuple[int, int]:
+        """Columns of weights, and features."""
+        return (len(self._state.order), len(self._state.weights)) if self._sparse is None else self._sparse.coef.shape
+
     def _check_learnt(self) -> None:
         """Refuse labels, or a number of features, that do not fit the weights: users may set them."""
         self._check_fitted()
-        served = self._sparse
-        width, n_features = (len(self._state.order), len(self._state.weights)) if served is None else served.coef.shape
-        classes = self.classes_
-        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or n_weight_columns(len(classes)) != width:
-            raise ValueError(f"classes_ must be an array of the labels that {width} column(s) of weights belong to")
+        _, n_features = self._weight_shape()
         if self.n_features_in_ != n_features:
             raise ValueError(
                 f"n_features_in_ is {self.n_features_in_!r}, but there are weights of {n_features} features"

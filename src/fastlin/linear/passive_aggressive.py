@@ -2,7 +2,8 @@
 
 from typing import Any, ClassVar
 
-from fastlin.linear.online import OnlineClassifier
+from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
+from fastlin.linear.online_learner import DECAY
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED
 from fastlin.validation.parameter_kinds import OneOf, ParameterTable, Real
@@ -24,6 +25,13 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         The largest step; inf for none. Lower it when labels are noisy.
     fit_intercept : bool
         Learn b, the weight of a feature that is always 1.
+    multi_class : {"multinomial", "ovr"}
+        Of more than two labels: one model of all, in which a row moves its label against the one that scores highest;
+        or, scikit-learn's, a model for each label against the rest, all of them learnt in one pass.
+    intercept_decay : float or None
+        The intercept's share of each step. It is in every row, where other features are rare, and with the whole
+        step it may follow the last labels, above all in a single pass. None: 0.01 for sparse rows, 1 for a dense
+        matrix.
     max_iter : int
         Epochs at most.
     tol : float or None
@@ -91,13 +99,17 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     [0, 1, 2, 2]
     """
 
-    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | {"C": Real(above=0), "loss": OneOf(*STEPS)}
+    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | DECAY | {
+        "C": Real(above=0), "loss": OneOf(*STEPS), "multi_class": MULTI_CLASS,
+    }  # fmt: skip
 
     def __init__(
         self,
         *,
         C: float = 1.0,
         fit_intercept: bool = True,
+        multi_class: str = "multinomial",
+        intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         early_stopping: bool = False,
@@ -117,6 +129,8 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.intercept_decay = intercept_decay
         self.max_iter = max_iter
         self.tol = tol
         self.early_stopping = early_stopping
@@ -139,4 +153,5 @@ class PassiveAggressiveClassifier(OnlineClassifier):
             "loss": CODES["hinge"],
             "step": STEPS[self.loss],
             "C": float(self.C),
+            "one_vs_rest": self.multi_class == "ovr",
         }

@@ -2,7 +2,8 @@
 
 from typing import Any, ClassVar
 
-from fastlin.linear.online import OnlineClassifier
+from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
+from fastlin.linear.online_learner import DECAY
 from fastlin.linear.sgd import PENALTY, penalties
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import GRADIENT, SCHEDULES
@@ -26,6 +27,13 @@ class Perceptron(OnlineClassifier):
         With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio). None with other penalties only.
     fit_intercept : bool
         Learn b, the weight of a feature that is always 1.
+    multi_class : {"multinomial", "ovr"}
+        Of more than two labels: one model of all, in which a row moves its label against the one that scores highest;
+        or, scikit-learn's, a model for each label against the rest, all of them learnt in one pass.
+    intercept_decay : float or None
+        The intercept's share of each step. It is in every row, where other features are rare, and with the whole
+        step it may follow the last labels, above all in a single pass. None: 0.01 for sparse rows, 1 for a dense
+        matrix.
     max_iter : int
         Epochs at most.
     tol : float or None
@@ -96,7 +104,9 @@ class Perceptron(OnlineClassifier):
     ['a', 'b', 'c', 'd']
     """
 
-    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | PENALTY
+    _parameters: ClassVar[ParameterTable] = (
+        OnlineClassifier._parameters | DECAY | PENALTY | {"multi_class": MULTI_CLASS}
+    )
 
     def __init__(
         self,
@@ -105,6 +115,8 @@ class Perceptron(OnlineClassifier):
         alpha: float = 1e-4,
         l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
+        multi_class: str = "multinomial",
+        intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         shuffle: bool = True,
@@ -126,6 +138,8 @@ class Perceptron(OnlineClassifier):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.intercept_decay = intercept_decay
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -149,5 +163,6 @@ class Perceptron(OnlineClassifier):
             "step": GRADIENT,
             "schedule": SCHEDULES["constant"],
             "eta0": float(self.eta0),
+            "one_vs_rest": self.multi_class == "ovr",
             **penalties(self.penalty, self.alpha, self.l1_ratio),
         }

@@ -8,17 +8,22 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from fastlin.core.sparse_estimator import probabilities
-from fastlin.linear.online import OnlineClassifier
-from fastlin.losses import CODES
-from fastlin.optim.update_rules import ADAGRAD, FTRL, GRADIENT, MIN_FTRL_RATE, SCHEDULES
+from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
+from fastlin.linear.online_learner import DECAY
+from fastlin.losses import CODES, OF_RESIDUALS
+from fastlin.optim.update_rules import GRADIENT, MIN_FTRL_RATE, SCHEDULES, STEPS
 from fastlin.validation import real_number
 from fastlin.validation.parameter_kinds import ABSENT, TRUTH, Integer, OneOf, ParameterTable, Real
 
-LOSSES = ("hinge", "log_loss", "squared_hinge", "perceptron")
+LOSSES = ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", *OF_RESIDUALS)
 SAMPLINGS = ("shuffle", "replace", "order")
 PENALTY: ParameterTable = {
     "penalty": OneOf("l2", "l1", "elasticnet", None), "alpha": Real(at_least=0, at_most=1e100),
     "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "eta0": Real(above=0, at_most=1e100),
+}  # fmt: skip
+STEPWISE: ParameterTable = PENALTY | {
+    "epsilon": Real(at_least=0, at_most=1e100), "sampling": OneOf(*SAMPLINGS) | ABSENT,
+    "learning_rate": OneOf(*SCHEDULES), "power_t": Real(at_least=0, at_most=100), "batch_size": Integer(at_least=1),
 }  # fmt: skip
 
 
@@ -30,9 +35,35 @@ def penalties(penalty: Any, alpha: Any, l1_ratio: Any) -> dict[str, float]:
     return {"alpha": alpha, "l1": alpha * share, "l2": alpha * (1 - share) if penalty is not None else 0.0}
 
 
+def step_fields(model: Any, margin_loss: str) -> dict[str, Any]:
+    """The fields of the Rule that the parameters of an SGD learner decide; PA's steps have one loss."""
+    rate, fields, offset = model.learning_rate, penalties(model.penalty, model.alpha, model.l1_ratio), 0.0
+    if rate in ("optimal", "pegasos") and fields["alpha"] == 0:
+        raise ValueError(f"learning_rate={rate!r} divides by alpha, which is 0; choose another rate")
+    if rate in ("pa1", "pa2") and (model.loss != margin_loss or model.batch_size > 1):
+        raise ValueError(f"learning_rate={rate!r} is a step for one row of loss={margin_loss!r}, with batch_size=1")
+    least = MIN_FTRL_RATE if rate == "ftrl" else -math.inf
+    if rate == "optimal":
+        offset = 1 / (math.sqrt(1 / math.sqrt(fields["alpha"])) * fields["alpha"])
+    return {
+        **fields,
+        "loss": CODES[model.loss],
+        "step": STEPS.get(rate, GRADIENT),
+        "schedule": SCHEDULES[rate],
+        "offset": offset,
+        "eta0": real_number("eta0", model.eta0, above=0, at_least=least, at_most=1e100),
+        "C": float(model.eta0),
+        "power": float(model.power_t),
+        "batch_size": int(model.batch_size),
+        "epsilon": float(model.epsilon),
+    }
+
+
 def _probabilistic(model: "SGDClassifier") -> bool:
-    if model.loss != "log_loss":
-        raise AttributeError(f"probabilities need loss='log_loss', this model has loss={model.loss!r}")
+    if model.loss not in ("log_loss", "modified_huber"):
+        raise AttributeError(
+            f"probabilities need loss='log_loss' or 'modified_huber', this model has loss={model.loss!r}"
+        )
     return True
 
 
@@ -44,8 +75,10 @@ class SGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    loss : {"hinge", "log_loss", "squared_hinge", "perceptron"}
-        For more than two labels: Crammer and Singer's hinge and its square, the softmax's log loss.
+    loss : {"hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber", \
+"epsilon_insensitive", "squared_epsilon_insensitive"}
+        For more than two labels, "multinomial": Crammer and Singer's hinge, its square and what goes on straight, the
+        softmax's log loss. The last four are `SGDRegressor`'s, of the target ±1: two labels, or "ovr".
     penalty : {"l2", "l1", "elasticnet", None}
         Which norms of θ the objective has; L1 excludes `average`, but with "ftrl".
     alpha : float
@@ -54,6 +87,13 @@ class SGDClassifier(OnlineClassifier):
         With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio). None with other penalties only.
     fit_intercept : bool
         Learn b, the weight of a feature that is always 1.
+    multi_class : {"multinomial", "ovr"}
+        Of more than two labels: one model of all, in which a row moves its label against those that score too high;
+        or, scikit-learn's, a model for each label against the rest, all of them learnt in one pass.
+    intercept_decay : float or None
+        The intercept's share of each step but those of "adagrad" and "ftrl", which have rates of their own. It is in
+        every row, where other features are rare, and with the whole step it would follow the last labels. None: 0.01
+        for sparse rows, 1 for a dense matrix.
     max_iter : int
         Epochs at most.
     tol : float or None
@@ -64,6 +104,8 @@ class SGDClassifier(OnlineClassifier):
         The order of an epoch; None follows `shuffle`. "replace" draws rows with replacement.
     verbose : int
         1 prints a line an epoch.
+    epsilon : float
+        ε of the losses that have one.
     n_jobs : int or None
         Threads for predictions; it never changes a bit of the model.
     random_state : int, RandomState, Generator or None
@@ -72,6 +114,7 @@ class SGDClassifier(OnlineClassifier):
         η at instance t: "optimal" 1/(λ(t₀ + t − 1)), "constant" η₀, "invscaling" η₀/t^power_t, "adaptive" η₀ divided
         by 5 when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight. "ftrl":
         the weights are FTRL-Proximal's (McMahan et al. 2013), with η₀/(1 + √Σg²) for each, λ₁ and λ₂ for the whole run.
+        "pa1", "pa2": with the hinge loss, the steps of `PassiveAggressiveClassifier`, of which η₀ is the C.
     eta0 : float
         η₀; for "adagrad" and "ftrl" 1.0 works without tuning.
     power_t : float
@@ -136,9 +179,8 @@ class SGDClassifier(OnlineClassifier):
     (4, 3)
     """
 
-    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | PENALTY | {
-        "loss": OneOf(*LOSSES), "sampling": OneOf(*SAMPLINGS) | ABSENT, "learning_rate": OneOf(*SCHEDULES),
-        "power_t": Real(at_least=0, at_most=100), "project": TRUTH, "batch_size": Integer(at_least=1),
+    _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | DECAY | STEPWISE | {
+        "loss": OneOf(*LOSSES), "multi_class": MULTI_CLASS, "project": TRUTH,
     }  # fmt: skip
 
     def __init__(
@@ -149,11 +191,14 @@ class SGDClassifier(OnlineClassifier):
         alpha: float = 1e-4,
         l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
+        multi_class: str = "multinomial",
+        intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         shuffle: bool = True,
         sampling: str | None = None,
         verbose: int = 0,
+        epsilon: float = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
         learning_rate: str = "optimal",
@@ -176,11 +221,14 @@ class SGDClassifier(OnlineClassifier):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.intercept_decay = intercept_decay
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
         self.sampling = sampling
         self.verbose = verbose
+        self.epsilon = epsilon
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.learning_rate = learning_rate
@@ -199,38 +247,55 @@ class SGDClassifier(OnlineClassifier):
         self.grow_features = grow_features
 
     def _rule(self) -> dict[str, Any]:
-        fields = penalties(self.penalty, self.alpha, self.l1_ratio)
-        alpha, offset = fields["alpha"], 0.0
-        if self.learning_rate in ("optimal", "pegasos") and alpha == 0:
-            raise ValueError(f"learning_rate={self.learning_rate!r} divides by alpha, which is 0; choose another rate")
-        least = MIN_FTRL_RATE if self.learning_rate == "ftrl" else -math.inf
-        if self.learning_rate == "optimal":
-            offset = 1 / (math.sqrt(1 / math.sqrt(alpha)) * alpha)
+        fields = step_fields(self, "hinge")
         if self.project and self.learning_rate != "pegasos":
             raise ValueError("project=True belongs to learning_rate='pegasos'")
+        if self.project and self.multi_class == "ovr":
+            raise ValueError("project=True bounds the weights of all labels together; use multi_class='multinomial'")
         if self.project and fields["l1"] > 0:
             raise ValueError("project=True together with an L1 penalty has no exact lazy form; use penalty='l2'")
-        return {
-            **fields,
-            "loss": CODES[self.loss],
-            "step": {"adagrad": ADAGRAD, "ftrl": FTRL}.get(self.learning_rate, GRADIENT),
-            "schedule": SCHEDULES[self.learning_rate],
-            "offset": offset,
-            "eta0": real_number("eta0", self.eta0, above=0, at_least=least, at_most=1e100),
-            "power": float(self.power_t),
-            "project": bool(self.project),
-            "batch_size": int(self.batch_size),
-        }
+        return {**fields, "project": bool(self.project), "one_vs_rest": self.multi_class == "ovr"}
 
     def _sampling(self) -> str:
         return super()._sampling() if self.sampling is None else self.sampling
 
+    def _check_labels(self, n_labels: int) -> None:
+        if n_labels > 2 and self.loss in OF_RESIDUALS and self.multi_class != "ovr":
+            raise ValueError(
+                f"loss={self.loss!r} is of the targets ±1, which {n_labels} labels have with multi_class='ovr' only"
+            )
+
     @available_if(_probabilistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """p(label | row), columns as `classes_`; only with loss="log_loss"."""
-        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=False)
+        """p(label | row), columns as `classes_`; only with loss="log_loss" or "modified_huber".
+
+        Of the latter it is (1 + min(1, max(−1, score)))/2 of each label against the rest, brought to the sum 1.
+        """
+        return self._probabilities(X, logarithmic=False)
 
     @available_if(_probabilistic)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(label | row), columns as `classes_`; only with loss="log_loss"."""
-        return probabilities(self._scores(self._checked_rows(X)), len(self.classes_), logarithmic=True)
+        """log p(label | row), columns as `classes_`; only with loss="log_loss" or "modified_huber"."""
+        return self._probabilities(X, logarithmic=True)
+
+    def _probabilities(self, X: Any, *, logarithmic: bool) -> NDArray[np.float64]:
+        scores = self._scores(self._checked_rows(X))
+        if self.loss == "modified_huber" and len(self.classes_) > 1:
+            shares = self._huber_probabilities(scores)
+            with np.errstate(divide="ignore"):
+                return np.log(shares) if logarithmic else shares
+        if self.multi_class == "ovr" and scores.shape[1] > 1:  # each label's own probability, made to sum to one
+            scores = -np.logaddexp(0, -scores)
+        return probabilities(scores, len(self.classes_), logarithmic)
+
+    def _huber_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if scores.shape[1] > 1 and self.multi_class != "ovr":
+            raise ValueError(
+                f"of {scores.shape[1]} labels loss='modified_huber' has probabilities with multi_class='ovr' only: "
+                "they are of each label against the rest"
+            )
+        shares = (np.clip(scores, -1, 1) + 1) / 2
+        if scores.shape[1] == 1:
+            return np.hstack([1 - shares, shares])
+        shares[~shares.any(axis=1)] = 1
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -1,9 +1,10 @@
-"""Linear support vector machines by dual coordinate ascent."""
+"""Linear support vector machines by dual coordinate ascent, or by Newton's method."""
 
 import warnings
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -12,16 +13,11 @@ from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import check_set_weights, n_weight_columns
-from fastlin.core.sparse_estimator import Scorer, SparseClassifier, checkpoint_of, dense_scorer
+from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
 from fastlin.data.scratch import ScratchArray
-from fastlin.optim.solvers.svm_dual import (
-    LabelBlock,
-    SvmDualSolver,
-    label_blocks,
-    signed_dual_variables,
-    sum_over_blocks,
-    train_dual,
-)
+from fastlin.linear.batch_weights import BatchWeights
+from fastlin.optim.solvers import svm_dispatch
+from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks, signed_dual_variables, sum_over_blocks
 from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import (
@@ -44,6 +40,7 @@ class SvmOptions(NamedTuple):
     """The parameters, checked."""
 
     C: float
+    dual: str | bool
     squared: bool
     joint: bool
     scaling: float
@@ -51,7 +48,7 @@ class SvmOptions(NamedTuple):
     max_iter: int
 
 
-class LinearSVC(SparseClassifier):
+class LinearSVC(BatchWeights):
     """Linear support vector classification, solved until the duality gap says how good the answer is.
 
     Minimises ½‖θ‖² + C Σ_i w_i ℓ_i, the intercept among θ as the weight of a feature that is always
@@ -59,7 +56,8 @@ class LinearSVC(SparseClassifier):
     labels are one such problem each (one against the rest), or together Crammer and Singer's,
     ℓ = max_k(s_k + [k ≠ y]) − s_y, or its square.
 
-    The dual is raised row by row, all labels of a row at once; rows with little to win rest.
+    The dual is raised row by row, all labels of a row at once; rows with little to win rest. Of few columns, or where
+    norms are so large that this is slow, the squared hinge is minimised by Newton's method.
 
     Parameters
     ----------
@@ -67,7 +65,9 @@ class LinearSVC(SparseClassifier):
         L1 has no dual ascent: see `SGDClassifier`.
     loss : {"squared_hinge", "hinge"}
     dual : {"auto", True, False}
-        Accepted for scikit-learn's sake: primal and dual have one optimum, and the gap between them ends the fit.
+        True is dual ascent; False Newton's method on the primal, where there is one: for the squared hinge, one against
+        the rest, rows of one segment. "auto" chooses by what they cost, and changes to Newton's method where the dual
+        is slow. Primal and dual have one optimum, and the gap between them ends the fit.
     tol : float
         The fit ends when (objective − dual objective) ≤ tol · objective, in each problem of one against the rest.
     C : float
@@ -79,14 +79,14 @@ class LinearSVC(SparseClassifier):
     intercept_scaling : float
         The value of that feature: b = intercept_scaling · weight, and the larger it is the less b is penalised.
     class_weight : dict, "balanced" or None
-        Multiplies the weights of the rows of a label, in each problem of one against the rest; LIBLINEAR weighs only
-        those of the one. "balanced" lets every label weigh the same in total.
+        Multiplies the weights of the rows of a label; of more than two labels, one against the rest, only in the
+        problem of that label, as LIBLINEAR does. "balanced" is the factor that lets every label weigh the same.
     verbose : int
         1 prints a line an epoch.
     random_state : int, RandomState, Generator or None
         The seed of the orders in which rows are visited.
     max_iter : int
-        Epochs at most.
+        Epochs, or steps of Newton's method, at most.
     n_jobs : int or None
         Threads, for labels against the rest in groups of eight and for predictions; the bits are the same.
     warm_start : bool
@@ -103,10 +103,11 @@ class LinearSVC(SparseClassifier):
     classes_ : array of shape (n_labels,)
         The labels, sorted.
     n_iter_ : int
-        Epochs run.
+        Epochs run, and steps of Newton's method.
     history_ : list of dict
-        One record an epoch: epoch, seconds, dual (the dual objective), gap (at most what is left, as the rows last
-        told), active (rows visited) and, where it has been measured, objective; the gap is then exact.
+        One record an epoch, or step: epoch, seconds, dual (the dual objective), gap (at most what is left, as the rows
+        last told), active (rows visited, or at a step those with a loss) and, where it has been measured, objective;
+        the gap is then exact.
     objective_ : float
         The objective; with one against the rest, summed over the labels.
     converged_ : bool
@@ -136,7 +137,7 @@ class LinearSVC(SparseClassifier):
         "max_iter": Integer(at_least=1), "warm_start": TRUTH,
     }  # fmt: skip
 
-    coef_: NDArray[np.float64]
+    coef_: Any
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
     _dual: tuple[list[int], list[ScratchArray]] | None  # rows and dual variables of each segment
@@ -232,24 +233,13 @@ class LinearSVC(SparseClassifier):
         model.classes_ = classes
         kept = self._kept(problem, classes)
         with parallel.WorkerPool(self.n_jobs if len(parts) > 1 else 1) as workers:
-            ascent = SvmDualSolver(parts, options.tol, generator, workers)
-            if kept is not None:
-                for part in parts:
-                    part.start_from(kept, validation.as_vector(self.intercept_, "intercept_"))
-                ascent.measure_gaps(parts)
             monitor = FitMonitor(options.max_iter, make_callback(model, lambda: model._install(parts)), file)
-            train_dual(ascent, monitor)
+            svm_dispatch.train(parts, options.dual, options.tol, generator, workers, monitor, kept)
         model.history_, model.n_iter_, model.converged_ = monitor.history, monitor.iterations, monitor.converged
         model._finish(parts)
         self._take_fitted(model)
         if not monitor.converged:
-            gap = self.certificate_["duality_gap"] / self.objective_
-            warnings.warn(
-                f"max_iter={self.max_iter} epochs left a relative duality gap of {gap:.1e}, above tol={self.tol:g}. "
-                "Raise max_iter or tol, lower C, or bring the rows to a common norm.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            self._warn()
         return self
 
     @reads
@@ -263,10 +253,14 @@ class LinearSVC(SparseClassifier):
     def _options(self) -> SvmOptions:
         """Check every parameter."""
         if isinstance(self.penalty, str) and self.penalty == "l1":
-            raise ValueError("penalty='l1' has no dual ascent: use SGDClassifier(loss='squared_hinge', penalty='l1')")
+            raise ValueError(
+                f"Unsupported set of arguments: penalty='l1', loss={self.loss!r}, dual={self.dual!r}. An L1 norm has "
+                "no dual ascent: use SGDClassifier(loss='squared_hinge', penalty='l1')"
+            )
         check_parameters(self)
         return SvmOptions(
             C=float(self.C),
+            dual=self.dual if isinstance(self.dual, str) else bool(self.dual),
             squared=self.loss == "squared_hinge",
             joint=self.multi_class == "crammer_singer",
             scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
@@ -274,12 +268,26 @@ class LinearSVC(SparseClassifier):
             max_iter=int(self.max_iter),
         )
 
-    def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> list[ScratchArray] | None:
-        """The dual variables of the last fit, if these rows and labels can begin from them."""
+    def _warn(self) -> None:
+        """Say how far the fit is from the optimum, and what helps."""
+        gap = self.certificate_["duality_gap"] / self.objective_
+        reason = "Rounding ended the fit, and"
+        if self.n_iter_ >= self.max_iter:
+            reason = "Liblinear failed to converge, increase the number of iterations: "
+            reason += f"max_iter={self.max_iter} epochs"
+        warnings.warn(
+            f"{reason} left a relative duality gap of {gap:.1e}, above tol={self.tol:g}. "
+            "Raise max_iter or tol, lower C, or bring the rows to a common norm.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> tuple[list[ScratchArray], Any] | None:
+        """The dual variables and intercepts of the last fit, if these rows and labels can begin from them."""
         sizes, kept = getattr(self, "_dual", None) or ([], [])
         if not self.warm_start or sizes != problem.sizes or not np.array_equal(self.classes_, classes):
             return None
-        return kept
+        return kept, validation.as_vector(self.intercept_, "intercept_")
 
     def _install(self, parts: list[LabelBlock]) -> Self:
         """Weights and intercepts as they are now."""
@@ -301,11 +309,14 @@ class LinearSVC(SparseClassifier):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         check_set_weights(self, {n_weight_columns(len(self.classes_))} if len(self.classes_) > 1 else set())
+        self._check_sparse_weights()
 
     def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": validation.as_real(self.coef_)}  # float32 from a file of quantised weights
 
     def _scorer(self) -> Scorer:
+        if sp.issparse(self.coef_):
+            return sparse_scorer(self.coef_, self.intercept_)
         dtype = validation.as_real(self.coef_)
         weights = self._dense_weights(self.n_features_in_, n_weight_columns(len(self.classes_)), dtype)
         return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)

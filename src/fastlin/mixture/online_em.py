@@ -14,7 +14,7 @@ from fastlin.mixture.class_components import Families, log_priors, several, sing
 from fastlin.mixture.multinomial_em import MultinomialEM
 from fastlin.mixture.partial_labels import PartlyLabelledDocuments
 from fastlin.mixture.per_class_init import PerClassInitializer
-from fastlin.runtime import parallel
+from fastlin.runtime import parallel, thread_calls
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class OnlineEM:
             em.maximise(keep=True)
             begun = em.counts()
 
-        parallel.run_uninterrupted(lambda: self.counts.add_counts(begun))
+        thread_calls.run_uninterrupted(lambda: self.counts.add_counts(begun))
 
 
 def add_expected(
@@ -69,7 +69,7 @@ def add_expected(
         rows = piece.rows.without_zeros()
         shares = _shares(piece._replace(rows=rows), logs, prior, families, n_jobs)
 
-        parallel.run_uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
+        thread_calls.run_uninterrupted(partial(counts.add_shares, rows, shares, n_jobs))
 
 
 def _shares(piece: LabelledBlock, logs: Floats, prior: Floats, families: Families, n_jobs: int | None) -> Floats:

@@ -100,10 +100,11 @@ def _proved_families(families: Any) -> NDArray[np.int64]:
     return np.array(families)
 
 
+COUNTED = ModelCodec(_counts_to_state, _counts_from_state)
 SEMI_SUPERVISED = ModelCodec(_semi_supervised_to_state, _semi_supervised_from_state)
 CODECS = {
     "fastlin.CategoricalNB": ModelCodec(_categories_to_state, _categories_from_state),
-    "fastlin.MultinomialNB": ModelCodec(_counts_to_state, _counts_from_state),
+    **dict.fromkeys(("fastlin.BernoulliNB", "fastlin.ComplementNB", "fastlin.MultinomialNB"), COUNTED),
     "fastlin.SemiSupervisedNB": SEMI_SUPERVISED,
     "fastlin.SemiSupervisedNBCV": SEMI_SUPERVISED,
 }

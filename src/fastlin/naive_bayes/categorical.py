@@ -22,7 +22,7 @@ from fastlin.naive_bayes.category_encoder import (
     ones,
     split_by_position,
 )
-from fastlin.runtime import parallel
+from fastlin.runtime import thread_calls
 from fastlin.validation import MAX_COLUMNS, CategoricalColumn, real_number
 from fastlin.validation.parameter_kinds import (
     ABSENT,
@@ -147,7 +147,9 @@ class CategoricalNB(GenerativeClassifier):
 
         Categories and labels may appear in any call; `classes` may announce labels, but need not.
         """
-        parallel.run_uninterrupted(self._prepared(X, y, classes, sample_weight, first=not hasattr(self, "classes_")))
+        thread_calls.run_uninterrupted(
+            self._prepared(X, y, classes, sample_weight, first=not hasattr(self, "classes_"))
+        )
         return self
 
     # What was learnt
@@ -279,7 +281,7 @@ class CategoricalNB(GenerativeClassifier):
         """What the parameters say, checked."""
         alpha = real_number("alpha", self.alpha, at_least=0, at_most=1e100)
         if not self.force_alpha and alpha < 1e-10:
-            warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
+            warnings.warn("alpha too small will result in numeric errors, setting alpha = 1.0e-10", stacklevel=4)
             alpha = 1e-10
         return SmoothingPrior(np.full(1, alpha), np.ones(1), self._label_prior(n_labels))
 

@@ -1,36 +1,21 @@
 """Naive Bayes for counts: one pass to count, the logarithms when they are first asked for."""
 
-import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin import storage, validation
-from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_alpha, as_measure, leave_one_out_correct
-from fastlin.core.dataset import Dataset
+from fastlin import validation
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_measure, leave_one_out_correct
 from fastlin.core.dataset_passes import DatasetPartitions
-from fastlin.core.estimator import learns, reads
-from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
-from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.core.sparse_estimator import Scorer, dense_scorer
-from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
+from fastlin.core.estimator import reads
+from fastlin.naive_bayes.discrete import DiscreteNB
 from fastlin.runtime import parallel
 from fastlin.validation import real_number
-from fastlin.validation.parameter_kinds import (
-    ABSENT,
-    JOBS,
-    LABEL_PRIOR,
-    NUMBERS,
-    TRUTH,
-    Kind,
-    ParameterTable,
-    Real,
-    check_parameters,
-)
+from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, Kind, ParameterTable, Real
 
 
-class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
+class MultinomialNB(DiscreteNB):
     """Multinomial naive Bayes.
 
     p(k | x) ∝ μ_k Π_j φ_kj^{x_j} with φ_kj = (αVρ_j + c_kj)/(αV + Σ_j c_kj), where c_kj counts feature j under label k
@@ -84,11 +69,10 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
     ['a', 'b']
     """
 
-    _parameters: ClassVar[ParameterTable] = LABEL_PRIOR | {
-        "alpha": NUMBERS, "force_alpha": TRUTH, "base_measure": NUMBERS | ABSENT,
+    _parameters: ClassVar[ParameterTable] = DiscreteNB._parameters | {
+        "base_measure": NUMBERS | ABSENT,
         "concentration": Kind((Real(at_least=0) | ABSENT).allows, "a number from 0, or None"),
-        "grow_features": TRUTH, "n_jobs": JOBS,
-    }  # fmt: skip
+    }
 
     def __init__(
         self,
@@ -110,57 +94,6 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
         self.concentration = concentration
         self.n_jobs = n_jobs
         self.grow_features = grow_features
-
-    # Learning
-
-    @learns
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Count the rows of X under their labels.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_samples, n_features), or Corpus
-            Non-negative; a CSR of float32 or float64 with int32 indices is used where it lies.
-        y : array of shape (n_samples,)
-            Labels: strings or integers. None with a Corpus, which brings labels and weights.
-        sample_weight : array of shape (n_samples,), optional
-            None with a Corpus.
-        """
-        model = self._working_copy()
-        data = model._read(X, y, sample_weight, reset=True)
-        classes = data.classes
-        counts = ClassCounts.zeros(data.shape[1], len(classes), self._prior(data.shape[1], len(classes)))
-        with parallel.WorkerPool(self.n_jobs) as workers:
-            counts.count_segments(workers.passes(DatasetPartitions(data)))
-        if data.weighted and not counts.labels.any():
-            raise ValueError("sample_weight is zero for every row: there is nothing to count")
-        return self._take_fitted(model._install(classes, counts))
-
-    @learns
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
-        model, first = self._working_copy(), not hasattr(self, "classes_")
-        data = model._read(X, y, sample_weight, reset=first)
-        known = data.classes if first else union_of_labels(self.classes_, data.classes)
-        if classes is not None:
-            known = union_of_labels(known, validation.as_classes(classes))
-        place, n_features = label_positions(known, data.classes), data.shape[1]
-        if first:
-            counts = ClassCounts.zeros(n_features, len(known), self._prior(n_features, len(known)))
-        else:
-            n_features = max(n_features, self.n_features_in_)
-            prior = self._prior(n_features, len(known))
-            counts = self._counts.resized(prior, label_positions(known, self.classes_), len(known), n_features)
-            model._learn_names(X)
-            counts.columns = _columns(model, n_features)
-        for _ in data.segments():  # what a corpus holds is refused before the first row is counted
-            pass
-        try:
-            for segment in data.segments():
-                counts.add(segment.rows, place[segment.codes], segment.weights, self.n_jobs, keep=True)
-        finally:  # after Ctrl-C, what the whole blocks said
-            self._take_fitted(model._install(known, counts.settle()))
-        return self
 
     @reads
     def loo_score(self, X: Any, y: Any = None, alphas: Any = 1.0, sample_weight: Any = None) -> NDArray[np.float64]:
@@ -200,53 +133,12 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
                 )
         return right / total
 
-    # The state
-
-    @reads
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """The whole state as named arrays: counts and labels."""
-        self._check_fitted()
-        counts = self._counts.snapshot()
-        arrays = {"feature_count": counts.features.T.copy(), "class_count": counts.labels.copy()}
-        return arrays | storage.export_labels(self.classes_)
-
-    @learns
-    def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Take over a state that `get_state` returned; the prior is this estimator's."""
-        missing = {"feature_count", "class_count"} - set(arrays)
-        if missing:
-            raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
-        classes = storage.restore_labels(arrays)
-        features = validation.as_finite(arrays["feature_count"], "state['feature_count']", ndim=2)
-        labels = validation.as_vector(arrays["class_count"], "state['class_count']")
-        if len(features) != len(classes) or len(labels) != len(classes) or (features < 0).any() or (labels < 0).any():
-            raise ValueError(
-                f"state['feature_count'] and state['class_count'] must hold counts of {len(classes)} labels"
-            )
-        counts = ClassCounts.zeros(features.shape[1], len(classes), self._prior(features.shape[1], len(classes)))
-        counts.features[:], counts.labels[:] = features.T, labels
-        return self._take_fitted(self._working_copy()._install(classes, counts))
-
     # Parts
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Dataset:
-        """What is to be counted."""
-        check_parameters(self)
-        return self._read_labelled(X, y, sample_weight, reset, **self._row_constraints())
-
-    def _scorer(self) -> Scorer:
-        found = self._estimates()
-        return drop_unknown_columns(dense_scorer(found.logs, found.log_prior, self.n_jobs), len(found.logs))
-
-    def _install(self, classes: NDArray[Any], counts: ClassCounts) -> Self:
-        self.classes_, self._counts = classes, counts
-        self.n_features_in_ = len(counts.features)
-        return self
 
     def _prior(self, n_features: int, n_labels: int) -> SmoothingPrior:
         """What the parameters say, checked; it costs nothing a feature unless a parameter is an array of them."""
-        if self.grow_features and (np.ndim(self.alpha) or self.base_measure is not None):
-            raise ValueError("alpha and base_measure as arrays know all features, which grow_features does not")
+        if self.grow_features and self.base_measure is not None:
+            raise ValueError("base_measure knows all features, which grow_features does not")
         measure = as_measure(self.base_measure, n_features)
         return SmoothingPrior(self._pseudo(measure, n_features), measure, self._label_prior(n_labels))
 
@@ -256,14 +148,5 @@ class MultinomialNB(MultinomialModel, GenerativeClassifier, GrowingClassifier):
             if not (np.ndim(self.alpha) == 0 and self.alpha == 1.0):
                 raise ValueError("alpha and concentration exclude each other; leave alpha at its default")
             return real_number("concentration", self.concentration, at_least=0, at_most=1e100) * measure - 1.0
-        alpha = as_alpha(self.alpha, n_features, self.base_measure)
-        if not self.force_alpha and alpha.min() < 1e-10:
-            warnings.warn("alpha too small will result in numeric errors, setting alpha = 1e-10", stacklevel=4)
-            alpha = np.maximum(alpha, 1e-10)
+        alpha = self._smoothing(n_features, self.base_measure)
         return alpha if self.base_measure is None else alpha * n_features * measure
-
-
-def _columns(model: MultinomialNB, n_features: int) -> dict[str, Any]:
-    """How many features there are, and their names."""
-    names = getattr(model, "feature_names_in_", None)
-    return {"n_features_in_": n_features} | ({} if names is None else {"feature_names_in_": names})

@@ -35,7 +35,7 @@ CANDIDATE_COST = 64  # of a non-zero of a candidate, in multiply–adds
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateFeatures:
     """The best candidate of each of some features, best first: places in the design, labels' columns, α, gains."""
 
     places: Places
@@ -43,8 +43,8 @@ class Candidates:
     alphas: Floats
     gains: Floats
 
-    def take(self, chosen: list[int]) -> "Candidates":
-        return Candidates(self.places[chosen], self.labels[chosen], self.alphas[chosen], self.gains[chosen])
+    def take(self, chosen: list[int]) -> "CandidateFeatures":
+        return CandidateFeatures(self.places[chosen], self.labels[chosen], self.alphas[chosen], self.gains[chosen])
 
 
 class Induction:
@@ -104,7 +104,7 @@ class Induction:
         intercept[: len(self.theta) - self.weights.size] = self.theta[self.weights.size :]
         return intercept
 
-    def add(self, chosen: Candidates) -> None:
+    def add(self, chosen: CandidateFeatures) -> None:
         """Take features in; each begins with its own best weight."""
         fresh = np.zeros((len(chosen.places), self.labels.width))
         fresh[np.arange(len(fresh)), chosen.labels] = chosen.alphas
@@ -112,7 +112,7 @@ class Induction:
         self.theta = np.concatenate([self.weights.ravel(), fresh.ravel(), bias])
         self.active = np.concatenate([self.active, chosen.places])
 
-    def best(self, wanted: int, min_gain: float) -> Candidates:
+    def best(self, wanted: int, min_gain: float) -> CandidateFeatures:
         """The inactive features of the highest gains, at least `wanted` of them if so many gain more than min_gain."""
         bounds = self._bounds()
         while True:
@@ -165,7 +165,7 @@ class Induction:
         bounds[self.active] = 0
         return bounds
 
-    def _above(self, bounds: Floats, bar: float) -> Candidates:
+    def _above(self, bounds: Floats, bar: float) -> CandidateFeatures:
         """The features with a pair that gains more than `bar`."""
         n, width = bounds.shape
         gains, alphas = np.zeros(n), np.zeros(n)
@@ -179,7 +179,7 @@ class Induction:
         found = np.flatnonzero(gains > bar)
         order = np.lexsort((self.design.features[found], -gains[found]))
         found = found[order]
-        return Candidates(found, labels[found], alphas[found], gains[found])
+        return CandidateFeatures(found, labels[found], alphas[found], gains[found])
 
     def _maxima(self, places: Places, k: int, bar: float) -> tuple[Floats, Floats]:
         """(α, gain) of some features with one label; zeros for those that do not reach the bar."""

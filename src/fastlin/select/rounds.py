@@ -11,7 +11,7 @@ from fastlin.core.fit_monitor import FitMonitor
 from fastlin.engine.core import row_scores as row_kernels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.runtime import parallel
-from fastlin.select.induction import Candidates, Induction
+from fastlin.select.induction import CandidateFeatures, Induction
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ class Rounds:
         self._best_score, self.ended = saved.number("best_score"), saved.boolean("ended")
         saved.restore_generator("random", self._generator)
 
-    def _apart(self, found: Candidates, size: int) -> Candidates:
+    def _apart(self, found: CandidateFeatures, size: int) -> CandidateFeatures:
         """The best that share few rows: what one gains says little about what it gains after the other."""
         design, chosen = self.induction.design, [0]
         if size > 1:

@@ -74,7 +74,7 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
         return 2 * fabs(weight * step)
     for b in range(batch.size):
         batch.rival[b] = NO_GRADIENT
-    value = margin_loss(<int>rule.loss, margin, &slope)
+    value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
     loss[0] += weight * value
     if slope > 0 and rule.step == GRADIENT:
         slope *= -weight * step
@@ -167,7 +167,7 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
             adagrad_batch(rule, counters, lazy, rows, batch, W, 1, 1, &bias)
         elif changed:
             for b in range(batch.size):
-                apply_row(counters, rows, batch, b, W, 1, 1, inverse, &bias, residual, False)
+                apply_row(counters, rows, batch, b, W, 1, 1, inverse, &bias, residual, 0.0)
         end_step(rule, counters, past)
         position += 1
     status[0] = DONE

@@ -7,7 +7,7 @@ from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_pr
 from fastlin.engine.online.lazy_updates cimport LazyState
 from fastlin.engine.core.csr cimport add_row, add_row_to_pair, prefetch, prefetch_range, real
 from fastlin.engine.online.update_rules cimport (
-    Counters, ScaleEpoch, UpdateRule, adagrad_bias, adagrad_step, ftrl_bias, ftrl_step
+    Counters, ScaleEpoch, UpdateRule, adagrad_bias, adagrad_step, arow_step, ftrl_bias, ftrl_step, variance
 )
 
 cdef enum Status:
@@ -18,7 +18,7 @@ cdef enum Status:
 cdef enum:
     NO_GRADIENT = -2     # `rival` of a row without a gradient
     ALL_LABELS = -1      # … of a row whose gradient touches all labels
-    FTRL_PREFETCH_AHEAD = 8  # non-zeros between fetching what FTRL keeps and using it
+    FTRL_PREFETCH_AHEAD = 8  # non-zeros between fetching what FTRL or AROW keep and using it
 
 cdef struct TrainingRows:
     const int64_t* indptr
@@ -27,6 +27,7 @@ cdef struct TrainingRows:
     const int32_t* labels    # the column of each row's
     const int32_t* rank      # the number of each column's label; NULL where columns are in the labels' order
     const double* weights    # NULL: all 1
+    const double* targets    # real numbers; NULL: the rows have labels
     double largest           # max |x|, at least 1
 
 cdef struct MiniBatch:
@@ -41,7 +42,7 @@ cdef struct MiniBatch:
 
 cdef struct Intercepts:
     double* value            # [lanes]
-    double* squares          # [lanes]; Adagrad
+    double* squares          # [lanes]; Adagrad and AROW
     double* total            # [lanes]; average
     double* z                # [lanes]; FTRL
     double* root             # [lanes]; FTRL
@@ -85,8 +86,8 @@ cdef inline void end_step(const UpdateRule* rule, Counters* counters, ScaleEpoch
 
 cdef inline void apply_row(const Counters* counters, const TrainingRows* rows, MiniBatch* batch, Py_ssize_t b, real* W,
                            Py_ssize_t K, Py_ssize_t padded_width, double inverse, const Intercepts* bias,
-                           double* residual, bint fit_intercept) noexcept nogil:
-    """W += x dᵀ/A, b += d, and the row's share of the average; inverse = 1/A."""
+                           double* residual, double intercept_rate) noexcept nogil:
+    """W += x dᵀ/A, b += rd, and the row's share of the average; inverse = 1/A, r the intercepts' rate."""
     cdef int64_t i = batch.row[b], start = rows.indptr[i], rival = batch.rival[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - start, y, k
     cdef const int32_t* indices = rows.indices + start
@@ -99,22 +100,21 @@ cdef inline void apply_row(const Counters* counters, const TrainingRows* rows, M
     if rival >= 0:
         y = rows.labels[i]
         add_row_to_pair(W, K, indices, values, m, y, rival, <real>(direction[0] * inverse))
-        if fit_intercept:
-            bias.value[y] += direction[0]
-            bias.value[rival] -= direction[0]
+        bias.value[y] += intercept_rate * direction[0]
+        bias.value[rival] -= intercept_rate * direction[0]
         if residual != NULL:
             residual[i * K + y] -= share * direction[0]
             residual[i * K + rival] += share * direction[0]
         return
     if K == 1:
         change[0] = <real>(direction[0] * inverse)
-        bias.value[0] += direction[0] * fit_intercept
+        bias.value[0] += intercept_rate * direction[0]
     else:
         for k in range(padded_width // 8 * 8):
             change[k] = <real>(direction[k] * inverse)
-        if fit_intercept:
+        if intercept_rate > 0:
             for k in range(padded_width // 8 * 8):
-                bias.value[k] += direction[k]
+                bias.value[k] += intercept_rate * direction[k]
     add_row(W, K, indices, values, m, change)
     if residual != NULL:
         for k in range(K):
@@ -268,3 +268,64 @@ cdef inline void ftrl_batch(const UpdateRule* rule, const Counters* counters, co
                 lazy.batch_gradient[j + k] = 0
             if lazy.total != NULL and counters.averaged > 0:
                 add_to_average(lazy.total + j, W + j, K)
+
+
+cdef inline double score_variance(const UpdateRule* rule, const LazyState* lazy, const TrainingRows* rows, int64_t i,
+                                  Py_ssize_t k, const Intercepts* bias, const real* values) noexcept nogil:
+    """xᵀσx, the variance of row i's score in column k."""
+    cdef int64_t p, soon, end = rows.indptr[i + 1]
+    cdef double x, total = rule.fit_intercept * variance(rule, bias.squares[k])
+    for p in range(rows.indptr[i], end):
+        soon = p + FTRL_PREFETCH_AHEAD if p + FTRL_PREFETCH_AHEAD < end else p
+        prefetch(lazy.squares + rows.indices[soon] * lazy.K + k)
+        x = values[p]
+        total += x * x * variance(rule, lazy.squares[rows.indices[p] * lazy.K + k])
+    return total
+
+
+cdef inline void arow_column(const UpdateRule* rule, const LazyState* lazy, const TrainingRows* rows, int64_t i,
+                             real* W, Py_ssize_t k, double change, const Intercepts* bias) noexcept nogil:
+    """AROW's step of one column: θ += change·σx."""
+    cdef const real* values = <const real*>rows.values
+    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
+    cdef double x
+    cdef int64_t p, place
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        x = values[p]
+        place = rows.indices[p] * lazy.K + k
+        arow_step(rule, W + place, lazy.squares + place, change, x, weight * x * x)
+    if rule.fit_intercept:
+        arow_step(rule, bias.value + k, bias.squares + k, change, 1.0, weight)
+
+
+cdef inline void arow_row(const UpdateRule* rule, const Counters* counters, const LazyState* lazy,
+                          const TrainingRows* rows, MiniBatch* batch, real* W, Py_ssize_t K,
+                          const Intercepts* bias) noexcept nogil:
+    """AROW's step of a row (Crammer, Kulesza & Dredze 2009): α = ℓ/(xᵀσx + r/w), w the row's weight.
+
+    `direction` is −2wℓ: the derivative of wℓ², ℓ the hinge loss.
+    """
+    cdef int64_t i = batch.row[0], rival = batch.rival[0], y = rows.labels[i], p
+    cdef const real* values = <const real*>rows.values
+    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
+    cdef double spread, change
+    cdef Py_ssize_t k
+    if rival == NO_GRADIENT:
+        return
+    if rival >= 0:
+        spread = (score_variance(rule, lazy, rows, i, y, bias, values)
+                  + score_variance(rule, lazy, rows, i, rival, bias, values))
+        change = -0.5 * batch.direction[0] * rule.C / (1.0 + weight * rule.C * spread)
+        arow_column(rule, lazy, rows, i, W, y, change, bias)
+        arow_column(rule, lazy, rows, i, W, rival, -change, bias)
+    else:
+        for k in range(K):
+            if batch.direction[k] != 0:
+                spread = score_variance(rule, lazy, rows, i, k, bias, values)
+                change = -0.5 * batch.direction[k] * rule.C / (1.0 + weight * rule.C * spread)
+                arow_column(rule, lazy, rows, i, W, k, change, bias)
+    if lazy.total != NULL:
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            lazy.touched[rows.indices[p]] = counters.steps
+            if counters.averaged > 0:
+                add_to_average(lazy.total + rows.indices[p] * K, W + rows.indices[p] * K, K)

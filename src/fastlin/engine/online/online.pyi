@@ -10,6 +10,7 @@ class OnlineEpoch:
         rows: CSRView,
         largest: float,
         labels: NDArray[np.int32],
+        targets: NDArray[np.float64],
         weights: NDArray[np.float64],
         order: NDArray[np.int64],
         rank: NDArray[np.int32],

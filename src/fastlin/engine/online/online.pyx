@@ -12,26 +12,89 @@ leave the numbers; the caller goes on from the position it returns.
 """
 
 cimport cython
-from libc.math cimport HUGE_VAL, fabs, sqrt
+from libc.math cimport HUGE_VAL, INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
 from fastlin.engine.online.lazy_weights cimport LazyWeights
 from fastlin.engine.online.minibatch cimport (
     DONE, ALL_LABELS, NO_SCALE_EPOCH, NO_GRADIENT, OVERFLOW, MiniBatch, Intercepts, TrainingRows, adagrad_batch,
-    allocate_batch, apply_row, end_step, fetch_ftrl, free_batch, ftrl_batch, start_scale_epoch)
+    allocate_batch, apply_row, arow_row, end_step, fetch_ftrl, free_batch, ftrl_batch, start_scale_epoch)
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
-from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss
+from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss, residual_loss
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, FTRL, GRADIENT, MIRA, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, mira_step, rate,
+    ADAGRAD, AROW, FTRL, GRADIENT, MIRA, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, mira_step, rate,
     shrinkage)
 
 cdef double MAX_SCORE = 1e150
 cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
 cdef double MAX_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
 cdef double SURE_LOG_LOSS = 0.69      # a row of smaller log loss has p > ½, and is predicted right
+
+
+cdef inline bint goes_by_gradient(const UpdateRule* rule) noexcept nogil:
+    """Whether steps are of gradients, not as long as a margin needs."""
+    return rule.step == GRADIENT or rule.step >= ADAGRAD
+
+
+cdef inline double squared_size(const UpdateRule* rule, const real* values, Py_ssize_t m) noexcept nogil:
+    """‖x‖² of a row, its intercept included."""
+    return squared_norm(values, m) + rule.fit_intercept * rule.intercept_decay
+
+
+cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch,
+                       Py_ssize_t b, Py_ssize_t K, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
+    """`infer`, where each label against the rest is a problem of its own; columns that no label has yet have none."""
+    cdef int64_t i = batch.row[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
+    cdef const double* s = batch.scores
+    cdef double* direction = batch.direction + b * padded_width
+    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
+    cdef double slope, value, norm = 0, margin, largest = 0
+    cdef bint by_gradient = goes_by_gradient(rule)
+    rival = lowest_label_rival(s, K, y, rows.rank)
+    batch.mistakes += is_mistake(rival, y, s[y] - s[rival], rows.rank)
+    if not by_gradient:
+        norm = squared_size(rule, values, m)
+    for k in range(K):
+        direction[k] = 0
+        if s[k] == -INFINITY:
+            continue
+        margin = s[k] if k == y else -s[k]
+        if not fabs(margin) < MAX_SCORE:
+            return HUGE_VAL
+        value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
+        loss[0] += weight * value
+        if by_gradient:
+            slope *= -weight * step
+        elif slope > 0:
+            slope = passive_aggressive_step(rule, value, norm, weight)
+        direction[k] = slope if k == y else -slope
+        largest = max(largest, fabs(slope))
+    batch.rival[b] = ALL_LABELS if largest > 0 else NO_GRADIENT
+    return largest
+
+
+cdef double infer_target(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch,
+                         Py_ssize_t b, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
+    """`infer`, where the row has a target instead of a label."""
+    cdef int64_t i = batch.row[b]
+    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i]
+    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
+    cdef double slope, value, residual = rows.targets[i] - batch.scores[0]
+    if not fabs(residual) < MAX_SCORE:
+        return HUGE_VAL
+    value = residual_loss(<int>rule.loss, residual, rule.epsilon, &slope)
+    loss[0] += weight * value
+    if goes_by_gradient(rule):
+        slope *= -weight * step
+    else:
+        slope *= passive_aggressive_step(rule, value, squared_size(rule, values, m), weight)
+    batch.direction[b * padded_width] = slope
+    batch.rival[b] = ALL_LABELS if slope != 0 else NO_GRADIENT
+    return fabs(slope)
 
 
 cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch, Py_ssize_t b,
@@ -47,6 +110,10 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
     cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
     cdef double slope, value, norm, margin, size = 0, sign = 1.0
 
+    if rows.targets != NULL:
+        return infer_target(rule, rows, values, batch, b, padded_width, step, loss)
+    if K > 1 and rule.one_vs_rest:
+        return infer_each(rule, rows, values, batch, b, K, padded_width, step, loss)
     batch.rival[b] = ALL_LABELS
     if K > 1 and rule.loss == LOG_LOSS:
         step *= weight
@@ -67,15 +134,15 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
     if not fabs(margin) < MAX_SCORE:
         return HUGE_VAL
     batch.mistakes += is_mistake(rival, y, margin, rows.rank)
-    value = margin_loss(<int>rule.loss, margin, &slope)
+    value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
     loss[0] += weight * value
     if slope == 0:
         batch.rival[b] = NO_GRADIENT
         return 0.0
-    if rule.step == GRADIENT or rule.step == ADAGRAD or rule.step == FTRL:
+    if goes_by_gradient(rule):
         slope *= -weight * step
     else:
-        norm = squared_norm(values, m) + rule.fit_intercept
+        norm = squared_size(rule, values, m)
         if rule.step == MIRA and K > 1:
             if not mira_step(s, K, y, norm, weight * rule.C, direction, batch.spare):
                 batch.rival[b] = NO_GRADIENT
@@ -133,7 +200,8 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
     cdef const Intercepts* bias = &weights.bias
     cdef Py_ssize_t room = weights.n_past, K = weights.K, padded_width = weights.padded_width
     cdef bint scaled = lazy.scale_epoch != NULL, adagrad = rule.step == ADAGRAD, ftrl = rule.step == FTRL
-    cdef bint own_rates = adagrad or ftrl
+    cdef bint arow = rule.step == AROW, own_rates = adagrad or ftrl or arow
+    cdef double farthest = rule.C if arow else 0.0     # a step for each unit of the gradient and of x
     cdef bint owing = lazy.debt != NULL or (own_rates and lazy.total != NULL) or (
         adagrad and (rule.l1 > 0 or rule.l2 > 0))
     cdef double steepest = MAX_FTRL_GRADIENT if ftrl else MAX_GRADIENT
@@ -196,7 +264,7 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
                 for k in range(padded_width // 8 * 8):
                     batch.scores[k] = counters.scale * raw[k] + bias.value[k]
             size = infer(rule, rows, values + start, batch, b, K, padded_width, step / batch.size, &loss)
-            weight_bound += (rule.eta0 if own_rates else size * inverse) * rows.largest
+            weight_bound += (size * farthest if arow else rule.eta0 if own_rates else size * inverse) * rows.largest
             if not weight_bound < rule.weight_bound or (own_rates and not size * rows.largest * batch.size < steepest):
                 status[0] = OVERFLOW
                 return first
@@ -220,13 +288,16 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
             adagrad_batch(rule, counters, lazy, rows, batch, W, K, padded_width, bias)
         elif ftrl:
             ftrl_batch(rule, counters, lazy, rows, batch, W, K, padded_width, bias)
+        elif arow:
+            arow_row(rule, counters, lazy, rows, batch, W, K, bias)
         for b in range(batch.size):
             counters.updates += batch.rival[b] != NO_GRADIENT
             if own_rates:
                 continue
             if rule.project:
                 counters.norm += norm_growth(counters, rows, batch, b, W, K, padded_width)
-            apply_row(counters, rows, batch, b, W, K, padded_width, inverse, bias, residual, rule.fit_intercept)
+            apply_row(counters, rows, batch, b, W, K, padded_width, inverse, bias, residual,
+                      rule.fit_intercept * rule.intercept_decay)
         if rule.project:
             radius = 1.0 / sqrt(rule.alpha)
             size = counters.scale * sqrt(counters.norm if counters.norm > 0 else 0.0)
@@ -246,33 +317,37 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
 cdef class OnlineEpoch:
     """One epoch over proved rows: those in `order`, no value of which is beyond ±largest, and room for a mini-batch.
 
-    Row i's label has the column labels[i]; where columns are not in the labels' order, `rank` says which label each
-    has. No `weights` are all ones, and a `residual` [n, K] is what the average of the weights needs. The arrays of a
-    row's numbers are `width` wide, as the bias of the weights: for more than one column a multiple of 8, in which the
-    intercepts beyond K are −∞, so that loops over labels need no remainder. So are those of columns that no label has
-    yet.
+    Row i's label has the column labels[i]; where there are `targets`, the row has the number targets[i] instead. Where
+    columns are not in the labels' order, `rank` says which label each has. No `weights` are all ones, and a `residual`
+    [n, K] is what the average of the weights needs. The arrays of a row's numbers are `width` wide, as the bias of the
+    weights: for more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over
+    labels need no remainder. So are those of columns that no label has yet.
     """
 
     cdef CSRView view
     cdef TrainingRows rows
     cdef MiniBatch batch
     cdef const int32_t[::1] labels, rank
-    cdef const double[::1] weights
+    cdef const double[::1] weights, targets
     cdef const int64_t[::1] order
     cdef double[:, ::1] residual
     cdef Py_ssize_t batch_size, width
 
-    def __cinit__(self, CSRView rows not None, double largest, const int32_t[::1] labels, const double[::1] weights,
-                  const int64_t[::1] order, const int32_t[::1] rank, double[:, ::1] residual, Py_ssize_t batch_size,
-                  Py_ssize_t width):
+    def __cinit__(self, CSRView rows not None, double largest, const int32_t[::1] labels, const double[::1] targets,
+                  const double[::1] weights, const int64_t[::1] order, const int32_t[::1] rank,
+                  double[:, ::1] residual, Py_ssize_t batch_size, Py_ssize_t width):
         cdef Py_ssize_t n = rows.stop
-        if labels.shape[0] != n or weights.shape[0] not in (0, n) or residual.shape[0] not in (0, n):
-            raise ValueError(f"labels, weights or residuals do not fit {n} rows")
-        self.view, self.labels, self.weights, self.order, self.rank = rows, labels, weights, order, rank
+        if labels.shape[0] != n or any(held not in (0, n) for held in (len(targets), len(weights), len(residual))):
+            raise ValueError(f"labels, targets, weights or residuals do not fit {n} rows")
+        if targets.shape[0] and width != 1:
+            raise ValueError(f"targets want one column of weights, not {width}")
+        self.view, self.labels, self.targets, self.weights = rows, labels, targets, weights
+        self.order, self.rank = order, rank
         self.residual, self.batch_size, self.width = residual, max(1, min(batch_size, order.shape[0])), width
         self.rows.indptr, self.rows.indices, self.rows.values = rows.indptr, rows.indices, rows.values
         self.rows.labels = &labels[0] if n else NULL
         self.rows.rank = &rank[0] if rank.shape[0] else NULL
+        self.rows.targets = &targets[0] if targets.shape[0] else NULL
         self.rows.weights = &weights[0] if weights.shape[0] else NULL
         self.rows.largest = largest if largest > 1 else 1.0
         allocate_batch(&self.batch, self.batch_size, checked_product(self.batch_size + 2, width), width)

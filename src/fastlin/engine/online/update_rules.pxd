@@ -1,4 +1,4 @@
-"""The steps: how far an instance moves the weights. Schedules, PA, MIRA, Adagrad, FTRL.
+"""The steps: how far an instance moves the weights. Schedules, PA, MIRA, Adagrad, FTRL, AROW.
 
 `UpdateRule` is what a user chose ("adaptive" lowers its eta0); `Counters` is the scalar state of a run; `ScaleEpoch` is
 what a scale factor left behind when it was reset. The three mirror the numpy dtypes in `fastlin.optim.update_rules`,
@@ -17,6 +17,7 @@ cdef enum Step:
     MIRA = 3
     ADAGRAD = 4
     FTRL = 5
+    AROW = 6
 
 cdef enum Schedule:
     CONSTANT = 0
@@ -24,6 +25,9 @@ cdef enum Schedule:
     INVSCALING = 2
     INVERSE = 3
     PEGASOS = 4
+
+cdef extern from *:
+    const double MAX_SQUARES "1e280"       # beyond it a variance is 0 in all but name
 
 cdef struct UpdateRule:
     int64_t loss
@@ -39,9 +43,12 @@ cdef struct UpdateRule:
     double alpha
     double l1
     double l2
-    double C
+    double C                 # of PA and MIRA; AROW's 1/r
     double cancellation      # how much larger than θ the average's S·W/T may grow before a new scale epoch starts
     double weight_bound      # [reach] weights never grow beyond this
+    double intercept_decay   # the intercept's share of a step; to PA and MIRA the square of its value
+    int64_t one_vs_rest      # a problem of two labels for each column, instead of one of all labels
+    double epsilon           # of losses of residuals
 
 cdef struct Counters:
     int64_t t                # instances counted
@@ -199,3 +206,15 @@ cdef inline void ftrl_bias(const UpdateRule* rule, double* value, double* z, dou
     z[0] += g - (grown - root[0]) / rule.eta0 * value[0]
     root[0] = grown
     value[0] = ftrl_weight(rule, z[0], grown, 0.0, 0.0)
+
+
+cdef inline double variance(const UpdateRule* rule, double squares) noexcept nogil:
+    """σ of a weight whose precision, 1 at first, has grown by x²/r at each of its steps; `squares` is their Σx²."""
+    return 1.0 / (1.0 + rule.C * squares)
+
+
+cdef inline void arow_step(const UpdateRule* rule, real* w, double* squares, double change, double x,
+                           double square) noexcept nogil:
+    """θ ← θ + ασx, then 1/σ ← 1/σ + x²/r: the minimum of KL(N(θ, σ) ‖ N(θ_t, σ_t)) + (ℓ² + xᵀσx)/2r."""
+    w[0] = <real>(w[0] + change * variance(rule, squares[0]) * x)
+    squares[0] = squares[0] + square if squares[0] + square < MAX_SQUARES else MAX_SQUARES

@@ -1,0 +1,158 @@
+"""What the event models of naive Bayes share: one pass to count, the logarithms when they are first asked for."""
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin import storage, validation
+from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_alpha
+from fastlin.core.dataset import Dataset
+from fastlin.core.dataset_passes import DatasetPartitions
+from fastlin.core.estimator import learns, reads
+from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
+from fastlin.core.label_sets import label_positions, union_of_labels
+from fastlin.core.sparse_estimator import Scorer, dense_scorer
+from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
+from fastlin.runtime import parallel
+from fastlin.validation.parameter_kinds import JOBS, LABEL_PRIOR, NUMBERS, TRUTH, ParameterTable, check_parameters
+
+MIN_ALPHA = 1e-10  # that force_alpha=False leaves
+
+
+class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC):
+    """A model by counts of features under labels, whose `_prior` makes weights of them."""
+
+    alpha: Any
+    force_alpha: bool
+    _parameters: ClassVar[ParameterTable] = LABEL_PRIOR | {
+        "alpha": NUMBERS, "force_alpha": TRUTH, "grow_features": TRUTH, "n_jobs": JOBS,
+    }  # fmt: skip
+
+    # Learning
+
+    @learns
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count the rows of X under their labels.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Non-negative, but for BernoulliNB; a CSR of float32 or float64 with int32 indices is used where it lies.
+        y : array of shape (n_samples,)
+            Labels: strings or integers. None with a Corpus, which brings labels and weights.
+        sample_weight : array of shape (n_samples,), optional
+            None with a Corpus.
+        """
+        model = self._working_copy()
+        data = model._read(X, y, sample_weight, reset=True)
+        classes = data.classes
+        counts = ClassCounts.zeros(data.shape[1], len(classes), self._prior(data.shape[1], len(classes)))
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            counts.count_segments(workers.passes(DatasetPartitions(data)), self._threshold())
+        if data.weighted and not counts.labels.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to count")
+        return self._take_fitted(model._install(classes, counts))
+
+    @learns
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
+        model, first = self._working_copy(), not hasattr(self, "classes_")
+        data = model._read(X, y, sample_weight, reset=first)
+        known = data.classes if first else union_of_labels(self.classes_, data.classes)
+        if classes is not None:
+            known = union_of_labels(known, validation.as_classes(classes))
+        place, n_features = label_positions(known, data.classes), data.shape[1]
+        if first:
+            counts = ClassCounts.zeros(n_features, len(known), self._prior(n_features, len(known)))
+        else:
+            n_features = max(n_features, self.n_features_in_)
+            prior = self._prior(n_features, len(known))
+            counts = self._counts.resized(prior, label_positions(known, self.classes_), len(known), n_features)
+            model._learn_names(X)
+            counts.columns = _columns(model, n_features)
+        for _ in data.segments():  # what a corpus holds is refused before the first row is counted
+            pass
+        try:
+            for segment in data.segments():
+                counts.add(
+                    segment.rows.binarized(self._threshold()),
+                    place[segment.codes],
+                    segment.weights,
+                    self.n_jobs,
+                    keep=True,
+                )
+        finally:  # after Ctrl-C, what the whole blocks said
+            self._take_fitted(model._install(known, counts.settle()))
+        return self
+
+    # The state
+
+    @reads
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """The whole state as named arrays: counts and labels."""
+        self._check_fitted()
+        counts = self._counts.snapshot()
+        arrays = {"feature_count": counts.features.T.copy(), "class_count": counts.labels.copy()}
+        return arrays | storage.export_labels(self.classes_)
+
+    @learns
+    def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
+        """Take over a state that `get_state` returned; the prior is this estimator's."""
+        missing = {"feature_count", "class_count"} - set(arrays)
+        if missing:
+            raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
+        classes = storage.restore_labels(arrays)
+        features = validation.as_finite(arrays["feature_count"], "state['feature_count']", ndim=2)
+        labels = validation.as_vector(arrays["class_count"], "state['class_count']")
+        if len(features) != len(classes) or len(labels) != len(classes) or (features < 0).any() or (labels < 0).any():
+            raise ValueError(
+                f"state['feature_count'] and state['class_count'] must hold counts of {len(classes)} labels"
+            )
+        counts = ClassCounts.zeros(features.shape[1], len(classes), self._prior(features.shape[1], len(classes)))
+        counts.features[:], counts.labels[:] = features.T, labels
+        return self._take_fitted(self._working_copy()._install(classes, counts))
+
+    # Parts
+
+    @abstractmethod
+    def _prior(self, n_features: int, n_labels: int) -> SmoothingPrior:
+        """What the parameters say, checked; it costs nothing a feature unless a parameter is an array of them."""
+
+    def _threshold(self) -> float | None:
+        """What values must exceed to count as one; None: they count as they are."""
+        return None
+
+    def _smoothing(self, n_features: int, base_measure: Any = None) -> NDArray[np.float64]:
+        """alpha, of all features or of each, for `_prior`."""
+        if self.grow_features and np.ndim(self.alpha):
+            raise ValueError("alpha as an array knows all features, which grow_features does not")
+        alpha = as_alpha(self.alpha, n_features, base_measure)
+        if not self.force_alpha and alpha.min() < MIN_ALPHA:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {MIN_ALPHA:.1e}", stacklevel=5
+            )
+            alpha = np.maximum(alpha, MIN_ALPHA)
+        return alpha
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Dataset:
+        """What is to be counted."""
+        check_parameters(self)
+        return self._read_labelled(X, y, sample_weight, reset, **self._row_constraints())
+
+    def _scorer(self) -> Scorer:
+        found = self._estimates()
+        return drop_unknown_columns(dense_scorer(found.weights, found.bias, self.n_jobs), len(found.logs))
+
+    def _install(self, classes: NDArray[Any], counts: ClassCounts) -> Self:
+        self.classes_, self._counts = classes, counts
+        self.n_features_in_ = len(counts.features)
+        return self
+
+
+def _columns(model: DiscreteNB, n_features: int) -> dict[str, Any]:
+    """How many features there are, and their names."""
+    names = getattr(model, "feature_names_in_", None)
+    return {"n_features_in_": n_features} | ({} if names is None else {"feature_names_in_": names})
