@@ -100,6 +100,14 @@ def test_a_circle_of_probability_one_has_no_sum() -> None:
         grammar.score_samples([["x"]])
 
 
+@pytest.mark.parametrize(("p", "there"), [(1e-299, True), (1e-301, False), (1e-310, False), (5e-324, False)])
+def test_rules_that_are_next_to_impossible_are_summed_or_are_none(p: float, there: bool) -> None:
+    grammar = PCFG.from_rules(f"S -> A A [0.5] | 'x' [0.5]\nA -> A B [{p}] | 'x' [1.0]\nB -> 'y' [1.0]")
+    (log_sum,), (found,) = grammar.score_samples(["x x y"]), grammar.predict_marginals(["x x y"])
+    assert log_sum == (pytest.approx(math.log(0.5) + math.log(p), rel=1e-12) if there else -np.inf)
+    assert [one.expected for one in found] == pytest.approx([1.0] * 5 * there)
+
+
 def test_sentences_of_a_thousand_words() -> None:
     grammar = PCFG.from_rules("S -> 'a' S [0.5] | 'b' [0.5]")
     words = ["a"] * 999 + ["b"]

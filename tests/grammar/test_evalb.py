@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin.data import ReadError
-from fastlin.grammar.evalb import evalb
+from fastlin.grammar import evalb
 from fastlin.grammar.evalb_parameters import EvalbParameters
 from fastlin.grammar.treebank import as_parses, write_trees
 from fastlin.grammar.trees import Tree

@@ -100,6 +100,13 @@ def test_what_no_tree_is_made_of_is_refused(tmp_path: Path) -> None:
         PCFG().fit(["(S (A a))", 3])
     with pytest.raises(ValueError, match=r"tree 0: the constituent 'S' is empty"):
         PCFG().fit([("S",)])
+    for child in (None, 3):
+        with pytest.raises(TypeError, match=rf"tree 0: a Tree, a string of brackets, a tuple .* got {child}"):
+            PCFG().fit([("S", "a", child, "b")])
+        with pytest.raises(TypeError, match=rf"tree 1: a child must be a Tree or a word, got {child}"):
+            PCFG().fit(["(S (A a))", ("S", Tree("A", ["a", child]))])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"tree 0: a label must be a string, got 3"):
+        PCFG().fit([Tree("S", [Tree(3, ["a"])])])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="one string of brackets: put it in a list"):
         PCFG().fit("(S (A a))")
     with pytest.raises(ValueError, match=r"tree 0: the word 'a b' cannot stand between brackets"):
@@ -119,3 +126,9 @@ def test_functions_and_traces_are_removed() -> None:
     assert [base_label(label) for label in ("NP-SBJ", "-LRB-", "NP=1", "ADVP|PRT", "-")] == [
         "NP", "-LRB-", "NP", "ADVP|PRT", "-",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", [("S", ("A", "")), Tree("S", [Tree("A", [""])]), ("S", Tree("A", ["x", ""]))], ids=str)
+def test_words_that_are_empty_are_refused(tree: object) -> None:
+    with pytest.raises(ValueError, match="tree 1: the word '' cannot stand between brackets"):
+        PCFG().fit(["(S (A x))", tree])

@@ -19,21 +19,27 @@ from fastlin.sequence.hmm.model import HMM
 class HMMLexicon:
     """The emissions of a hidden Markov model as the lexicon of a grammar, with a tag for each state."""
 
-    def __init__(self, emissions: Emissions, words: list[str], n_states: int) -> None:
-        self._emissions, self._rows = emissions, {word: row for row, word in enumerate(words)}
-        self._states = np.arange(n_states, dtype=np.int32)
+    def __init__(self, hmm: HMM) -> None:
+        self.hmm = hmm._working_copy()  # of one moment
+        self._emissions: Emissions = hmm._state.emissions
+        self._rows = {word: row for row, word in enumerate(hmm.attributes_ or ())}
+        self._n_states = len(hmm.classes_)
 
     @property
     def words(self) -> list[str]:
         return list(self._rows)
 
+    def seen(self) -> TagScores:
+        """The tags of all words that were seen, and their log φ."""
+        return self(self.words)
+
     def __call__(self, words: Any) -> TagScores:
         rows = [self._rows.get(word) for word in words]
-        found = np.empty((len(rows), len(self._states)))
+        found = np.empty((len(rows), self._n_states))
         unknown = [place for place, row in enumerate(rows) if row is None]
         found[unknown] = self._emissions.of_unknown([words[place] for place in unknown])
         known = [place for place, row in enumerate(rows) if row is not None]
-        found[known] = self._emissions.log_phi[[row for row in rows if row is not None], : len(self._states)]
+        found[known] = self._emissions.log_phi[[row for row in rows if row is not None], : self._n_states]
         there = found > -np.inf
         ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
         return TagScores(ends, np.nonzero(there)[1].astype(np.int32), found[there])
@@ -44,8 +50,7 @@ def hmm_rules(hmm: HMM) -> tuple[RuleTable, RuleCounts, HMMLexicon]:
     if not isinstance(hmm, HMM):
         raise TypeError(f"hmm must be a fastlin.sequence.HMM, got {type(hmm).__name__}")
     states = [str(label) for label in hmm.classes_]
-    words = hmm.attributes_
-    if words is None:
+    if hmm.attributes_ is None or not hmm._words:
         raise ValueError("hmm emits features, and a grammar words: fit it on lists of words")
     n = len(states)
     order2 = hmm.transmat_.ndim == 3
@@ -78,4 +83,4 @@ def hmm_rules(hmm: HMM) -> tuple[RuleTable, RuleCounts, HMMLexicon]:
         weights = RuleCounts(
             np.log([p for _, p in binary]), np.log([p for _, p in unary]), np.zeros(n), np.log(hmm.startprob_)
         )
-    return rules, weights, HMMLexicon(hmm._state.emissions, words, n)
+    return rules, weights, HMMLexicon(hmm)

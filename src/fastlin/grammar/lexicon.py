@@ -10,6 +10,7 @@ from fastlin.grammar.binarize import Symbol
 from fastlin.sequence.hmm.unknown_words import UnknownWordModel
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-6  # of expected counts, which add up to whole numbers
 
 
 class TagScores(NamedTuple):
@@ -29,6 +30,9 @@ class TagScorer(Protocol):
 
     def __call__(self, words: Sequence[str], /) -> TagScores:
         """The tags of each word, and their log φ."""
+
+    def seen(self) -> TagScores:
+        """The tags of all words that were seen, and log φ, of which those of a tag add up to 1 at most."""
 
 
 class LexiconOptions(NamedTuple):
@@ -69,7 +73,7 @@ class Lexicon:
             for tag, count in counts[word].items():
                 table[row, place[tag]] = count
         totals = table.sum(axis=1)
-        rare = totals <= (options.rare_count if options.unknown else 0)
+        rare = totals <= (options.rare_count + ROUNDING if options.unknown else 0)
         self._guess: UnknownWordModel | None = None
         unknown = np.zeros(len(tags))
         if options.unknown is not None:
@@ -86,7 +90,8 @@ class Lexicon:
         if self._guess is not None and options.alpha > 0:
             known += options.alpha * self._guess(list(self._rows))
         with np.errstate(divide="ignore"):
-            self._log_totals = np.log(known.sum(axis=0) + unknown)
+            of_tags = known.sum(axis=0) + unknown
+            self._log_totals = np.log(np.where(of_tags > 0, of_tags, 1.0))
             self._log_phi = np.log(known) - self._log_totals
 
     @property
@@ -103,7 +108,8 @@ class Lexicon:
         totals = table.sum(axis=0)
         member = np.zeros((len(self.tags), whole.max() + 1))
         member[np.arange(len(whole)), whole] = 1
-        of_whole = (table @ member) / (totals @ member)
+        of_labels = totals @ member
+        of_whole = (table @ member) / np.where(of_labels > 0, of_labels, 1.0)
         spread: Floats = (table + beta * of_whole[:, whole]) * (totals / (totals + beta))
         return spread
 
@@ -123,6 +129,14 @@ class Lexicon:
         return TagScores(
             np.array(ends, np.int64), np.concatenate(symbols or empty[0]), np.concatenate(scores or empty[1])
         )
+
+    def seen(self) -> TagScores:
+        """The tags of all words that were seen, and log φ; rare ones share what unknown ones have."""
+        words = self.words
+        found = self(words)
+        rare = np.array([word not in self._rows for word in words], bool)
+        shared = np.repeat(rare * np.log(max(1, rare.sum())), np.diff(found.start))
+        return found._replace(score=found.score - shared)
 
     def _log_guess(self, words: Sequence[str]) -> Floats:
         """log φ of unknown words, [n, K]."""

@@ -13,9 +13,12 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from fastlin.engine.chart import cky
 from fastlin.grammar.binarize import BINARY, LEXICAL, UNARY, Derivation
 from fastlin.grammar.charts import NO_SPANS, ChartGrammar
+from fastlin.grammar.constraints import WHOLE, SpanStates, span_place
 from fastlin.grammar.lexicon import TagScores
 
 Request = tuple["Item", int]
@@ -28,6 +31,11 @@ class Item:
         self.found: list[tuple[float, Any]] = []  # score, and what it is made of
         self.candidates: list[tuple[float, int, Any]] = []  # −score, an order among equals, what it would be made of
         self._order = count()
+
+    @property
+    def best(self) -> float:
+        """The score of the best derivation; −∞: there is none."""
+        return float(self.found[0][0] if self.found else -self.candidates[0][0] if self.candidates else "-inf")
 
     def propose(self, score: float, made_of: Any) -> None:
         heapq.heappush(self.candidates, (-score, next(self._order), made_of))
@@ -91,9 +99,11 @@ class Chained(Item):
         joined = self._forest.joined(self._i, self._j, path[-1])
         if rank is None:  # the chain may end here, or go on
             for child, more in self._forest.unary_below(path[-1]):
-                best = self._forest.chart_score(child, self._i, self._j)
+                best = self._forest.worth((*path, child), self._i, self._j)
                 if best > float("-inf"):
                     self.propose(weight + more + best, ((*path, child), weight + more, None))
+            if not self._forest.may_end(path, self._i, self._j):
+                return
             rank = -1
         else:
             self.found.append((-minus_score, (path, rank)))
@@ -105,18 +115,27 @@ class Chained(Item):
 class Forest:
     """All derivations of a sentence."""
 
-    def __init__(self, grammar: ChartGrammar, parser: cky.ViterbiParser, tags: TagScores) -> None:
-        self._grammar, self._parser, self._tags = grammar, parser, grammar.with_rules(tags)
+    def __init__(
+        self, grammar: ChartGrammar, parser: cky.ViterbiParser, tags: TagScores, spans: SpanStates | None = None
+    ) -> None:
+        self._grammar, self._spans = grammar, spans
+        roots = zip(grammar.rules.roots.tolist(), grammar.log_weights.roots.tolist(), strict=True)
+        tags = grammar.with_rules(tags)
+        self._begin(parser, tags, list(roots))
+        self._completions: dict[tuple[int, int], dict[tuple[int, int], float]] = {}
+        parser.fill(*tags, NO_SPANS, grammar.best_constraints(spans))
+
+    def _begin(self, parser: cky.ViterbiParser, tags: TagScores, roots: list[tuple[int, float]]) -> None:
+        """Begin with nothing found; `roots` are symbols of whole sentences, and what these are worth."""
+        self._parser, self._tags, self._roots = parser, tags, roots
         self._n_words = len(tags.start) - 1
         self._joined: dict[tuple[int, int, int], Joined] = {}
         self._chained: dict[tuple[int, int, int], Chained] = {}
-        parser.fill(*self._tags, NO_SPANS)
 
     def best(self, n: int, words: Sequence[str]) -> list[Derivation]:
         """The n best derivations of the sentence, or all, the best first."""
-        roots = zip(self._grammar.rules.roots.tolist(), self._grammar.log_weights.roots.tolist(), strict=True)
         heap: list[tuple[float, int, int, float]] = []
-        for root, weight in roots:
+        for root, weight in self._roots:
             score = weight + self.chart_score(root, 0, self._n_words)
             if score > float("-inf"):
                 heap.append((-score, root, 0, weight))
@@ -134,6 +153,28 @@ class Forest:
 
     def chart_score(self, symbol: int, i: int, j: int) -> float:
         return float(self._parser.score(symbol, i, j))
+
+    def worth(self, path: tuple[int, ...], i: int, j: int) -> float:
+        """The best that can be below a chain, from its last symbol on."""
+        if self._spans is None or (i, j) not in self._spans.labelled:
+            return self.chart_score(path[-1], i, j)
+        chains = self._grammar.labelled(self._spans.labelled[i, j])
+        if (i, j) not in self._completions:
+            ends = [
+                self.joined(i, j, symbol).best if self._grammar.is_constituent(symbol) else float("-inf")
+                for symbol in chains.symbols
+            ]
+            self._completions[i, j] = chains.completions(np.array(ends))
+        return self._completions[i, j].get((path[-1], chains.all & ~chains.seen_in(path[:-1])), float("-inf"))
+
+    def may_end(self, path: tuple[int, ...], i: int, j: int) -> bool:
+        """Whether what is over a span may have this chain, and no more."""
+        if self._spans is None or self._spans.states[span_place(i, j)] < WHOLE:
+            return True
+        if not self._grammar.is_constituent(path[-1]):
+            return False
+        wanted = self._spans.labelled.get((i, j))
+        return wanted is None or (chains := self._grammar.labelled(wanted)).seen_in(path) == chains.all
 
     def unary_below(self, symbol: int) -> list[tuple[int, float]]:
         return self._grammar.unary_below.get(symbol, [])

@@ -156,8 +156,8 @@ def binary_grammar(start: str, rules: Iterable[WrittenRule]) -> BinaryGrammar:
             unary[chain] = unary.get(chain, 0.0) + probability
             continue
         for done in range(1, len(right) - 1):
-            before = tuple(None if isinstance(name, Terminal) else name for name in right[:done])
-            rest = place_of(Symbol(left, (), tuple(map(str, right[:done])) if None in before else before))
+            before = tuple(repr(str(name)) if isinstance(name, Terminal) else name for name in right[:done])
+            rest = place_of(Symbol(left, (), before))
             rule = parent, child(right[done - 1]), rest
             binary[rule] = binary.get(rule, 0.0) + probability
             parent = rest

@@ -1,58 +1,49 @@
 """Probabilistic context-free grammars: counted where trees are known."""
 
+import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from fastlin.core.estimator import StatefulEstimator, learns, reads
-from fastlin.grammar.binarize import Binarizer, Symbol, normalize_tree
-from fastlin.grammar.charts import check_size
-from fastlin.grammar.decoding import (
-    Constituent,
-    Decoded,
-    Decoder,
-    NBestDecoder,
-    RecallDecoder,
-    ViterbiDecoder,
-    expected_constituents,
-)
+from fastlin import storage
+from fastlin.core.callbacks import make_callback
+from fastlin.core.em_loop import EM
+from fastlin.core.estimator import learns, reads
+from fastlin.grammar.dirichlet import draw_probabilities, pseudo_counts
+from fastlin.grammar.em_start import CountedTrees
 from fastlin.grammar.from_hmm import hmm_rules
+from fastlin.grammar.inside_outside_em import RelativeFrequencies, RuleEstimator
 from fastlin.grammar.lexicon import Lexicon, LexiconOptions, TagScorer
+from fastlin.grammar.loglinear_rules import MAX_ITERATIONS, TOL, LogLinearRules, rule_features, total_of
 from fastlin.grammar.notation import binary_grammar, read_rules
 from fastlin.grammar.rules import RuleCounter, RuleCounts, RuleTable, log_probabilities
 from fastlin.grammar.state import GrammarState
-from fastlin.grammar.treebank import as_trees
-from fastlin.grammar.trees import Tree
-from fastlin.runtime import parallel
+from fastlin.grammar.tree_form import TreeForm
+from fastlin.grammar.unlabeled import UnlabeledLearner
+from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.sequence.hmm.model import HMM
-from fastlin.validation import check_n_jobs, one_of, real_number, whole_number
+from fastlin.sequence.hmm.unknown_words import WORD_CLASSES
+from fastlin.validation import as_generator
+from fastlin.validation.parameter_kinds import (
+    ABSENT,
+    LABEL_WEIGHTS,
+    TRUTH,
+    Code,
+    Integer,
+    OneOf,
+    ParameterTable,
+    Real,
+    check_parameters,
+)
 
 Floats = NDArray[np.float64]
-R = TypeVar("R")
-JOB_WORK = 30_000  # words³ of the sentences that are one job
 
 
-class Parses(list[Tree | None]):
-    """Trees of sentences, and what is to be known of them.
-
-    Attributes
-    ----------
-    log_joint : array
-        log p(sentence, tree); −∞ where the tree is none of the grammar's.
-    unparsed : list of int
-        The places of sentences that have no tree, but a flat one; or None, without words.
-    """
-
-    def __init__(self, found: Sequence[Decoded]) -> None:
-        super().__init__(one.tree for one in found)
-        self.log_joint = np.array([one.log_joint for one in found], np.float64)
-        self.unparsed = [place for place, one in enumerate(found) if not one.found]
-
-
-class PCFG(StatefulEstimator[GrammarState]):
+class PCFG(UnlabeledLearner):
     """A probabilistic context-free grammar.
 
     p(words, tree) = Π p(rule | its left side), over the rules by which the tree derives the words. Trees are cleaned of
@@ -70,7 +61,21 @@ class PCFG(StatefulEstimator[GrammarState]):
     remove_functions, remove_traces : bool
         Whether NP-SBJ-1 is NP, and whether -NONE- and what is empty without it are left out.
     alpha : float
-        Pseudo-counts of each rule that was seen; 0 is the maximum-likelihood estimate.
+        Pseudo-counts of each rule that was seen; 0 is the maximum-likelihood estimate. So many of a left side are the
+        mean of a Dirichlet distribution after what was counted.
+    base_measure : mapping, callable or None
+        ρ(left, right), by which the pseudo-counts α ρ of rules differ: a function of the names of the left side and of
+        those of the right side, or a mapping from such pairs, where others have 0. Right sides of tags are empty. None:
+        1 for all.
+    rules : {"counts", "loglinear"}
+        Whether probabilities of rules are counts, with pseudo-counts, divided by those of the left side, or
+        p(rule | left side) ∝ e^(θ·f(rule)) with the features of `rule_features` and a Gaussian prior.
+    prior_variance : float
+        σ² of the weights of "loglinear"; inf: no prior.
+    rule_features : callable or None
+        f(left side, right side) of "loglinear", symbols with `label`, `above` and `before`: what is yielded are the
+        names of indicators. None: labels of a rule, all together, alone and in pairs, with what its left side knows and
+        without.
     unknown : {"signature", "suffix", "shape"} or None
         Words that were never seen, or no more than `rare_count` times, have the tags of the rare words that are like
         them; None: no tag.
@@ -83,12 +88,31 @@ class PCFG(StatefulEstimator[GrammarState]):
         Which tree `predict` finds: of the constituents that are expected most, or the most probable one.
     recall_threshold : float
         How probable a constituent must be to be worth predicting, between 0 and 1: see `RecallParser`.
+    pruning : {"beam"} or None
+        Whether `predict` leaves out symbols that are much less probable than the best over the same words: faster, but
+        the tree need not be the best one. What it finds no tree for is parsed again without.
+    pruning_threshold : float
+        How much less, as the logarithm of p of the words, times how often the symbol is used.
     unparsed : {"flat", "error"}
         A sentence without a tree has a flat one, with a warning; or is an error.
+    n_symbols : int or None
+        Symbols of the random grammar with which `fit_unlabeled` begins, if there is no other.
+    n_init : int
+        Random grammars to begin with; what the best leads to is kept.
+    max_iter : int
+        Iterations of EM at most.
+    tol : float
+        EM ends when an iteration raises the bound by no more than tol a word.
+    random_state : int, RandomState, Generator or None
+        Seed of random grammars.
     max_memory : int
-        Bytes that the chart of one sentence may take.
+        Bytes that the chart of one sentence may take, and the rules of a random grammar.
     n_jobs : int or None
         Threads, over sentences; they never change a bit.
+    verbose : int
+        1 prints a line an iteration.
+    callback : callable or None
+        `callback(model, record)` after every iteration, when the model is as far; a true value ends the fit.
 
     Attributes
     ----------
@@ -98,6 +122,14 @@ class PCFG(StatefulEstimator[GrammarState]):
     n_rules_ : int
     words_ : list of str
         The words seen.
+    bound_ : ndarray of shape (n_iter_ + 1,)
+        Of `fit_unlabeled`: log p of the sentences and the known trees, with what the prior says of the rules, at the
+        start and after each iteration; it never falls.
+    objective_ : float
+        −bound_[-1].
+    history_ : list of dict
+    converged_ : bool
+    n_iter_ : int
 
     Examples
     --------
@@ -108,6 +140,18 @@ class PCFG(StatefulEstimator[GrammarState]):
     (S (NP (DT the) (NN dog)) (VP (VBZ sleeps)))
     """
 
+    _parameters: ClassVar[ParameterTable] = EM | {
+        "horizontal": Integer(at_least=0) | ABSENT, "vertical": Integer(at_least=1), "split_tags": TRUTH,
+        "remove_functions": TRUTH, "remove_traces": TRUTH, "alpha": Real(at_least=0, below=math.inf),
+        "base_measure": Code(LABEL_WEIGHTS | ABSENT), "rules": OneOf("counts", "loglinear"),
+        "prior_variance": Real(above=0), "rule_features": Code(),
+        "unknown": OneOf(*WORD_CLASSES) | ABSENT, "rare_count": Integer(at_least=0),
+        "word_alpha": Real(at_least=0, below=math.inf), "tag_alpha": Real(at_least=0, below=math.inf),
+        "decoding": OneOf("recall", "viterbi"), "recall_threshold": Real(above=0),
+        "pruning": OneOf("beam") | ABSENT, "pruning_threshold": Real(above=0), "unparsed": OneOf("flat", "error"),
+        "max_memory": Integer(at_least=1), "n_symbols": Integer(at_least=1) | ABSENT,
+    }  # fmt: skip
+
     def __init__(
         self,
         *,
@@ -117,15 +161,28 @@ class PCFG(StatefulEstimator[GrammarState]):
         remove_functions: bool = True,
         remove_traces: bool = True,
         alpha: float = 0.0,
+        base_measure: Any = None,
+        rules: str = "counts",
+        prior_variance: float = 1.0,
+        rule_features: Any = None,
         unknown: str | None = "signature",
         rare_count: int = 1,
         word_alpha: float = 0.1,
         tag_alpha: float = 0.1,
         decoding: str = "recall",
         recall_threshold: float = 0.4,
+        pruning: str | None = None,
+        pruning_threshold: float = 10.0,
         unparsed: str = "flat",
+        n_symbols: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        random_state: Any = None,
         max_memory: int = 4 << 30,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
     ) -> None:
         self.horizontal = horizontal
         self.vertical = vertical
@@ -133,20 +190,41 @@ class PCFG(StatefulEstimator[GrammarState]):
         self.remove_functions = remove_functions
         self.remove_traces = remove_traces
         self.alpha = alpha
+        self.base_measure = base_measure
+        self.rules = rules
+        self.prior_variance = prior_variance
+        self.rule_features = rule_features
         self.unknown = unknown
         self.rare_count = rare_count
         self.word_alpha = word_alpha
         self.tag_alpha = tag_alpha
         self.decoding = decoding
         self.recall_threshold = recall_threshold
+        self.pruning = pruning
+        self.pruning_threshold = pruning_threshold
         self.unparsed = unparsed
+        self.n_symbols = n_symbols
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
 
     # Learning
 
     @learns
-    def fit(self, trees: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(
+        self,
+        trees: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        *,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Count the rules of trees.
 
         Parameters
@@ -154,25 +232,75 @@ class PCFG(StatefulEstimator[GrammarState]):
         trees : list of trees, path or open file
             A tree is a `Tree`, a string of brackets, a nested tuple (label, child, …) or a tree of NLTK.
         y : ignored
+        checkpoint : path, optional
+            A file that says where the fit of log-linear rules stands; counting makes none.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every iteration.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
         """
-        self._check_parameters()
+        check_parameters(self)
         model = self._working_copy()
-        binarizer = self._binarizer()
+        model._forget_fit()
+        state = self._count(trees).state
+        named = {} if checkpoint is None else dict(zip(RuleCounts._fields, state.counts, strict=True))
+        identity = storage.identity(self, {}, symbols=list(map(str, state.rules.symbols)), **named)
+        file = storage.Checkpoint(checkpoint, checkpoint_interval, resume, identity)
+        model._state_of_fit = state
+        if self.rules == "loglinear":
+            model._fit_loglinear(file)
+        return self._take_fitted(model)
+
+    def _fit_loglinear(self, file: storage.Checkpoint) -> None:
+        """Find the weights of the features of rules, by their counts."""
+        state, estimator = self._state_of_fit, self._loglinear_rules(self._state_of_fit.rules)
+
+        def install(log_weights: RuleCounts) -> "PCFG":
+            self._state_of_fit = replace(state, log_weights=log_weights)
+            return self
+
+        report = make_callback(self, lambda: install(estimator.log_weights(state.counts.roots)))
+        monitor = ConvergenceMonitor(TOL, MAX_ITERATIONS, total_of(state.counts), report, file)
+        install(estimator.estimate(state.counts, monitor))
+        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
+        self.objective_ = monitor.history[-1]["objective"]
+        if not (monitor.converged or monitor.stopped):
+            warnings.warn(
+                f"weights of rules did not converge in {monitor.iterations} iterations: lower prior_variance",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _count(self, trees: Any) -> CountedTrees:
+        """A grammar by the counts of trees, and those of words."""
+        form = self._tree_form()
+        binarizer = form.binarizer()
         counter, n_trees = RuleCounter(), 0
         flat: dict[tuple[str, ...], int] = {}
-        for tree in self._cleaned(trees):
+        for tree in form.cleaned(trees):
             n_trees += 1
             if tree is not None:
                 counter.add(binarizer.derive(tree))
-                top = _top(tree)
+                top = tree.top_labels()
                 flat[top] = flat.get(top, 0) + 1
         if not flat:
             raise ValueError(f"there is nothing to learn from: {n_trees} trees, none of which has a word")
         rules, counts, words = counter.result(binarizer.symbols)
         lexicon = Lexicon(words, rules.symbols, rules.tags, self._lexicon_options())
         most = max(flat, key=flat.__getitem__)
-        model._state_of_fit = GrammarState(rules, counts, log_probabilities(rules, counts, self.alpha), lexicon, most)
-        return self._take_fitted(model)
+        log_weights = log_probabilities(rules, counts, self._pseudo_counts(rules))
+        return CountedTrees(GrammarState(rules, counts, log_weights, lexicon, most, form), words)
+
+    def _estimator(self, rules: RuleTable) -> RuleEstimator:
+        if self.rules == "loglinear":
+            return self._loglinear_rules(rules)
+        return RelativeFrequencies(rules, self._pseudo_counts(rules))
+
+    def _loglinear_rules(self, rules: RuleTable) -> LogLinearRules:
+        return LogLinearRules(rules, float(self.prior_variance), self.rule_features or rule_features)
+
+    def _pseudo_counts(self, rules: RuleTable) -> Floats:
+        return pseudo_counts(rules, float(self.alpha), self.base_measure)
 
     @classmethod
     def from_rules(cls, text: str, **parameters: Any) -> Self:
@@ -216,208 +344,42 @@ class PCFG(StatefulEstimator[GrammarState]):
         lexicon: TagScorer,
         flat: tuple[str, ...],
         parameters: dict[str, Any],
+        form: TreeForm | None = None,
     ) -> Self:
-        """A grammar that was not counted: its rules are the trees' as they are."""
+        """A grammar that was not counted: unless it has the form of another, its rules are the trees' as they are."""
         as_written = {
             "horizontal": None, "vertical": 1, "split_tags": False, "remove_functions": False, "remove_traces": False,
             "unknown": None, "decoding": "viterbi",
         }  # fmt: skip
         grammar = cls(**(as_written | parameters))
-        grammar._check_parameters()
+        check_parameters(grammar)
         counts = RuleCounts(*map(np.exp, log_weights))
-        grammar._state_of_fit = GrammarState(rules, counts, log_weights, lexicon, flat)
+        grammar._state_of_fit = GrammarState(
+            rules, counts, log_weights, lexicon, flat, grammar._tree_form() if form is None else form
+        )
         return grammar
 
-    def _check_parameters(self) -> None:
-        whole_number("vertical", self.vertical, 1)
-        if self.horizontal is not None:
-            whole_number("horizontal", self.horizontal, 0)
-        for name in ("alpha", "word_alpha", "tag_alpha"):
-            real_number(name, getattr(self, name), at_least=0)
-        whole_number("rare_count", self.rare_count, 0)
-        one_of("unknown", self.unknown, ("signature", "suffix", "shape", None))
-        one_of("decoding", self.decoding, ("recall", "viterbi"))
-        one_of("unparsed", self.unparsed, ("flat", "error"))
-        real_number("recall_threshold", self.recall_threshold, above=0)
-        whole_number("max_memory", self.max_memory, 1)
-        check_n_jobs(self.n_jobs)
-
-    def _binarizer(self, symbols: Sequence[Symbol] = ()) -> Binarizer:
-        return Binarizer(self.vertical, self.horizontal, self.split_tags, symbols)
-
-    def _lexicon_options(self) -> LexiconOptions:
-        return LexiconOptions(self.unknown, self.rare_count, self.word_alpha, self.tag_alpha)
-
-    def _cleaned(self, trees: Any) -> Iterator[Tree | None]:
-        for tree in as_trees(trees):
-            yield normalize_tree(tree, self.remove_functions, self.remove_traces)
-
-    # What there is
-
-    @property
     @reads
-    def symbols_(self) -> list[str]:
-        return [str(symbol) for symbol in self._learnt.rules.symbols]
+    def sample_prior(self, random_state: Any = None) -> Self:
+        """A grammar of the same rules with probabilities drawn from their prior, Dirichlet(α ρ) for each left side.
 
-    @property
-    @reads
-    def n_rules_(self) -> int:
-        rules = self._learnt.rules
-        return len(rules.binary) + len(rules.unary)
-
-    @property
-    @reads
-    def words_(self) -> list[str]:
-        return self._learnt.lexicon.words
-
-    @property
-    @reads
-    def rules_(self) -> list[tuple[str, tuple[str, ...], float]]:
-        rules, weights, names = self._learnt.rules, self._learnt.log_weights, self.symbols_
-        found = [
-            (names[a], tuple(names[child] for child in children), float(weight))
-            for table, column in ((rules.binary, weights.binary), (rules.unary, weights.unary))
-            for (a, *children), weight in zip(table.tolist(), column, strict=True)
-        ]
-        return sorted(found, key=lambda rule: (rule[0], -rule[2], rule[1]))
-
-    # Reading
-
-    @reads
-    def predict(self, X: Any) -> Parses:
-        """The tree of each sentence.
+        Where α ρ is below 1, most rules of a left side have next to nothing. Words and what sentences begin with stay.
 
         Parameters
         ----------
-        X : list of sentences
-            A sentence is a list of words, or a string that is split at white space.
-
-        Returns
-        -------
-        Parses
-            A list of trees, with `log_joint` and `unparsed`.
+        random_state : int, RandomState, Generator or None
+            None: the estimator's own.
         """
-        state, sentences = self._learnt, as_sentences(X)
-
-        def decoder() -> Decoder:
-            if self.decoding == "viterbi":
-                return ViterbiDecoder(state)
-            return RecallDecoder(state, self._binarizer(state.rules.symbols), self.recall_threshold)
-
-        parses = Parses(self._each(sentences, decoder))
-        if parses.unparsed:
-            self._report_unparsed(parses.unparsed, sentences)
-        return parses
-
-    @reads
-    def predict_nbest(self, X: Any, n: int = 10) -> list[Parses]:
-        """The n most probable trees of each sentence, the best first; all that it has, if these are fewer."""
-        whole_number("n", n, 1)
+        check_parameters(self)
         state = self._learnt
-        return [Parses(found) for found in self._each(as_sentences(X), lambda: NBestDecoder(state, n))]
+        generator = as_generator(self.random_state if random_state is None else random_state)
+        pseudo = self._pseudo_counts(state.rules)
+        log_weights = draw_probabilities(state.rules, pseudo, state.log_weights.roots, generator)
+        parameters = self.get_params(deep=False)
+        return self._of(state.rules, log_weights, state.lexicon, state.flat, parameters, state.form)
 
-    @reads
-    def predict_marginals(self, X: Any, min_probability: float = 1e-6) -> list[list[Constituent]]:
-        """How often each constituent is expected in the tree of each sentence, by first word, last word and falling p.
+    def _tree_form(self) -> TreeForm:
+        return TreeForm.of(self, self.split_tags)
 
-        Constituents that are expected less than `min_probability` times are left out; tags are constituents, too.
-        """
-        real_number("min_probability", min_probability, at_least=0)
-        state = self._learnt
-
-        def expecting() -> Callable[[list[str]], list[Constituent]]:
-            parser = state.charts.summing_parser()
-            return lambda words: expected_constituents(state, parser, words, min_probability)
-
-        return self._each(as_sentences(X), expecting)
-
-    @reads
-    def perplexity(self, X: Any) -> float:
-        """e to −(Σ log p of the sentences) / (Σ their words): how many words there might have been at each place."""
-        sentences = as_sentences(X)
-        n_words = sum(map(len, sentences))
-        if n_words == 0:
-            raise ValueError("X has no words: there is no perplexity of nothing")
-        return float(np.exp(-self.score_samples(sentences).sum() / n_words))
-
-    @reads
-    def log_proba(self, X: Any, trees: Any) -> Floats:
-        """log p(tree | words) of each sentence and its tree; −∞ where the tree is of other words."""
-        sentences, trees = as_sentences(X), list(as_trees(trees))
-        if len(sentences) != len(trees):
-            raise ValueError(f"X has {len(sentences)} sentences and there are {len(trees)} trees")
-        joint = self.log_joint(trees)
-        same = np.array([tree.leaves() == words for tree, words in zip(trees, sentences, strict=True)], bool)
-        with np.errstate(invalid="ignore"):
-            found = joint - self.score_samples(sentences)
-        return np.where(same & (joint > -np.inf), found, -np.inf)
-
-    @reads
-    def score_samples(self, X: Any) -> Floats:
-        """log p of each sentence: the sum over all its trees; −∞ where it has none."""
-        state = self._learnt
-
-        def summing() -> Callable[[list[str]], float]:
-            parser = state.charts.summing_parser()
-            return lambda words: state.charts.log_sum(parser, state.lexicon(words)) if words else -np.inf
-
-        return np.array(self._each(as_sentences(X), summing, halves=1), np.float64)
-
-    @reads
-    def log_joint(self, trees: Any) -> Floats:
-        """log p(words, tree) of each tree; −∞ where it has a rule that the grammar has not."""
-        state, found = self._learnt, []
-        binarizer = self._binarizer(state.rules.symbols)
-        for tree in self._cleaned(trees):
-            if tree is None:
-                raise ValueError("a tree without words has no probability")
-            found.append(state.scorer.score(binarizer.derive(tree), state.lexicon(tree.leaves())))
-        return np.array(found, np.float64)
-
-    def _each(
-        self, sentences: list[list[str]], make: Callable[[], Callable[[list[str]], R]], halves: int = 2
-    ) -> list[R]:
-        """What a function of one thread's own makes of each sentence."""
-        n_symbols = len(self._learnt.rules.symbols)
-        for words in sentences:
-            check_size(len(words), n_symbols, self.max_memory, halves)
-        work = np.cumsum([0] + [1 + len(words) ** 3 for words in sentences])
-        results: list[list[R]] = []
-
-        def parse(start: int, stop: int) -> list[R]:
-            decode = make()
-            return [decode(words) for words in sentences[start:stop]]
-
-        with parallel.WorkerPool(self.n_jobs) as workers:
-            results = workers.map(parse, parallel.split_by_length(work, JOB_WORK))
-        return [result for block in results for result in block]
-
-    def _report_unparsed(self, places: list[int], sentences: list[list[str]]) -> None:
-        first = " ".join(sentences[places[0]])
-        message = f"{len(places)} of {len(sentences)} sentences have no tree, the first is {places[0]}: {first[:60]!r}"
-        if self.unparsed == "error":
-            raise ValueError(message)
-        warnings.warn(f"{message}; each has a flat one", UserWarning, stacklevel=4)
-
-
-def _top(tree: Tree) -> tuple[str, ...]:
-    """The labels of a tree above its first constituent of more than one child."""
-    labels = [tree.label]
-    while len(tree.children) == 1 and isinstance(tree.children[0], Tree) and not tree.children[0].is_tag:
-        tree = tree.children[0]
-        labels.append(tree.label)
-    return tuple(labels)
-
-
-def as_sentences(X: Any) -> list[list[str]]:
-    """Sentences as lists of words."""
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise TypeError(f"X must be a list of sentences, got {X!r:.60}")
-    sentences = []
-    for place, sentence in enumerate(X):
-        words = sentence.split() if isinstance(sentence, str) else list(sentence)
-        if not all(isinstance(word, str) and word for word in words):
-            wrong = next(word for word in words if not (isinstance(word, str) and word))
-            raise TypeError(f"sentence {place} must be a string or a list of words, and holds {wrong!r:.40}")
-        sentences.append(words)
-    return sentences
+    def _lexicon_options(self) -> LexiconOptions:
+        return LexiconOptions(self.unknown, self.rare_count, self.word_alpha, self.tag_alpha)

@@ -88,18 +88,18 @@ def _table(rules: Sequence[tuple[int, ...]], width: int) -> Integers:
     return np.array(rules, np.int32).reshape(len(rules), width)
 
 
-def log_probabilities(rules: RuleTable, counts: RuleCounts, alpha: float) -> RuleCounts:
-    """log p of each rule given its left side, with α pseudo-counts for each; of roots without.
+def log_probabilities(rules: RuleTable, counts: RuleCounts, pseudo_counts: Floats | float) -> RuleCounts:
+    """log p of each rule given its left side, with pseudo-counts of binary rules, unary ones, tags; of roots without.
 
-    A symbol that was never used, with α = 0, has rules of probability zero.
+    A symbol that has no counts has rules of probability zero.
     """
     n_symbols = len(rules.symbols)
     left_sides = np.concatenate([rules.binary[:, 0], rules.unary[:, 0], rules.tags])
-    values = np.concatenate([counts.binary, counts.unary, counts.tags]) + alpha
+    values = np.concatenate([counts.binary, counts.unary, counts.tags]) + pseudo_counts
     totals = np.bincount(left_sides, values, n_symbols)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(values > 0, np.log(values / totals[left_sides]), -np.inf)
-        roots = np.log(counts.roots / counts.roots.sum())
+        roots = np.where(counts.roots > 0, np.log(counts.roots / counts.roots.sum()), -np.inf)
     ends = np.cumsum([len(counts.binary), len(counts.unary)])
     binary, unary, tags = np.split(found, ends)
     return RuleCounts(binary, unary, tags, roots)
@@ -139,6 +139,22 @@ class UnaryChains:
         total = np.linalg.inv(np.eye(len(U)) - U) - np.eye(len(U))
         reachable = total > np.finfo(float).tiny
         return self._chains(total, reachable, np.full(U.shape, -1, np.int32))
+
+    def expected_rules(self, sums: "Chains", counts: Floats) -> Floats:
+        """How often each unary rule is expected, of what charts count for chains.
+
+        With N = (1 − U)⁻¹, the chains that have a rule A → B in them are all A' ⇒ A and B ⇒ B' around it: its count is
+        u(A → B) (Nᵀ C Nᵀ)(A, B), where C(A', B') = Σ O(A') b(B') over the spans.
+        """
+        child = np.searchsorted(self._symbols, np.repeat(np.arange(self._n_symbols), np.diff(sums.start)))
+        parent = np.searchsorted(self._symbols, sums.parent)
+        size = len(self._symbols)
+        N, C = np.eye(size), np.zeros((size, size))
+        N[parent, child] += sums.weight
+        C[parent, child] = counts
+        a, b = np.searchsorted(self._symbols, self._rules.unary).T
+        expected: Floats = np.exp(self._direct[a, b]) * (N.T @ C @ N.T)[a, b]
+        return expected
 
     def _chains(self, weights: Floats, there: NDArray[np.bool_], via: Integers) -> "Chains":
         child, parent = np.nonzero(there.T)

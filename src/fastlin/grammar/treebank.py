@@ -10,6 +10,8 @@ from fastlin.grammar.brackets import NO_PARSE, BracketError, read_brackets
 from fastlin.grammar.trees import Tree, tree_of_events
 from fastlin.runtime.atomic_write import atomic_write
 
+_END = object()  # of the children of a constituent
+
 
 def read_trees(source: Any, with_failures: bool = False) -> Iterator[Tree | None]:
     """Read the trees of files in the Penn Treebank's brackets, one after the other.
@@ -95,6 +97,7 @@ def _is_source(trees: Any) -> bool:
 def as_tree(value: Any, place: int) -> Tree:
     """The tree that a value stands for; `place` names it in errors."""
     if isinstance(value, Tree):
+        _check_parts(value, place)
         return value
     if isinstance(value, str):
         try:
@@ -108,8 +111,8 @@ def as_tree(value: Any, place: int) -> Tree:
     stack.append((label, [], iter(children)))
     while True:
         label, made, rest = stack[-1]
-        child = next(rest, None)
-        if child is None:
+        child = next(rest, _END)
+        if child is _END:
             stack.pop()
             if not made:
                 raise ValueError(f"tree {place}: the constituent {label!r} is empty")
@@ -117,11 +120,35 @@ def as_tree(value: Any, place: int) -> Tree:
             if not stack:
                 return tree
             stack[-1][1].append(tree)
-        elif isinstance(child, str | Tree):
+        elif isinstance(child, str):
+            _check_word(child, place)
+            made.append(child)
+        elif isinstance(child, Tree):
+            _check_parts(child, place)
             made.append(child)
         else:
             label, children = _parts(child, place)
             stack.append((label, [], iter(children)))
+
+
+def _check_parts(tree: Tree, place: int) -> None:
+    """Check that labels are strings, and children constituents and words."""
+    todo: list[Any] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Tree):
+            if not isinstance(node.label, str):
+                raise TypeError(f"tree {place}: a label must be a string, got {node.label!r:.60}")
+            todo.extend(node.children)
+        elif not isinstance(node, str):
+            raise TypeError(f"tree {place}: a child must be a Tree or a word, got {node!r:.60}")
+        else:
+            _check_word(node, place)
+
+
+def _check_word(word: str, place: int) -> None:
+    if not word:
+        raise ValueError(f"tree {place}: the word '' cannot stand between brackets: one word is wanted")
 
 
 def _parts(value: Any, place: int) -> tuple[str, Any]:

@@ -86,6 +86,14 @@ class Tree:
                 found.append((value, starts.pop(), n_words))
         return found
 
+    def top_labels(self) -> tuple[str, ...]:
+        """The labels down to the first constituent of more than one child, or above a tag."""
+        node, labels = self, [self.label]
+        while len(node.children) == 1 and isinstance(child := node.children[0], Tree) and not child.is_tag:
+            node = child
+            labels.append(node.label)
+        return tuple(labels)
+
     def depth(self) -> int:
         """The most constituents that are in one another."""
         deepest = now = 0

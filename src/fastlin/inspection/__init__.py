@@ -1,7 +1,8 @@
-"""Inspection of models: their strongest features, why a document got its label, how often they are right; n-grams."""
+"""Inspection of models: strong features, why a document got its label, how often that is right; n-grams and rules."""
 
 from fastlin.inspection.explanation import Explanation, explain
 from fastlin.inspection.features import LabelFeatures, top_features
+from fastlin.inspection.grammar import GrammarSummary, SymbolSummary, grammar
 from fastlin.inspection.language import (
     ClassSummary,
     LanguageSummary,
@@ -21,6 +22,7 @@ __all__ = [
     "ClassSummary",
     "Cut",
     "Explanation",
+    "GrammarSummary",
     "LabelFeatures",
     "LabelReport",
     "LabelThreshold",
@@ -33,10 +35,12 @@ __all__ = [
     "SentenceSurprisal",
     "StepSummary",
     "Summary",
+    "SymbolSummary",
     "Transition",
     "TransitionWeights",
     "explain",
     "explain_text",
+    "grammar",
     "language",
     "ranking",
     "report",

@@ -126,7 +126,7 @@ def explain(model: Any, document: Any, label: Any = None) -> Explanation:
     >>> from fastlin import CountVectorizer, Perceptron
     >>> from fastlin.inspection import explain
     >>> from sklearn.pipeline import make_pipeline
-    >>> model = make_pipeline(CountVectorizer(), Perceptron(max_iter=5, tol=None, shuffle=False))
+    >>> model = make_pipeline(CountVectorizer(), Perceptron(max_iter=5, tol=None, shuffle=False, intercept_decay=1))
     >>> model = model.fit(["a good film", "a bad film", "not bad"], ["up", "down", "up"])
     >>> print(explain(model, "a good, bad day"))
     up rather than down: ahead by 2
@@ -168,6 +168,7 @@ class Explainer:
             raise ValueError(f"explain takes one document, got {len(rows)} rows")
         if rows.n_columns != self._weights.n_features:
             raise ValueError(f"the document has {rows.n_columns} features, the model {self._weights.n_features}")
+        rows = rows.binarized(getattr(learner, "binarize", None))
         return rows.indices[: rows.nnz], rows.values[: rows.nnz].astype(float)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 
 from fastlin import validation
 from fastlin.core.estimator import Estimator
+from fastlin.naive_bayes.discrete import DiscreteNB
 from fastlin.text.tfidf_transformer import TfidfTransformer
 
 
@@ -37,6 +39,11 @@ def is_about_language(model: Any) -> bool:
     return any(hasattr(type(model), name) for name in ("surprisal", "class_of", "word_probabilities", "models_"))
 
 
+def is_parser(model: Any) -> bool:
+    """Whether it is a grammar, or another model that makes trees of sentences."""
+    return hasattr(type(model), "symbols_")
+
+
 def has_model_for_each_label(model: Any) -> bool:
     """Whether it is a classifier by language models."""
     return hasattr(type(model), "models_")
@@ -45,12 +52,16 @@ def has_model_for_each_label(model: Any) -> bool:
 def advice(model: Any) -> str:
     """Which functions show such a model, to end the message of one that does not; empty: none does."""
     learner = learner_of(model)
+    if is_parser(learner):
+        return "; fastlin.inspection.grammar describes it"
     if has_model_for_each_label(learner):
         return "; fastlin.inspection.language describes it, explain_text explains a text's label"
     if hasattr(type(learner), "surprisal"):
         return "; fastlin.inspection.language describes it, surprisal shows the words of a sentence"
     if is_about_language(learner):
         return "; fastlin.inspection.language describes it"
+    if isinstance(learner, RegressorMixin):
+        return "; coef_ has a weight for each feature"
     if _held(learner)[0] is not None:
         return "; fastlin.inspection.summary describes it, explain explains a document's label"
     return ""
@@ -60,9 +71,10 @@ class WeightView:
     """θ and b of a fitted model, with a column for each label, or for each cluster.
 
     Two labels that share one column of weights w have −w/2 and w/2, so that the difference of their scores is the
-    model's. Naive Bayes has log φ and log μ, and so have mixtures, by component, and without μ hidden Markov models;
-    k-means has c and −‖c‖²/2. Where labels have several components, each of these has a column, called label/1,
-    label/2, … Models of sequences have the weights of the features of tokens.
+    model's. Naive Bayes has log φ and log μ, or its weights of complements, or log odds of occurrences; mixtures have
+    log φ and log μ by component, and without μ hidden Markov models; k-means has c and −‖c‖²/2. Where labels have
+    several components, each of these has a column, called label/1, label/2, … Models of sequences have the weights of
+    the features of tokens.
     """
 
     def __init__(self, model: Any) -> None:
@@ -70,7 +82,7 @@ class WeightView:
         learner = learner._snapshot() if isinstance(learner, Estimator) else learner  # of one moment
         coef, self.logarithms = _held(learner)
         self.clusters = coef is not None and not hasattr(learner, "classes_")
-        if coef is None or (self.clusters and not hasattr(learner, "predict")):
+        if coef is None or (self.clusters and not _answers_by_column(learner)):
             name = type(learner).__name__
             raise TypeError(f"{name} is not a fitted linear classifier: it has no weights of labels{advice(learner)}")
         self.array: Any = _proved(coef)  # dense or a CSR; one row for two labels
@@ -111,6 +123,11 @@ class WeightView:
         return np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=float)[0]
 
 
+def _answers_by_column(learner: Any) -> bool:
+    """Whether predictions are columns of the weights."""
+    return hasattr(learner, "predict") and not isinstance(learner, RegressorMixin)
+
+
 def _proved(coef: Any) -> Any:
     """The weights, which may have been set: scipy indexes sparse ones without looking."""
     array = np.hstack(coef) if isinstance(coef, list) else coef
@@ -125,7 +142,7 @@ def _proved(coef: Any) -> Any:
 def _held(learner: Any) -> tuple[Any, bool]:
     """The weights, and whether they are logarithms of probabilities."""
     if hasattr(learner, "feature_log_prob_"):
-        return learner.feature_log_prob_, True
+        return learner._estimates().weights.T if isinstance(learner, DiscreteNB) else learner.feature_log_prob_, True
     if hasattr(learner, "emissionprob_"):
         with np.errstate(divide="ignore"):
             return np.log(learner.emissionprob_), True
@@ -149,6 +166,8 @@ def _intercept(learner: Any) -> Any:
     """b; of components, their label's."""
     if hasattr(learner, "cluster_centers_"):
         return -0.5 * np.square(learner.cluster_centers_).sum(axis=1)  # of centres on the sphere, the same for all
+    if isinstance(learner, DiscreteNB):
+        return learner._estimates().bias
     if hasattr(learner, "weights_"):
         with np.errstate(divide="ignore"):
             return np.log(learner.weights_)

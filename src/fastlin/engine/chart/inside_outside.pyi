@@ -1,19 +1,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.chart.chart_rules import ChartRules, SpanConstraints
+
 class InsideOutside:
+    n_pruned: int
     def __init__(
-        self,
-        pair_start: NDArray[np.int64],
-        pair_right: NDArray[np.int32],
-        rule_start: NDArray[np.int64],
-        parent: NDArray[np.int32],
-        weight: NDArray[np.float64],
-        chain_start: NDArray[np.int64],
-        chain_parent: NDArray[np.int32],
-        chain_weight: NDArray[np.float64],
-        label: NDArray[np.int32],
-        closed: bool,
+        self, rules: ChartRules, closed: bool, merit: NDArray[np.float64] = ..., beam: float = ...
     ) -> None: ...
     def inside(
         self,
@@ -22,6 +15,7 @@ class InsideOutside:
         tag_score: NDArray[np.float64],
         span_scores: NDArray[np.float64],
         start: NDArray[np.float64],
+        constraints: SpanConstraints | None = None,
     ) -> float: ...
     def outside(
         self,
@@ -31,3 +25,4 @@ class InsideOutside:
         tag_counts: NDArray[np.float64],
         span_counts: NDArray[np.float64],
     ) -> None: ...
+    def count_roots(self, weight: float, root_counts: NDArray[np.float64]) -> None: ...

@@ -52,7 +52,7 @@ def evalb(gold: Any, predicted: Any, parameters: Any = None) -> EvalbReport:
 
     Examples
     --------
-    >>> from fastlin.grammar.evalb import evalb
+    >>> from fastlin.grammar import evalb
     >>> gold = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB here))) (. .))"]
     >>> predicted = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (PP (NN here))) (. .))"]
     >>> report = evalb(gold, predicted)
