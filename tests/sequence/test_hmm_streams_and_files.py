@@ -184,7 +184,7 @@ def test_what_interrupts_a_batch_comes_after_it(monkeypatch):
         ended.append(True)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fastlin.runtime.parallel.run_uninterrupted", interrupted)
+    monkeypatch.setattr("fastlin.runtime.thread_calls.run_uninterrupted", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(*NEW)
     assert ended

@@ -6,7 +6,7 @@ maximum-entropy model of n-gram features, a file in ARPA's format.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.lm import backoff as engine
 from fastlin.lm.vocabulary import BEGIN, WordVocabulary
-from fastlin.runtime.made_once import made_once
+from fastlin.runtime.made_once import FieldsOnly, made_once
 
 CODES = 256  # of one byte
 StateNodes = tuple[int, ...]
@@ -56,7 +56,7 @@ class CodedLogarithms(Sequence[NDArray[np.float32]]):
 
 
 @dataclass(frozen=True)
-class BackoffModel:
+class BackoffModel(FieldsOnly):
     """Arrays by order, unigrams first; the layout is that of `engine/lm/ngram_counts.pyx` and never changes.
 
     Attributes
@@ -81,9 +81,6 @@ class BackoffModel:
     suffix: list[NDArray[np.int32]]
     log_prob: Sequence[NDArray[np.float32]]
     backoff: list[NDArray[np.float32]]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # tables of queries are made anew
 
     @property
     def order(self) -> int:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin.data.scratch import ScratchSpace
 from fastlin.engine.lm import ngram_counts as engine
-from fastlin.runtime.made_once import made_once
+from fastlin.runtime.made_once import FieldsOnly, made_once
 from fastlin.runtime.parallel import WorkerPool
 
 MOST = 2**31 - 2  # n-grams of an order
@@ -18,7 +18,7 @@ STEPS = 4096  # where histories may be cut into jobs
 
 
 @dataclass(frozen=True)
-class NgramCounts:
+class NgramCounts(FieldsOnly):
     """Counts of n-grams, as sorted tries (see `engine/lm/ngram_counts.pyx`). Never changed.
 
     Lists by order, unigrams first: `words[n]`, `starts[n]` and `suffix[n]` of the unigrams are empty. Begin counts as
@@ -29,9 +29,6 @@ class NgramCounts:
     starts: list[NDArray[np.int32]]
     suffix: list[NDArray[np.int32]]
     counts: list[NDArray[np.int64]]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def order(self) -> int:

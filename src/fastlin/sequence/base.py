@@ -76,8 +76,10 @@ class SequenceModel(Estimator, ABC):
     # States
 
     def _snapshot(self) -> Self:
-        self.__dict__.setdefault("_derived", Derived())  # is of no state: what it keeps is asked for by its source
-        return super()._snapshot()
+        view = super()._snapshot()
+        if "_derived" not in view.__dict__:  # of no state: what it keeps is asked for by its source
+            view.__dict__["_derived"] = self.__dict__.setdefault("_derived", Derived())
+        return view
 
     def _working_copy(self) -> Self:
         model = super()._working_copy()

@@ -38,7 +38,6 @@ cdef extern from "backoff.h" nogil:
 
 cdef enum:
     CHUNK = 1024            # tokens that pass the levels together
-    HIGHEST = 64            # order
     N_CODES = 256           # of one byte
     AHEAD = 8               # states whose children are on their way from memory
     TOGETHER = 256          # children whose exponentials are vectors
@@ -76,17 +75,6 @@ cdef inline int64_t child(const Level* level, int64_t history, int32_t word) noe
 @final
 cdef class BackoffQueries:
     """The arrays of a model, bound once. Whoever makes one has proved that children and words are in range."""
-
-    cdef Level* levels
-    cdef int order
-    cdef int64_t n_words
-    cdef int64_t asked          # tokens that were scored
-    cdef uint64_t seed
-    cdef int64_t room           # bytes of the tables
-    cdef NgramTables* tables         # made when so many were that it pays; NULL: not yet
-    cdef bint tried             # to make them
-    cdef float* unigrams        # p of each
-    cdef list kept
 
     def __cinit__(self, list starts, list words, list log_prob, list backoff, uint64_t seed,
                   int64_t room=TABLES_ROOM, list codes=None):

@@ -15,7 +15,7 @@ from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.core.restarts import decisive_limits
-from fastlin.runtime import parallel
+from fastlin.runtime import thread_calls
 from fastlin.runtime.shared_lock import SharedLock
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.hmm.baum_welch import BaumWelch, HMMCounts, HMMParameters, as_start
@@ -287,7 +287,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
                 transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
                 self._take_fitted(model._set_state(counts, transitions, lock))
 
-        parallel.run_uninterrupted(add)
+        thread_calls.run_uninterrupted(add)
         return self
 
     # What it knows

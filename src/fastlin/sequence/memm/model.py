@@ -221,6 +221,7 @@ class MEMM(SequenceModel):
         model._install(histories, learner.coef_)
         for told in REPORT_ATTRIBUTES:
             setattr(model, told, getattr(learner, told))
+        model.n_iter_ = int(learner.n_iter_[0])
         self._take_fitted(model)
         learner._warn()
         return self

@@ -1,0 +1,11 @@
+from fastlin.channel.base import Candidates as Candidates
+from fastlin.channel.base import Channel as Channel
+from fastlin.channel.decoding import Decoding as Decoding
+from fastlin.channel.edit_channel import EditAlignment as EditAlignment
+from fastlin.channel.edit_channel import EditChannel as EditChannel
+from fastlin.channel.lexical_channel import LexicalChannel as LexicalChannel
+from fastlin.channel.links import read_links as read_links
+from fastlin.channel.links import symmetrize as symmetrize
+from fastlin.channel.links import write_links as write_links
+from fastlin.channel.noisy_channel import NoisyChannel as NoisyChannel
+from fastlin.channel.spelling import SpellingCorrector as SpellingCorrector

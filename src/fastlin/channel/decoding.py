@@ -1,0 +1,10 @@
+"""What decoding comes to."""
+
+from typing import NamedTuple
+
+
+class Decoding(NamedTuple):
+    """The words of a source, and ln p(source) + ln p(observed | source), the source's weighted."""
+
+    words: list[str]
+    log_prob: float
