@@ -44,6 +44,7 @@ _FEATURES = {
 }
 PUBLIC: dict[str, dict[str, PublicName]] = {
     "fastlin": _FEATURES | {
+        "AROWClassifier": _model("linear.arow"),
         "CandidateClassifier": _model("linear.candidates"),
         "LexiconClassifier": _model("linear.lexicon"),
         "LinearSVC": _model("linear.svm"),
@@ -52,17 +53,40 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         "MIRAClassifier": _model("linear.mira"),
         "MaxEnt": PublicName("fastlin.linear.logistic", attribute="LogisticRegression"),
         "PassiveAggressiveClassifier": _model("linear.passive_aggressive"),
+        "NearestCentroid": _model("linear.nearest_centroid"),
         "Perceptron": _model("linear.perceptron"),
         "SGDClassifier": _model("linear.sgd"),
+        "SGDRegressor": _model("linear.sgd_regressor"),
         "CategoricalNB": _model("naive_bayes.categorical"),
+        "BernoulliNB": _model("naive_bayes.bernoulli"),
+        "ComplementNB": _model("naive_bayes.complement"),
         "MultinomialNB": _model("naive_bayes.multinomial"),
         "SemiSupervisedNB": _model("naive_bayes.semi_supervised"),
         "SemiSupervisedNBCV": _model("naive_bayes.semi_supervised_cv"),
         "MultinomialMixture": _model("mixture.multinomial"),
         "KMeans": _model("cluster.kmeans"),
+        "MiniBatchKMeans": _model("cluster.mini_batch"),
         "Corpus": PublicName("fastlin.data.corpus"),
         "ModelFileError": PublicName("fastlin.storage.load_context"),
         **_alike("fastlin.model_files.save_load", "load", "save"),
+    },
+    "fastlin.channel": {
+        "LexicalChannel": PublicName("fastlin.channel.lexical_channel", "fastlin.channel._lexical_codec"),
+        "EditChannel": _model("channel.edit_channel"),
+        "NoisyChannel": _model("channel.noisy_channel"),
+        "EditAlignment": PublicName("fastlin.channel.edit_channel"),
+        "SpellingCorrector": PublicName("fastlin.channel.spelling", "fastlin.channel._spelling_codec"),
+        "Candidates": PublicName("fastlin.channel.base"),
+        "Channel": PublicName("fastlin.channel.base"),
+        "Decoding": PublicName("fastlin.channel.decoding"),
+        **_alike("fastlin.channel.links", "read_links", "symmetrize", "write_links"),
+    },
+    "fastlin.grammar": {
+        "PCFG": _model("grammar.pcfg"),
+        "SpanCRF": PublicName("fastlin.grammar.span_crf.model", "fastlin.grammar._span_codec"),
+        "Tree": PublicName("fastlin.grammar.trees"),
+        "evalb": PublicName("fastlin.grammar.evalb_scorer"),
+        **_alike("fastlin.grammar.treebank", "read_trees", "write_trees"),
     },
     "fastlin.lm": {
         "Cache": _model("lm.cache"),
@@ -106,7 +130,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
     },
 }  # fmt: skip
 # attributes of `fastlin` before they are imported
-ROOMS = "data", "inspection", "lm", "losses", "select", "sequence", "storage", "text"
+ROOMS = "channel", "data", "grammar", "inspection", "lm", "losses", "select", "sequence", "storage", "text"
 PEERS: dict[str, tuple[str, ...]] = {  # the classes of other packages that a model file may hold
     "sklearn.decomposition": ("TruncatedSVD",),
     "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),

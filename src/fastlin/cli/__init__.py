@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastlin import __version__
-from fastlin.cli.errors import UserError, close_output, did_you_mean, explained
+from fastlin.cli.errors import UserError, close_output, did_you_mean, explained, flush_output
 
 OK, MISTAKE, BUG, INTERRUPTED, BROKEN_PIPE = 0, 2, 3, 130, 141  # 1: a check that a command was asked for failed
 HELP = ("-h", "--help", "help")
@@ -28,6 +28,10 @@ COMMANDS = {
     "tag train": "learn to tag the tokens of sentences",
     "tag predict": "tag them, a token a line",
     "tag evaluate": "compare a tagger's tags with the right ones",
+    "parse train": "learn to parse sentences from trees",
+    "parse predict": "a tree for each sentence, or its n best, or expected constituents",
+    "parse evaluate": "compare a parser's trees, or trees in a file, with the right ones",
+    "parse sample": "draw trees, or sentences, from a grammar",
     "lm train": "learn a language model from sentences",
     "lm score": "the log-probability of sentences, the bits of words",
     "lm perplexity": "how a text surprises a model, or a mixture of several",
@@ -35,6 +39,8 @@ COMMANDS = {
     "lm next": "the most probable next words",
     "lm convert": "from ARPA's format to a model file, or back",
     "lm prune": "leave out the n-grams that matter least",
+    "spell train": "learn to correct spelling, from text, a language model or a dictionary",
+    "spell correct": "correct the misspelt words of a text by their context",
     "demo": "train every learner on the docstrings of this Python's standard library",
 }
 
@@ -69,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if developer:
             raise
         print(f"{name}: {explained(error)}", file=sys.stderr)
+        flush_output()
         return MISTAKE
     except Exception:
         if developer:
@@ -125,7 +132,8 @@ def _run(name: str, command: str, rest: list[str]) -> int:
 
 
 def _help(group: str, names: list[str]) -> str:
-    commands = [f"  {name:<14}{COMMANDS[name]}" for name in names]
+    width = max(14, 2 + max(map(len, names)))
+    commands = [f"  {name:<{width}}{COMMANDS[name]}" for name in names]
     return "\n".join(
         [
             f"usage: fastlin {group}COMMAND ...",

@@ -3,10 +3,11 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from fastlin.cli import lm_options, options, tag_options
+from fastlin.cli import lm_options, options, parse_options, spell_options, tag_options
 from fastlin.cli.arguments import CommandParser
 
 TAGGER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in tag_options.TAGGERS.items())])
+PARSER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in parse_options.PARSERS.items())])
 LANGUAGE_TABLE = "\n".join(["learners:", *(f"  {name:<14}{text}" for name, text in lm_options.LANGUAGE_MODELS.items())])
 TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in options.LEARNERS.items())])
 COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
@@ -55,6 +56,23 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
         tag_options.evaluate,
         ("FILE... -m MODEL [options]", "Precision, recall and F1 of spans as conlleval prints them, or those of tags."),
     ),
+    "parse train": (
+        parse_options.train,
+        (
+            "[FILE...] -m MODEL [options]",
+            "Learn to parse from trees in the Penn Treebank's brackets, from sentences, or both.",
+            PARSER_TABLE,
+        ),
+    ),
+    "parse predict": (
+        parse_options.predict,
+        ("[FILE...] -m MODEL [options]", "Print a tree for every sentence, one a line, as soon as it is known."),
+    ),
+    "parse evaluate": (
+        parse_options.evaluate,
+        ("GOLD... (-m MODEL | --predicted FILE) [options]", "EVALB's figures of trees, and their mistakes."),
+    ),
+    "parse sample": (parse_options.sample, ("-m MODEL [options]", "Draw trees from a grammar, one a line.")),
     "lm train": (
         lm_options.train,
         (
@@ -75,6 +93,14 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
     "lm next": (lm_options.next_word, ("[CONTEXT] -m MODEL [options]", "Print the most probable next words.")),
     "lm convert": (lm_options.convert, ("MODEL -o FILE [options]", "From ARPA's format to a model file, or back.")),
     "lm prune": (lm_options.prune, ("MODEL -o FILE [options]", "Leave out the n-grams that matter least.")),
+    "spell train": (
+        spell_options.train,
+        ("[FILE...] -m MODEL [options]", "Learn to correct spelling from text, from words alone, or a language model."),
+    ),
+    "spell correct": (
+        spell_options.correct,
+        ("[FILE...] -m MODEL [options]", "Print a text with its misspelt words corrected; all else stays as it is."),
+    ),
     "demo": (options.demo, ("", "Train every learner on the docstrings of this Python's standard library.")),
 }
 

@@ -28,6 +28,14 @@ def explained(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def flush_output() -> None:
+    """Write what is still unwritten, if it can be: where it cannot, nobody is told twice."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        close_output()
+
+
 def close_output() -> None:
     """Let what is still unwritten go nowhere: the interpreter flushes stdout once more when it ends."""
     try:

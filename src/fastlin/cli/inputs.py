@@ -57,6 +57,41 @@ class CountedStream:
             self._file.close()
 
 
+class CountedFiles:
+    """Files whose reading moves a stage; closed when the command is done with them."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._files = sources.files(names)
+        self._streams: list[CountedStream] = []
+        self.name = ", ".join("standard input" if name == "-" else name for name in names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in self._streams:
+            stream.close()
+
+    @property
+    def bytes(self) -> int | None:
+        """As they lie on disk; None if nobody knows."""
+        if any(file.stream is not None for file in self._files):
+            return None
+        return sum(os.path.getsize(file.name) for file in self._files)
+
+    def open(self, stage: Stage) -> list[CountedStream]:
+        """The files, from their beginnings."""
+        done = 0
+
+        def tell(size: int) -> None:
+            nonlocal done
+            done += size
+            stage.update(done)
+
+        self._streams = [CountedStream(file.name, file.stream, tell) for file in self._files]
+        return self._streams
+
+
 class InputSource:
     """The input of a command; standard input can be read once, or is kept if it is wanted `again`."""
 

@@ -12,8 +12,8 @@ from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown, known, shown
 from fastlin.cli.lm import ARPA
-from fastlin.inspection import explain, explain_text, language, summary, surprisal, top_features, transitions
-from fastlin.inspection.weights import is_about_language
+from fastlin.inspection import explain, explain_text, grammar, language, summary, surprisal, top_features, transitions
+from fastlin.inspection.weights import is_about_language, is_parser
 from fastlin.lm import NgramModel
 
 
@@ -22,7 +22,9 @@ def run(options: argparse.Namespace) -> int:
         return verify(options.model)
     if options.model.endswith(ARPA):
         return _language(NgramModel.from_arpa(options.model), options)
-    model = model_io.load(options.model, kinds=("classifier", "clustering", "tagger", "language"))
+    model = model_io.load(options.model, kinds=("classifier", "clustering", "tagger", "parser", "language"))
+    if is_parser(model):
+        return _grammar(model, options)
     if is_about_language(model):
         return _language(model, options)
     if options.text is not None:
@@ -46,6 +48,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         listed = [] if follows is None else [follows.shown(options.top, labels)]
         print("\n\n".join(map(str, [facts, *listed, *strongest])))
+    return 0
+
+
+def _grammar(model: Any, options: argparse.Namespace) -> int:
+    """A grammar: its symbols and rules."""
+    if options.text is not None:
+        raise UserError("--text explains the label of a document, and this model makes trees: fastlin parse predict")
+    found = grammar(model, options.top, options.label)
+    print(json.dumps(found.as_dict(), ensure_ascii=False) if options.json else found)
     return 0
 
 

@@ -32,18 +32,24 @@ LEARNERS = {
     "logistic": LearnerChoice("LogisticRegression", {"C": 10.0}, ("C", (0.1, 1.0, 10.0, 100.0, 1000.0)), warm=True),
     "svm": LearnerChoice("LinearSVC", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
     "nb": LearnerChoice("MultinomialNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "complement-nb": LearnerChoice("ComplementNB", {"alpha": 0.1}, ("alpha", (3.0, 1.0, 0.3, 0.1, 0.03, 0.01))),
+    "bernoulli-nb": LearnerChoice("BernoulliNB", {"alpha": 0.1}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
     "semi-nb": LearnerChoice("SemiSupervisedNB", {"alpha": 0.01}, ("alpha", (1.0, 0.3, 0.1, 0.03, 0.01, 0.003))),
+    "centroid": LearnerChoice("NearestCentroid", {}),
     "perceptron": LearnerChoice("Perceptron", AVERAGED),
     "pa": LearnerChoice("PassiveAggressiveClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
     "mira": LearnerChoice("MIRAClassifier", {**AVERAGED, "C": 0.1}, ("C", MARGINS)),
+    "arow": LearnerChoice("AROWClassifier", ONLINE, ("r", (100.0, 10.0, 1.0, 0.1))),
     "sgd": LearnerChoice("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", PENALTIES)),
     "ftrl": LearnerChoice("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
 }
+COUNTED = ("nb", "complement-nb", "bernoulli-nb", "semi-nb")  # learners of counts
 TEXT_OPTIONS = {
     "ngrams": (1, 1), "analyzer": "word", "token_pattern": None, "hash": None, "keep_names": None, "min_df": None,
     "max_df": None, "max_features": None, "lowercase": True, "stop_words": None, "weighing": None, "sublinear": None,
     "negation": False,
 }  # fmt: skip
+OPTIONS = {"max_iter": "--epochs", "n_symbols": "--symbols"}  # that are not called as the parameters
 WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
 
 
@@ -62,7 +68,7 @@ def build(options: argparse.Namespace, estimator: Any, defaults: dict[str, Any],
     for name, value in named.items():
         if value is not None:
             if name not in known:
-                option = {"max_iter": "--epochs"}.get(name, f"--{name}")
+                option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
                 raise UserError(f"{option}: {options.learner} ({estimator.__name__}) has no parameter {name}")
             parameters[name] = value
     fitting = {"random_state": options.seed, "n_jobs": options.jobs}
@@ -143,7 +149,7 @@ def _hashing(
 
 def _counts(options: argparse.Namespace) -> bool:
     """Whether the learner is one of counts."""
-    return "learner" in options and options.learner in ("nb", "semi-nb")
+    return "learner" in options and options.learner in COUNTED
 
 
 def suited(steps: list[tuple[str, Any]], document: Any, options: argparse.Namespace) -> list[tuple[str, Any]]:

@@ -16,9 +16,20 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.reading import of_dev
 from fastlin.data.readers import sources
 from fastlin.inspection import RankingAccumulator, Report, ReportAccumulator
-from fastlin.inspection.weights import is_about_language, learner_of, rows_of
+from fastlin.inspection.weights import is_about_language, is_parser, learner_of, rows_of
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.validation import refuse_missing
+
+WANTED: dict[tuple[str, ...], str] = {
+    ("tagger",): "no tagger",
+    ("parser",): "no parser",
+    ("speller",): "no corrector of spelling",
+}
+ELSEWHERE = {  # the commands of other kinds
+    "tagger": "which labels tokens: fastlin tag is for it",
+    "parser": "which makes trees: fastlin parse is for it",
+    "speller": "which corrects texts: fastlin spell is for it",
+}
 
 
 def check_target(path: str, options: argparse.Namespace) -> None:
@@ -60,8 +71,13 @@ def check_dev(options: argparse.Namespace) -> None:
 def kind_of(model: Any) -> str | None:
     """What a model labels: a "tagger" tokens of sequences, a "classifier" documents, a "clustering" with numbers.
 
-    "language": a model of sentences, or of words, which labels nothing.
+    "parser": a model that makes trees of sentences; "speller": one that corrects them; "language": one of sentences, or
+    of words, which labels nothing.
     """
+    if hasattr(type(model), "correct_word"):
+        return "speller"
+    if is_parser(model):
+        return "parser"
     if hasattr(model, "predict_nbest"):
         return "tagger"
     if hasattr(model, "classes_"):
@@ -75,8 +91,8 @@ def load(path: str, jobs: int | None = None, verify: bool = True, kinds: tuple[s
     """A model of one of these kinds, which works on so many threads."""
     model = fastlin.load(path, verify=verify)
     if (kind := kind_of(model)) not in kinds:
-        what = "no tagger" if kinds == ("tagger",) else "no classifier of labels"
-        what = "which labels tokens: fastlin tag is for it" if kind == "tagger" else what
+        what = WANTED.get(kinds, "no classifier of labels")
+        what = ELSEWHERE.get(str(kind), what)
         raise UserError(f"{path} holds a {type(model).__name__}, {what}")
     for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
         if jobs is not None and "n_jobs" in step.get_params(deep=False):

@@ -21,14 +21,21 @@ LEARNERS = {
     "logistic": "logistic regression (maxent) to the optimum: --C",
     "svm": "linear support vector machine to the optimum: --C, --loss",
     "nb": "multinomial naive Bayes of counts: --alpha",
-    "semi-nb": "the same by EM, where the label -1, or none, says that there is none: --alpha",
+    "complement-nb": "naive Bayes by the counts of all other labels: --alpha",
+    "bernoulli-nb": "naive Bayes of what occurs, and what does not: --alpha",
+    "semi-nb": "multinomial naive Bayes by EM, where the label -1, or none, says that there is none: --alpha",
+    "centroid": "the nearest mean of a label's documents",
     "perceptron": "averaged perceptron: --epochs",
     "pa": "averaged passive-aggressive: --C, --loss, --epochs",
     "mira": "averaged MIRA: --C, --epochs",
+    "arow": "AROW, a variance for each weight: --set r=, --epochs",
     "sgd": "stochastic gradient descent, steps by Adagrad: --alpha, --loss, --epochs",
     "ftrl": "FTRL-Proximal with L1, for sparse models: --alpha, --loss, --epochs",
 }
-ALIASES = {"maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm"}
+ALIASES = {
+    "maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm",
+    "rocchio": "centroid",
+}  # fmt: skip
 FORMATS = tuple(FILE_FORMATS)
 ANALYZERS = ("word", "char", "char_wb")
 
@@ -239,8 +246,12 @@ def evaluate(parser: CommandParser) -> None:
 
 def inspect(parser: CommandParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model file")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="strongest features a label (default 10)")
-    parser.add_argument("--label", action="append", metavar="LABEL", help="only this label's; may be given again")
+    parser.add_argument(
+        "--top", type=int, default=10, metavar="N", help="strongest features a label, or rules (default 10)"
+    )
+    parser.add_argument(
+        "--label", action="append", metavar="LABEL", help="only this label's, or symbol's; may be given again"
+    )
     parser.add_argument("--text", "--explain", metavar="TEXT", help="why this document gets its label; - reads it")
     parser.add_argument("--verify", action="store_true", help="prove that the file is whole, and do nothing else")
 

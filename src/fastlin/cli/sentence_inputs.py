@@ -1,12 +1,11 @@
 """Files and pipes of sentences in columns, block by block."""
 
 import argparse
-import os
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 from fastlin.cli.errors import UserError
-from fastlin.cli.inputs import CountedStream, report_skipped
+from fastlin.cli.inputs import CountedFiles, report_skipped
 from fastlin.cli.progress import Stage
 from fastlin.data.readers import sources
 from fastlin.sequence.conll import read_conll
@@ -16,51 +15,27 @@ from fastlin.sequence.file_columns import FileColumns
 CONLLU = (".conllu", ".conllup")
 
 
-class Sentences:
+class Sentences(CountedFiles):
     """What a command reads: sentences, whose labels are in a column if they have any."""
 
     def __init__(
         self, names: list[str], options: argparse.Namespace, *, labelled: bool = True, model: Any = None
     ) -> None:
         """`model`: one that has learnt, from columns that it knows, which are read if the options name no others."""
-        self._files = sources.files(names)
-        self.name = ", ".join("standard input" if name == "-" else name for name in names)
+        super().__init__(names)
         self._labelled = labelled
         self._learnt: FileColumns | None = getattr(model, "file_columns_", None)
         self._reading = _reading(options, self._files, labelled, self._learnt)
         self._as_learnt = options.columns is None and (labelled or options.label is None)
         self.rest = ""
-        self._streams: list[CountedStream] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for stream in self._streams:
-            stream.close()
 
     def learnt(self, sentence: Sentence) -> "FileColumns":
         """What is to be kept of columns to learn from, of which one sentence is seen."""
         return FileColumns(self._reading["columns"], self._reading["label"], _width(sentence))
 
-    @property
-    def bytes(self) -> int | None:
-        """As they lie on disk; None if nobody knows."""
-        if any(file.stream is not None for file in self._files):
-            return None
-        return sum(os.path.getsize(file.name) for file in self._files)
-
     def blocks(self, stage: Stage) -> Iterator[list[Sentence]]:
         """Lists of sentences, as many as are there; a stage that moves as they are read."""
-        done = 0
-
-        def tell(size: int) -> None:
-            nonlocal done
-            done += size
-            stage.update(done)
-
-        self._streams = [CountedStream(file.name, file.stream, tell) for file in self._files]
-        reader = read_conll(self._streams, **self._reading)
+        reader = read_conll(self.open(stage), **self._reading)
         seen = 0
         for block in reader.blocks():
             seen += len(block)

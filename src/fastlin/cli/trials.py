@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from fastlin.cli import model_io
@@ -38,7 +39,8 @@ class HeldOut:
         seconds = time.perf_counter() - started
         model_io.set_first_index(self.learner, self.data.first_index)
         model = model_io.pipeline([*self.data.steps, ("learner", self.learner)])
-        return {name: value, "seconds": seconds, **figures(model_io.on_dev(model, self.options, self.progress))}
+        found = figures(model_io.on_dev(model, self.options, self.progress))
+        return {name: value, "seconds": seconds, **sizes([self.learner]), **found}
 
     def keep(self) -> None:
         """The last value was the best so far."""
@@ -80,7 +82,7 @@ class Folds:
                 part.add(*found)
                 everything.add(*found)
             each.append(figures(part.report()))
-        row = {name: value, "seconds": seconds, **figures(everything.report())}
+        row = {name: value, "seconds": seconds, **sizes(self.learners), **figures(everything.report())}
         return {**row, "deviation": float(np.std([one[self.options.metric] for one in each], ddof=1))}
 
     def _predicted(self, learner: Any, held: TrainingData) -> Iterator[tuple[list[Any], list[Any], Any]]:
@@ -113,6 +115,17 @@ def split(labels: NDArray[Any], there: NDArray[np.bool_], n: int, seed: int) -> 
     rows = np.random.default_rng(seed).permutation(rows)
     rows = rows[np.argsort(np.unique(labels[rows], return_inverse=True)[1], kind="stable")]
     return [np.sort(rows[start::n]) for start in range(n)]
+
+
+def sizes(fitted: list[Any]) -> Row:
+    """How many weights that are not zero linear models have, on average; nothing of other learners."""
+    if not all(hasattr(learner, "coef_") for learner in fitted):
+        return {}
+    counts = [
+        learner.coef_.count_nonzero() if issparse(learner.coef_) else np.count_nonzero(learner.coef_)
+        for learner in fitted
+    ]
+    return {"weights": float(np.mean(counts))}
 
 
 def figures(found: Report) -> Row:

@@ -10,8 +10,6 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.training_data import prepare
 from fastlin.cli.trials import Folds, HeldOut, Row
 
-PATH_TOL = 1e-6  # of logistic; within the usual 1e-4, the optimum of one large C often is that of the next
-
 
 def run(options: argparse.Namespace) -> int:
     progress = Progress(options)
@@ -23,8 +21,6 @@ def run(options: argparse.Namespace) -> int:
     data = prepare(options, progress)
     if learners.LEARNERS[options.learner].warm and name == "C":
         learner.set_params(warm_start=True)  # each fit of the path begins where the last one ended
-        if options.learner == "logistic" and "tol" not in dict(options.set):
-            learner.set_params(tol=PATH_TOL)
     trials = (Folds if options.folds else HeldOut)(data, learner, options, progress)
     rows: list[Row] = []
     for value in values:
@@ -64,7 +60,7 @@ def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]
         raise UserError(f"--parameter: {options.learner} has no {name}{did_you_mean(name, known)}")
     if options.path is None and name != usual:
         raise UserError(f"--path must say which values of {name} to try")
-    return name, sorted(options.path or values, reverse=name == "alpha")
+    return name, sorted(options.path or values, reverse=name in ("alpha", "r"))
 
 
 def choose(rows: list[Row], metric: str) -> Row:
