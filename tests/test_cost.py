@@ -1,6 +1,6 @@
 """What things cost: an update never depends on the number of features, and fitting copies nothing."""
 
-import time
+import time  # of the processor: what else runs on the machine is no cost of ours
 import tracemalloc
 
 import numpy as np
@@ -47,9 +47,9 @@ def test_a_hundred_rows_on_ten_million_features_take_less_than_two_milliseconds(
     model.partial_fit(X, y)
     seconds = []
     for _ in range(25):
-        start = time.perf_counter()
+        start = time.process_time()
         model.partial_fit(X, y)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert np.median(seconds) < 0.002
     assert np.isfinite(model.coef_[0, X.indices]).all()
 
@@ -108,8 +108,8 @@ def test_the_proof_that_a_matrix_is_well_formed_costs_a_nanosecond_a_non_zero():
     X.indices[-1] = 1_000
     seconds = []
     for _ in range(7):
-        start = time.perf_counter()
+        start = time.process_time()
         with pytest.raises(ValueError, match="1000"):
             model.predict(X)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 1.5e-9 * X.nnz + 2e-3

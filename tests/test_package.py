@@ -36,7 +36,7 @@ COUNTED = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_pr
 MIXED = ("weights_", "feature_log_prob_", "feature_count_", "bound_", "objective_", "history_", "converged_", "n_iter_")
 GROUPED = (*COUNTED, "component_classes_", "component_count_", *MIXED[3:])
 TUNED = (*GROUPED, "alpha_", "components_", "unlabeled_weight_", "scores_", "path_")
-CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_")
+CHOSEN = (*SOLVED, "C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "coefs_paths_", "n_nonzero_", "path_")
 CATEGORIES = (
     "class_count_",
     "class_log_prior_",
@@ -49,13 +49,19 @@ LISTED = ("coef_", "class_prior_", "unknown_words_", "vectorizer_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
 FITTED = ("n_iter_", "history_", "objective_", "converged_")
 TERMS = ("vocabulary_", "fixed_vocabulary_")
-UNLABELLED = ("MultinomialMixture",)
-STEPWISE = dict.fromkeys(("MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier"), ONLINE)
+UNLABELLED = ("MultinomialMixture", "SGDRegressor")
+STEPWISE = dict.fromkeys(
+    ("AROWClassifier", "MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier", "SGDRegressor"),
+    ONLINE,
+)
 ATTRIBUTES = {
     **STEPWISE,
     "CategoricalNB": CATEGORIES,
     "MultinomialMixture": MIXED,
+    "BernoulliNB": COUNTED,
+    "ComplementNB": (*COUNTED, "feature_all_"),
     "MultinomialNB": COUNTED,
+    "NearestCentroid": ("centroids_", "class_prior_", "deviations_", "within_class_std_dev_"),
     "LogisticRegressionCV": CHOSEN,
     "LexiconClassifier": LISTED,
     "SemiSupervisedNB": GROUPED,
@@ -70,6 +76,16 @@ TRANSFORMERS = {  # with all of their attributes: they have no labels
     "FeatureHasher": (),
     "HashingVectorizer": ("names_", "collisions_"),
     "KMeans": (*COLUMNS, *FITTED, "cluster_centers_", "labels_", "inertia_"),
+    "MiniBatchKMeans": (
+        *COLUMNS,
+        "cluster_centers_",
+        "labels_",
+        "inertia_",
+        "n_iter_",
+        "n_steps_",
+        "history_",
+        "converged_",
+    ),
     "LogCountRatio": (*COLUMNS, "classes_", "log_ratio_"),
     "TfidfTransformer": (*COLUMNS, "idf_"),
     "TfidfVectorizer": (*TERMS, "idf_"),

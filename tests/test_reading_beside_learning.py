@@ -16,10 +16,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import fastlin
+from fastlin.grammar import PCFG, SpanCRF
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 
 ROUNDS = int(os.environ.get("FASTLIN_ROUNDS", "10"))
-MODULES = ("fastlin", "fastlin.sequence", "fastlin.select", "fastlin.text")
+MODULES = ("fastlin", "fastlin.grammar", "fastlin.sequence", "fastlin.select", "fastlin.text")
 STATELESS = {"DocumentFeatures", "Elementwise", "FeatureHasher"}
 UNSAFE: set[str] = set()  # classes that do not keep these laws yet
 
@@ -37,6 +38,7 @@ SENTENCES = [[f"w{i % 7}" for i in range(j, j + 6)] for j in range(8)]
 TAGS = [[[f"{name}{hash_ % n}" for hash_ in range(6)] for _ in SENTENCES] for name, n in (("A", 2), ("B", 5))]
 GROUPS = np.full(12, 5)
 PREDICT = ("predict", "decision_function", "coef_")
+REGRESSED, TARGETS = ("predict", "coef_", "intercept_"), np.sin(np.arange(60.0))
 
 
 class Problem:
@@ -50,7 +52,14 @@ class Problem:
 
     def ask(self, model, name):
         """An answer as bytes; None before the first fit."""
-        if name in ("predict", "decision_function", "transform", "predict_proba", "predict_joint_log_proba"):
+        if name in (
+            "predict",
+            "decision_function",
+            "transform",
+            "predict_proba",
+            "predict_joint_log_proba",
+            "score_samples",
+        ):
             answer = getattr(model, name)(*self.about)
         else:
             answer = getattr(model, name)
@@ -86,6 +95,7 @@ ONLINE = {
     "Perceptron, averaged": lambda: fastlin.Perceptron(average=True),
     "PassiveAggressiveClassifier": lambda: fastlin.PassiveAggressiveClassifier(random_state=0),
     "PassiveAggressiveClassifier, averaged": lambda: fastlin.PassiveAggressiveClassifier(average=True, random_state=0),
+    "AROWClassifier": lambda: fastlin.AROWClassifier(random_state=0),
     "MIRAClassifier": lambda: fastlin.MIRAClassifier(random_state=0),
     "SGDClassifier": lambda: fastlin.SGDClassifier(loss="log_loss", random_state=0),
     "SGDClassifier, L1": lambda: fastlin.SGDClassifier(penalty="l1", alpha=1e-3, random_state=0),
@@ -106,6 +116,12 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
         PREDICT,
         *pieces(np.sort(MANY), width=lambda turn: 10 + turn // 2),
     ),
+    "SGDRegressor": Problem(
+        lambda: fastlin.SGDRegressor(average=True, random_state=0), "partial_fit", REGRESSED, *pieces(TARGETS)
+    ),
+    "SGDRegressor, fit": refitted(
+        lambda: fastlin.SGDRegressor(max_iter=2, tol=None, random_state=0), *REGRESSED, y=(TARGETS, -TARGETS)
+    ),
     "LogisticRegression": refitted(lambda: fastlin.LogisticRegression(**LOGISTIC), *PREDICT, "predict_proba"),
     "MaxEnt": refitted(lambda: fastlin.MaxEnt(**LOGISTIC), *PREDICT),
     "LogisticRegressionCV": refitted(lambda: fastlin.LogisticRegressionCV(Cs=[1.0], cv=2, **LOGISTIC), "predict"),
@@ -122,6 +138,18 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
     "MultinomialNB, partial_fit": Problem(
         fastlin.MultinomialNB, "partial_fit", ("predict_proba", "class_count_"), *pieces(np.sort(MANY))
     ),
+    "ComplementNB": refitted(fastlin.ComplementNB, "predict", "predict_joint_log_proba", "feature_log_prob_"),
+    "ComplementNB, partial_fit": Problem(
+        fastlin.ComplementNB, "partial_fit", ("predict_proba", "feature_all_"), *pieces(np.sort(MANY))
+    ),
+    "BernoulliNB": refitted(fastlin.BernoulliNB, "predict", "predict_joint_log_proba", "feature_log_prob_"),
+    "BernoulliNB, partial_fit": Problem(
+        fastlin.BernoulliNB, "partial_fit", ("predict_proba", "class_count_"), *pieces(np.sort(MANY))
+    ),
+    "NearestCentroid": refitted(fastlin.NearestCentroid, "predict", "predict_proba", "centroids_"),
+    "NearestCentroid, partial_fit": Problem(
+        fastlin.NearestCentroid, "partial_fit", ("predict", "within_class_std_dev_"), *pieces(np.sort(MANY))
+    ),
     "CategoricalNB": Problem(
         fastlin.CategoricalNB, "fit", ("predict", "predict_proba"), (TUPLES, FEW), (TUPLES, MANY), about=(TUPLES[:5],)
     ),
@@ -129,6 +157,15 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
     "SemiSupervisedNBCV": refitted(lambda: fastlin.SemiSupervisedNBCV(max_iter=1, **CV), "predict", y=PARTLY),
     "KMeans": Problem(
         lambda: fastlin.KMeans(3, random_state=0, max_iter=2), "fit", ("predict", "transform"), (X[:30],), (X,)
+    ),
+    "MiniBatchKMeans": Problem(
+        lambda: fastlin.MiniBatchKMeans(3, random_state=0, max_iter=2), "fit", ("predict", "transform"), (X[:30],), (X,)
+    ),
+    "MiniBatchKMeans, partial_fit": Problem(
+        lambda: fastlin.MiniBatchKMeans(3, random_state=0),
+        "partial_fit",
+        ("predict", "cluster_centers_"),
+        *((X[i : i + 6],) for i in range(0, 60, 6)),
     ),
     "MultinomialMixture": Problem(
         lambda: fastlin.MultinomialMixture(2, random_state=0, max_iter=2),
@@ -180,6 +217,22 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
         lambda: MEMM(max_iter=2), "fit", ("predict",), *((SENTENCES, tags) for tags in TAGS), about=(SENTENCES,)
     ),
     "HMM": Problem(HMM, "fit", ("predict",), *((SENTENCES, tags) for tags in TAGS), about=(SENTENCES,)),
+    "PCFG": Problem(
+        PCFG,
+        "fit",
+        ("predict", "score_samples", "rules_", "words_"),
+        (["(S (A a) (B b))", "(S (B b) (S (A a) (A c)))"],),
+        (["(S (S (C c)) (B b) (B a))", "(T (A b) (D a))", "(S (A c) (B b) (C c))"],),
+        about=(["a b", "c b a", "z"],),
+    ),
+    "SpanCRF": Problem(
+        lambda: SpanCRF(min_count=1, max_iter=1),
+        "fit",
+        ("predict", "rules_", "coef_", "words_"),
+        (["(S (A a) (B b))", "(S (B b) (S (A a) (A c)))"],),
+        (["(S (S (C c)) (B b) (B a))", "(T (A b) (D a))", "(S (A c) (B b) (C c))"],),
+        about=(["a b", "c b a", "z"],),
+    ),
     "HMM, partial_fit": Problem(
         HMM, "partial_fit", ("predict",), *((SENTENCES, tags) for tags in TAGS), about=(SENTENCES,)
     ),
@@ -350,6 +403,7 @@ def test_a_signal_handler_may_read(name):
             problem.step(model, turn)
             problem.ask(model, problem.asked[0])
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # or a handler that is due would set the timer anew
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert calls

@@ -12,18 +12,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fastlin import (
+    AROWClassifier,
+    BernoulliNB,
     CategoricalNB,
+    ComplementNB,
     KMeans,
     LinearSVC,
     LogisticRegression,
+    MiniBatchKMeans,
     MIRAClassifier,
     MultinomialMixture,
     MultinomialNB,
+    NearestCentroid,
     PassiveAggressiveClassifier,
     Perceptron,
     SemiSupervisedNB,
     SemiSupervisedNBCV,
     SGDClassifier,
+    SGDRegressor,
 )
 from support.estimators import EVERY, make, text_like
 
@@ -40,11 +46,19 @@ CHECKED = [
     Perceptron(),
     Perceptron(average=True),
     PassiveAggressiveClassifier(),
+    AROWClassifier(),
     MIRAClassifier(),
     SGDClassifier(),
     SGDClassifier(loss="log_loss"),
     SGDClassifier(learning_rate="adagrad", penalty="l1", eta0=1.0),
+    SGDRegressor(),
+    SGDRegressor("huber", learning_rate="adagrad", eta0=1.0),
     MultinomialNB(),
+    ComplementNB(),
+    ComplementNB(norm=True),
+    BernoulliNB(),
+    NearestCentroid(),
+    NearestCentroid("manhattan", shrink_threshold=0.1),
     MultinomialMixture(),
     CategoricalNB(),
     LogisticRegression(tol=1e-16),  # fits to compare to seven digits
@@ -55,6 +69,7 @@ CHECKED = [
     SemiSupervisedNB(),
     SemiSupervisedNBCV(unlabeled_weights=(0.0, 1.0), components=(1,), cv=2),
     KMeans(),
+    MiniBatchKMeans(),
     KMeans(metric="spherical", init="random"),
     KMeans(n_clusters=4, temperature=0.5),
 ]
@@ -72,6 +87,8 @@ APPROXIMATE = "a weight and so many rows have one optimum, but the answers are w
 MISSING = {"check_classifiers_classes": "its labels are -1 and 1; -1 says that a row has no label"}
 DRAWN = "a row that weighs two and two rows are equally likely to be where clusters begin, but not for one seed"
 OF_CLASSIFIERS = "the check takes whatever has a predict_proba for a classifier of four labels"
+LONG = "squared errors diverge on rows of norm 100 with eta0=0.01, which is refused; scikit-learn clips gradients"
+DIVERGENT = ("check_fit_idempotent", "check_fit_check_is_fitted", "check_n_features_in")
 UNLABELLED = dict.fromkeys(EXPECTED_FAILURES, DRAWN)
 UNLABELLED |= dict.fromkeys(("check_estimator_sparse_array", "check_estimator_sparse_matrix"), OF_CLASSIFIERS)
 
@@ -81,14 +98,16 @@ def expected_failures(estimator):
         return UNLABELLED
     if isinstance(estimator, SemiSupervisedNB | SemiSupervisedNBCV):
         return MISSING
-    if isinstance(estimator, KMeans):
+    if isinstance(estimator, KMeans | MiniBatchKMeans):
         return dict.fromkeys(EXPECTED_FAILURES, DRAWN)
-    if isinstance(estimator, LinearSVC):
-        return dict.fromkeys(EXPECTED_FAILURES, APPROXIMATE)
+    if isinstance(estimator, LinearSVC):  # Newton's last step leaves nothing of tol
+        return {} if estimator.loss == "squared_hinge" else dict.fromkeys(EXPECTED_FAILURES, APPROXIMATE)
     if isinstance(estimator, CategoricalNB):
         return CATEGORIES
-    if isinstance(estimator, MultinomialNB | LogisticRegression):
+    if isinstance(estimator, MultinomialNB | ComplementNB | BernoulliNB | NearestCentroid | LogisticRegression):
         return {}
+    if isinstance(estimator, SGDRegressor) and estimator.loss == "squared_error":
+        return EXPECTED_FAILURES | dict.fromkeys(DIVERGENT, LONG)
     return EXPECTED_FAILURES | (NO_MARGIN if isinstance(estimator, Perceptron) else {})
 
 
@@ -159,7 +178,7 @@ def test_the_constructors_know_scikit_learns_parameters(name):
     }.get(name)
     if theirs is None:
         shared = {
-            "C",
+            "r" if name == "arow" else "C",
             "fit_intercept",
             "max_iter",
             "tol",
@@ -178,5 +197,4 @@ def test_the_constructors_know_scikit_learns_parameters(name):
         return
     ours = type(make(name))().get_params()
     for parameter, default in theirs().get_params().items():
-        if parameter != "epsilon":  # of the Huber losses, which are for regression
-            assert ours[parameter] == default
+        assert ours[parameter] == default

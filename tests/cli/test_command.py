@@ -75,6 +75,13 @@ def test_help_of_a_command(shell, command):
         assert shell.right("help", first).out == shell.right(first, "--help").out
 
 
+def test_names_of_commands_stand_apart_from_what_they_do(shell):
+    for words in ([], ["tag"], ["parse"]):
+        shown = shell(*words, "--help").out
+        for command in COMMANDS:
+            assert not re.search(rf"^  {command}\S", shown, flags=re.MULTILINE)
+
+
 def test_without_a_command_the_help_is_the_answer(shell):
     done = shell()
     assert done.code == 2
@@ -226,8 +233,11 @@ def test_closed_streams_and_a_full_disk(folder):
     command = f"{FASTLIN[0]} -m fastlin predict {folder}/texts.txt -m {folder}/model.fastlin"
     done = subprocess.run(["bash", "-c", f"{command} >&- 2>&- <&-"], check=False)
     assert done.returncode == 0
-    done = subprocess.run(["bash", "-c", f"{command} > /dev/full"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "fastlin predict: No space left on device\n")
+    for unbuffered in ("", "1"):  # "": the interpreter flushes what is left once more
+        environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+        words = ["bash", "-c", f"{command} > /dev/full"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+        assert (done.returncode, done.stderr) == (2, "fastlin predict: No space left on device\n")
 
 
 def test_what_help_imports():

@@ -100,6 +100,7 @@ PATHS = {
     "svm": ("C", [0.01, 0.1, 1, 10]),
     "nb": ("alpha", [1, 0.3, 0.1, 0.03, 0.01, 0.003]),
     "mira": ("C", [0.001, 0.01, 0.1, 1, 10]),
+    "arow": ("r", [100, 10, 1, 0.1]),
 }
 
 
@@ -134,9 +135,26 @@ def test_no_row_of_a_path_is_that_of_the_value_before(shell, folder):
     assert losses == pytest.approx(exact, rel=0.02)
 
 
+@pytest.mark.parametrize("where", [["--dev"], ["--folds", "2"]], ids=["dev", "folds"])
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+def test_a_path_says_how_many_weights_there_are(shell, folder, tmp_path, where, penalty):
+    """As many as a fit that begins anew has; a weaker prior leaves more."""
+    where = [*where, folder / "dev.tsv"] if where == ["--dev"] else where
+    settings = ["--set", f"penalty={penalty}", "--set", "tol=1e-7"]
+    settings += ["--set", "l1_ratio=0.8"] if penalty == "elasticnet" else []
+    words = ["tune", folder / "train.tsv", *where, "--path", "0.5,2,8", *settings, "--json"]
+    found = [row["weights"] for row in json.loads(shell.right(*words).out)["path"]]
+    assert 0 < found[0] < found[1] < found[2]
+    if where[0] == "--dev":
+        for C, n_weights in zip(("0.5", "2", "8"), found, strict=True):
+            shell.right("train", folder / "train.tsv", "-m", tmp_path / "cold", "--C", C, *settings, "-q")
+            cold = np.count_nonzero(fastlin.load(tmp_path / "cold")[-1].coef_)
+            assert n_weights == pytest.approx(cold, abs=2)
+
+
 def test_the_table_of_a_path(shell, folder):
     done = shell.right("tune", folder / "train.tsv", "--dev", folder / "dev.tsv", "--path", "10,0.1")
-    assert done.lines[0].split() == ["C", "seconds", "accuracy", "macro_f1", "log_loss"]
+    assert done.lines[0].split() == ["C", "seconds", "weights", "accuracy", "macro_f1", "log_loss"]
     assert [line.split()[0] for line in done.lines[1:3]] == ["0.1", "10"]
     assert done.lines[3] in ("best: C = 0.1", "best: C = 10")
 

@@ -9,6 +9,7 @@ from fastlin.cli import COMMANDS
 from fastlin.cli.commands import parser_of
 from fastlin.cli.lm_options import LANGUAGE_MODELS
 from fastlin.cli.options import LEARNERS
+from fastlin.cli.parse_options import PARSERS
 from fastlin.cli.tag_options import TAGGERS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -28,7 +29,7 @@ def test_the_reference_describes_every_command_option_and_learner():
     actions = (action for command in COMMANDS for action in parser_of(command)._actions)
     known = {name for action in actions for name in action.option_strings} | {"--help", "--version"}
     assert set(re.findall(r"`(--[\w-]+)", text)) <= known
-    for name in (*LEARNERS, *TAGGERS, *LANGUAGE_MODELS):
+    for name in (*LEARNERS, *TAGGERS, *PARSERS, *LANGUAGE_MODELS):
         assert f"| `{name}` |" in text
 
 

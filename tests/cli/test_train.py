@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import fastlin
 from fastlin import (
+    AROWClassifier,
     CountVectorizer,
     HashingVectorizer,
     LinearSVC,
@@ -40,6 +41,7 @@ LEARNERS = {
     "perceptron --no-average --epochs 3 --seed 7": Perceptron(**{**EPOCHS, "max_iter": 3, "random_state": 7}),
     "pa": PassiveAggressiveClassifier(average=True, C=0.1, **EPOCHS),
     "mira --C 1 --dtype float64": MIRAClassifier(average=True, **{**EPOCHS, "C": 1.0, "dtype": "float64"}),
+    "arow --set r=3": AROWClassifier(r=3, **EPOCHS),
     "sgd": SGDClassifier(**ADAGRAD, **EPOCHS),
     "sgd --alpha 1e-4 --loss hinge --set learning_rate=optimal --set eta0=0.5": SGDClassifier(
         **{**ADAGRAD, "alpha": 1e-4, "loss": "hinge", "learning_rate": "optimal", "eta0": 0.5}, **EPOCHS

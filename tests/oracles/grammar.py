@@ -1,8 +1,9 @@
 """Grammars by enumeration: every derivation of a sentence whose chains of unary rules are not too long."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,3 +72,58 @@ def as_text(rules: list[Production]) -> str:
     return "\n".join(
         f"{rule.left} -> {repr(rule.right[0]) if rule.is_word else ' '.join(rule.right)} [{rule.p!r}]" for rule in rules
     )
+
+
+def expected_counts(rules: list[Production], start: str, words: list[str]) -> list[float]:
+    """How often each rule is expected in the derivations of a sentence: θ ∂ log p(sentence) / ∂ θ."""
+    found = []
+    for place, rule in enumerate(rules):
+        step = 1e-6 * rule.p
+        low, high = (
+            math.log(inside([*rules[:place], rule._replace(p=rule.p + change), *rules[place + 1 :]], start, words))
+            for change in (-step, step)
+        )
+        found.append(rule.p * (high - low) / (2 * step) if step else 0.0)
+    return found
+
+
+def em_iteration(
+    rules: list[Production], start: str, sentences: list[list[str]], known: Sequence[float] | None = None
+) -> list[Production]:
+    """The rules that one iteration of EM makes: relative frequencies of what is expected, and of `known` counts."""
+    counts = np.zeros(len(rules)) if known is None else np.array(known, float)
+    for words in sentences:
+        counts += expected_counts(rules, start, words)
+    totals: dict[str, float] = {}
+    for rule, count in zip(rules, counts, strict=True):
+        totals[rule.left] = totals.get(rule.left, 0.0) + count
+    return [
+        rule._replace(p=count / totals[rule.left] if totals[rule.left] > 1e-9 else 0.0)
+        for rule, count in zip(rules, counts, strict=True)
+    ]
+
+
+def agrees_with_brackets(spans: list[tuple[str, int, int]], brackets: list[tuple[str, int, int]]) -> bool:
+    """Whether a tree has a constituent over each bracket, with its label unless this is "", and none that crosses."""
+    for label, first, last in brackets:
+        over = [name for name, *span in spans if span == [first, last]]
+        if not over or (label and label not in over):
+            return False
+        if any(i < first < j < last or first < i < last < j for _, i, j in spans):
+            return False
+    return True
+
+
+def loglinear_loss(
+    theta: Sequence[float],
+    counts: dict[tuple[str, tuple[str, ...]], float],
+    features: dict[Any, list[int]],
+    variance: float,
+) -> float:
+    """Σ counts · −log p(rule | left side) + ½ Σ θ²/σ², rule by rule."""
+    scores = {rule: sum(theta[place] for place in features[rule]) for rule in counts}
+    total = sum(weight * weight for weight in theta) / (2 * variance)
+    for (left, right), count in counts.items():
+        log_z = math.log(math.fsum(math.exp(score) for rule, score in scores.items() if rule[0] == left))
+        total += count * (log_z - scores[left, right])
+    return total

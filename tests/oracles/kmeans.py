@@ -76,3 +76,60 @@ class Means:
             for row, k in zip(rows, empty, strict=False):
                 new[k] = rows_of[row]
         self.centres = new
+
+
+class MiniBatches:
+    """Mini-batch k-means with dense centres, each of which is moved by its definition; all rows count alike."""
+
+    def __init__(self, init, batch_size, max_iter, ratio, generator, patience=10):
+        self.centres, self.counts = np.array(init, float), np.zeros(len(init))
+        self.batch_size, self.max_iter, self.ratio, self.patience = batch_size, max_iter, ratio, patience
+        self.generator, self.inertias, self.unassigned = generator, [], 0
+
+    def fit(self, X, weights=None):
+        n, size = len(X), min(self.batch_size, len(X))
+        self.generator.integers(0, n, min(max(3 * size, 3), n))  # rows to judge starts by
+        if min(max(3 * size, 3), n) < n:
+            self.generator.integers(0, n, min(max(3 * size, 3), n))  # rows to find a start among
+        smoothed, best, waited, self.n_steps = None, np.inf, 0, 0
+        share = min(1.0, 2 * size / (n + 1))
+        while self.n_steps < self.max_iter * n // size:
+            inertia = self.learn(X[np.sort(self.draw(n, size, weights))])
+            self.n_steps += 1
+            if self.n_steps == 1:
+                continue
+            smoothed = inertia if smoothed is None else (1 - share) * smoothed + share * inertia
+            waited, best = (0, smoothed) if smoothed < best else (waited + 1, best)
+            if waited >= self.patience:
+                break
+        return self
+
+    def draw(self, n, size, weights):
+        if weights is None:
+            weights = np.ones(n)
+        reach = np.cumsum(weights / weights.max())
+        return np.searchsorted(reach, self.generator.random(size) * reach[-1], side="right")
+
+    def learn(self, batch):
+        self.unassigned += min(self.batch_size, len(batch))
+        anew = (self.counts == 0).any() or self.unassigned >= 10 * len(self.counts)
+        d = distances(batch, self.centres)
+        labels = d.argmin(axis=1)
+        for k in range(len(self.centres)):
+            own = batch[labels == k]
+            if len(own):
+                self.centres[k] = (self.counts[k] * self.centres[k] + own.sum(axis=0)) / (self.counts[k] + len(own))
+                self.counts[k] += len(own)
+        if anew:
+            self.unassigned = 0
+            self.begin_anew(batch)
+        self.inertias.append(d.min(axis=1).mean())
+        return self.inertias[-1]
+
+    def begin_anew(self, batch):
+        few = self.counts < self.ratio * self.counts.max()
+        if few.sum() > 0.5 * len(batch):
+            few[np.argsort(self.counts, kind="stable")[len(batch) // 2 :]] = False
+        if few.any():
+            self.centres[few] = batch[self.generator.choice(len(batch), few.sum(), replace=False)]
+            self.counts[few] = self.counts[~few].min()

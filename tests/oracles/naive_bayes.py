@@ -1,5 +1,8 @@
 """The naive twins of naive Bayes: counts, row by row, and every fold that is left out a model fitted again."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 
 
@@ -85,3 +88,64 @@ class CategoricalNaiveBayes:
                 phi = self.phi[j][k]
                 odds[k] *= phi[attribute] if attribute in phi else sum(phi.values()) if phi else 1.0
         return odds / odds.sum() if odds.sum() else self.mu
+
+
+def log_of(share):
+    """log of an exact fraction to the last digits."""
+    if share == 0:
+        return -np.inf
+    if share > Fraction(1, 2):
+        return math.log1p(float(share - 1))
+    return math.log(share.numerator) - math.log(share.denominator)
+
+
+def exact_sums(X, y, weights, n_labels):
+    """Exact sums of features, and of rows, under each label."""
+    weights = [Fraction(1)] * len(X) if weights is None else [Fraction(float(weight)) for weight in weights]
+    features, rows = [[Fraction(0)] * X.shape[1] for _ in range(n_labels)], [Fraction(0)] * n_labels
+    for x, label, weight in zip(X.tolist(), y, weights, strict=True):
+        rows[label] += weight
+        features[label] = [total + weight * Fraction(value) for total, value in zip(features[label], x, strict=True)]
+    return features, rows
+
+
+class ComplementNaiveBayes:
+    """Complement naive Bayes in exact fractions: `weights` [K, V] are −log θ, or shares of its sum."""
+
+    def __init__(self, n_labels, alpha=1.0, norm=False):
+        self.n_labels, self.alpha, self.norm = n_labels, Fraction(alpha), norm
+
+    def fit(self, X, y, weights=None):
+        features, _ = exact_sums(np.asarray(X, dtype=np.float64), y, weights, self.n_labels)
+        self.weights = np.empty((self.n_labels, X.shape[1]))
+        for k in range(self.n_labels):
+            others = [features[other] for other in range(self.n_labels) if other != k]
+            mass = [self.alpha + sum((other[j] for other in others), Fraction(0)) for j in range(X.shape[1])]
+            logs = np.array([log_of(each / sum(mass)) for each in mass])
+            self.weights[k] = -logs if not self.norm else logs / logs.sum() if logs.any() else 1.0
+        return self
+
+
+class BernoulliNaiveBayes:
+    """Bernoulli naive Bayes in exact fractions: `present` and `absent` [K][V] are p and 1 − p."""
+
+    def __init__(self, n_labels, alpha=1.0, fit_prior=True):
+        self.n_labels, self.alpha, self.fit_prior = n_labels, Fraction(alpha), fit_prior
+
+    def fit(self, occurs, y, weights=None):
+        features, rows = exact_sums(np.asarray(occurs, dtype=np.float64), y, weights, self.n_labels)
+        self.shares = [
+            [(count + self.alpha) / (total + 2 * self.alpha) for count in own]
+            for own, total in zip(features, rows, strict=True)
+        ]
+        self.absent = np.array([[float(1 - share) for share in own] for own in self.shares])
+        total = sum(rows)
+        self.mu = [each / total if self.fit_prior else Fraction(1, self.n_labels) for each in rows]
+        return self
+
+    def joint(self, occurs):
+        """log p(x, k) for every label."""
+        return [
+            log_of(mu) + sum(log_of(share if there else 1 - share) for share, there in zip(own, occurs, strict=True))
+            for mu, own in zip(self.mu, self.shares, strict=True)
+        ]

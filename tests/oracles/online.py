@@ -8,14 +8,33 @@ import mpmath
 import numpy as np
 
 MARGIN_RULES = ("pa", "pa1", "pa2", "mira")
+RESIDUAL_LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 
 
 # --- losses: one column (two labels, sign -1 or +1) and K columns (label y) ------------------------------------------
 
 
-def column_loss(name, score, sign):
+def residual_loss(name, target, score, epsilon=0.1):
+    """Value and derivative of a loss of regression at one score."""
+    residual = target - score
+    size, away = abs(residual), -float(np.sign(residual))
+    if name == "squared_error" or (name == "huber" and size <= epsilon):
+        return residual**2 / 2, -residual
+    if name == "huber":
+        return epsilon * size - epsilon**2 / 2, epsilon * away
+    excess = max(0.0, size - epsilon)
+    if name == "epsilon_insensitive":
+        return excess, away * (excess > 0)
+    if name == "squared_epsilon_insensitive":
+        return excess**2, 2 * excess * away
+    raise KeyError(name)
+
+
+def column_loss(name, score, sign, epsilon=0.1):
     """Value and derivative of a two-label loss at one score."""
     agreement = sign * score
+    if name in RESIDUAL_LOSSES:
+        return residual_loss(name, sign, score, epsilon)
     if name == "zero_one":
         predicted = 1 if score > 0 else -1
         return float(predicted != sign), 0.0
@@ -26,6 +45,8 @@ def column_loss(name, score, sign):
         return violation, -float(sign) if violation > 0 else 0.0
     if name == "squared_hinge":
         return violation**2, -2.0 * sign * violation
+    if name == "modified_huber":
+        return (violation**2, -2.0 * sign * violation) if agreement >= -1 else (-4.0 * agreement, -4.0 * sign)
     if name == "log_loss":
         odds = np.exp(-abs(agreement))
         value = max(0.0, -agreement) + np.log1p(odds)
@@ -51,9 +72,11 @@ def label_loss(name, scores, y):
         value, slope = max(0.0, scores[rival] - scores[y]), float(scores[y] <= scores[rival])
     else:
         violation = max(0.0, 1.0 - scores[y] + scores[rival])
-        value, slope = {"hinge": (violation, float(violation > 0)), "squared_hinge": (violation**2, 2.0 * violation)}[
-            name
-        ]
+        value, slope = {
+            "hinge": (violation, float(violation > 0)),
+            "squared_hinge": (violation**2, 2.0 * violation),
+            "modified_huber": (violation**2, 2.0 * violation) if violation <= 2 else (4.0 * violation - 4.0, 4.0),
+        }[name]
     gradient[rival] += slope
     gradient[y] -= slope
     return value, gradient
@@ -109,15 +132,22 @@ class Online:
         batch_size=1,
         average=False,
         C=1.0,
+        r=1.0,
         fit_intercept=True,
+        intercept_decay=1.0,
         columns=None,
+        epsilon=0.1,
+        targets=False,
     ):
         self.columns = columns or (1 if n_labels == 2 else n_labels)
+        self.epsilon, self.targets = epsilon, targets
         self.rule, self.learning_rate, self.eta0, self.power_t = rule, learning_rate, eta0, power_t
-        self.alpha, self.project, self.batch_size, self.C = alpha, project, batch_size, C
+        self.alpha, self.project, self.batch_size, self.C, self.r = alpha, project, batch_size, C, r
         self.l1 = {None: 0.0, "l2": 0.0, "l1": alpha, "elasticnet": alpha * l1_ratio}[penalty]
         self.l2 = {None: 0.0, "l2": alpha, "l1": 0.0, "elasticnet": alpha * (1 - l1_ratio)}[penalty]
         self.fit_intercept, self.average_from = fit_intercept, int(average)
+        decay = 0.01 if intercept_decay is None else intercept_decay  # of sparse rows
+        self.share = np.append(np.ones(n_features), decay)  # of each step, by feature
         self.theta = np.zeros((self.columns, n_features + 1))
         self.squares = np.zeros_like(self.theta)
         self.z = np.zeros_like(self.theta)
@@ -166,8 +196,7 @@ class Online:
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
             right += np.sum(self.decide(self.progressive_scores(rows[batch])) == np.asarray(y)[batch])
-            step = self.margin_step if self.rule in MARGIN_RULES else self.gradient_step
-            losses += step(rows, y, weights, batch)
+            losses += self.step(rows, y, weights, batch)
             self.largest = max(self.largest, np.abs(self.theta).max())
             if self.average_from and self.t >= self.average_from:
                 self.total += self.theta
@@ -194,6 +223,12 @@ class Online:
 
     # the steps
 
+    @property
+    def step(self):
+        return {"arow": self.arow_step}.get(
+            self.rule, self.margin_step if self.rule in MARGIN_RULES else self.gradient_step
+        )
+
     def gradient_step(self, rows, y, weights, batch):
         """theta <- prox((1 - eta l2) theta - eta mean gradient)."""
         self.t += len(batch)
@@ -213,19 +248,25 @@ class Online:
         self.largest = max(self.largest, eta * size.max())
         size = eta * size + np.abs(self.theta)
         self.theta[:, :-1] *= 1 - eta * self.l2
-        self.theta -= eta * gradient
+        self.theta -= eta * gradient * self.share
         cancelled = (size > 0) & (np.abs(self.theta) < 1e-9 * size)  # rounding alone is left, and may settle a tie
         inexact = len(batch) > 1 or (self.rule == "perceptron" and eta % 0.125 > 0)  # steps that do not cancel exactly
-        if (cancelled if inexact else cancelled[:, :-1] & (self.l1 + self.l2 > 0)).any():
+        if (cancelled if inexact else cancelled & ((self.share < 1) | (self.l1 + self.l2 > 0))).any():
             self.closest = 0.0
-        sizes, threshold = np.abs(self.theta[:, :-1]), eta * self.l1
-        if np.any((sizes > 0) & (np.abs(sizes - threshold) < 1e-9 * threshold)):  # rounding alone would set it to 0
-            self.closest = 0.0
-        self.theta[:, :-1] = soft_threshold(self.theta[:, :-1], eta * self.l1)
+        if cancelled.any():
+            self.narrowest = 0.0
+        self.shrink(eta * self.l1)
         if self.project:
             norm = np.linalg.norm(self.theta[:, :-1])
             self.theta[:, :-1] *= min(1.0, 1 / (np.sqrt(self.alpha) * norm)) if norm > 0 else 1.0
         return losses
+
+    def shrink(self, threshold):
+        """The L1 penalty of a step; not of the intercept."""
+        sizes = np.abs(self.theta[:, :-1])
+        if np.any((sizes > 0) & (np.abs(sizes - threshold) < 1e-9 * threshold)):  # rounding alone would set it to 0
+            self.closest = 0.0
+        self.theta[:, :-1] = soft_threshold(self.theta[:, :-1], threshold)
 
     def adagrad(self, gradient):
         """Duchi, Hazan and Singer (2011), composite mirror descent with a diagonal h."""
@@ -254,22 +295,49 @@ class Online:
         """The smallest change of theta that mends the margin of one instance (Crammer et al. 2006)."""
         (i,) = batch
         self.t += 1
-        scores, norm, C = self.theta @ rows[i], rows[i] @ rows[i], weights[i] * self.C
+        scores, norm, C = self.theta @ rows[i], self.share @ rows[i] ** 2, weights[i] * self.C
         loss, slope = self.loss(rows[i], y[i])
-        if norm == 0 or loss == 0:
-            return [loss]
+        self.theta[:, :-1] *= 1 - self.eta0 * self.l2
+        if norm > 0 and loss > 0:
+            self.mend_margin(rows[i], y[i], scores, norm, C, loss, slope)
+        self.shrink(self.eta0 * self.l1)
+        return [loss]
+
+    def mend_margin(self, row, y, scores, norm, C, loss, slope):
         self.updates += 1
         if self.rule == "mira" and self.columns > 1:
-            taus = mira_taus(scores, y[i], norm, C)
+            taus = mira_taus(scores, y, norm, C)
             slope = taus.copy()
-            slope[y[i]] -= taus.sum()
+            slope[y] -= taus.sum()
         else:
             norm = norm * (slope @ slope)
             tau = {"pa": lambda: loss / norm, "pa2": lambda: loss / (norm + 1 / (2 * C))}.get(
                 self.rule, lambda: min(C, loss / norm)
             )()
             slope = tau * slope
-        self.theta -= np.outer(slope, rows[i])
+        step = np.outer(slope, row) * self.share
+        size, self.theta = np.abs(step) + np.abs(self.theta), self.theta - step
+        cancelled = (size > 0) & (np.abs(self.theta) < 1e-9 * size)  # rounding alone is left, and may settle a tie
+        if cancelled.any():
+            self.narrowest = 0.0
+        if (cancelled & ((self.share < 1) | (self.l1 + self.l2 > 0))).any():  # other steps cancel exactly
+            self.closest = 0.0
+
+    def arow_step(self, rows, y, weights, batch):
+        """Crammer, Kulesza and Dredze (2009), diagonal: `squares` is the sum of x^2 by which precisions have grown."""
+        (i,) = batch
+        self.t += 1
+        x, (loss, slope) = rows[i], self.loss(rows[i], y[i])
+        if loss == 0:
+            return [loss]
+        self.updates += 1
+        signs, variances = -np.sign(slope), 1 / (1 + self.squares / self.r)
+        step = np.sqrt(loss) / (x**2 @ variances.T @ np.abs(signs) + self.r / weights[i])
+        step = step * np.outer(signs, x) * variances
+        size, self.theta = np.abs(step) + np.abs(self.theta), self.theta + step
+        if ((size > 0) & (np.abs(self.theta) < 1e-9 * size)).any():
+            self.closest = self.narrowest = 0.0
+        self.squares += weights[i] * np.outer(np.abs(signs), x**2)
         return [loss]
 
     def eta(self):
@@ -284,12 +352,23 @@ class Online:
         }[self.learning_rate]()
 
     def loss(self, x, y):
-        scores, name = self.theta @ x, "hinge" if self.rule in MARGIN_RULES else self.rule
+        if self.targets:
+            return self.loss_of_target(x, y)
+        scores, name = self.theta @ x, {"arow": "squared_hinge"}.get(self.rule, self.rule)
+        name = "hinge" if self.rule in MARGIN_RULES else name
         self.watch_decisions(scores, (np.abs(self.theta) @ np.abs(x)).max(), y, 0.0 if name == "perceptron" else 1.0)
         if self.columns == 1:
-            value, slope = column_loss(name, scores[0], 2 * y - 1)
+            value, slope = column_loss(name, scores[0], 2 * y - 1, self.epsilon)
             return value, np.array([slope])
         return label_loss(name, scores, y)
+
+    def loss_of_target(self, x, y):
+        """Of a real number y; where the slope jumps, at |r| = ε, rounding may decide, but PA's steps are continuous."""
+        ((score,), (size,)), by_margin = (self.theta @ x, np.abs(self.theta) @ np.abs(x)), self.rule in MARGIN_RULES
+        value, slope = residual_loss("epsilon_insensitive" if by_margin else self.rule, y, score, self.epsilon)
+        if self.rule == "epsilon_insensitive":
+            self.closest = min(self.closest, abs(abs(y - score) - self.epsilon) / max(size, abs(y), 1e-300))
+        return value, np.array([slope])
 
     def watch_decisions(self, scores, size, y, margin):
         """Note how far the scores, sums of terms of that size, were from another decision.
@@ -310,14 +389,18 @@ class Online:
             self.closest = min([self.closest] + [abs(gap) / max(size, margin) for gap in gaps])
 
     def grow(self, places, n_labels):
-        """New labels: the old ones keep their weights, in `places`; two labels' w becomes -w/2 and w/2."""
-        for name in ("theta", "total"):
+        """New labels: the old ones keep their weights, in `places`; two labels' w becomes -w/2 and w/2.
+
+        Both keep the squares of their one column.
+        """
+        for name in ("theta", "total", "squares"):
             old = getattr(self, name)
-            old = np.vstack([-old / 2, old / 2]) if self.columns == 1 else old
+            first, second = (1, 1) if name == "squares" else (-0.5, 0.5)
+            old = np.vstack([first * old, second * old]) if self.columns == 1 else old
             grown = np.zeros((n_labels, old.shape[1]))
             grown[places] = old
             setattr(self, name, grown)
-        self.squares, self.columns = np.zeros_like(self.theta), n_labels
+        self.columns = n_labels
         return self
 
     def with_constant(self, X):

@@ -72,7 +72,7 @@ def test_accuracy_is_measured_on_a_corpus_too(path):
 def test_features_without_weights_take_no_room(path):
     wide = sp.csr_array((np.ones(90), (np.arange(90), 1000 * np.arange(90))), shape=(90, 100_000))
     model = fitted(fastlin.Perceptron(max_iter=2, tol=None), wide, CODES)
-    assert fastlin.save(model, path, dtype="int8")["bytes"] < 6000
+    assert fastlin.save(model, path, dtype="int8")["bytes"] < 6500
     np.testing.assert_allclose(fastlin.load(path).coef_, model.coef_, atol=0.01 * np.abs(model.coef_).max())
 
 

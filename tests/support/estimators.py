@@ -11,13 +11,21 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fastlin import MIRAClassifier, MultinomialNB, PassiveAggressiveClassifier, Perceptron, SGDClassifier
+from fastlin import (
+    AROWClassifier,
+    MIRAClassifier,
+    MultinomialNB,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SGDClassifier,
+)
 from oracles.online import Online
 
 PER_ESTIMATOR = {
     "perceptron": lambda **o: Perceptron(**plain(o)),
     "passive aggressive": lambda **o: PassiveAggressiveClassifier(**plain(o)),
     "mira": lambda **o: MIRAClassifier(**plain(o)),
+    "arow": lambda **o: AROWClassifier(**plain(o)),
     "sgd": lambda **o: SGDClassifier(**plain({"loss": "log_loss", **o})),
     "naive bayes": lambda **o: MultinomialNB(**o),
 }
@@ -30,6 +38,8 @@ ONLINE_OPTIONS = {
     "PA-I": ("passive aggressive", {"C": 0.3}),
     "averaged PA-II": ("passive aggressive", {"loss": "squared_hinge", "average": True}),
     "MIRA": ("mira", {"C": 0.5}),
+    "AROW": ("arow", {"r": 0.5}),
+    "averaged AROW": ("arow", {"average": True}),
     "log loss": ("sgd", {}),
     "averaged log loss": ("sgd", {"average": True, "alpha": 0.01}),
     "squared hinge, elastic net": (
@@ -73,8 +83,13 @@ def twin_of(estimator, n_labels, n_features, **options):
             params["rule"] = "pa2"
         else:
             params["rule"] = "pa" if np.isinf(params["C"]) else "pa1"
+    elif params.get("learning_rate") in ("pa1", "pa2"):
+        params |= {"rule": params["learning_rate"], "C": params["eta0"]}
     else:
-        params["rule"] = {"Perceptron": "perceptron", "MIRAClassifier": "mira"}.get(name) or params["loss"]
+        params["rule"] = {"Perceptron": "perceptron", "MIRAClassifier": "mira", "AROWClassifier": "arow"}.get(
+            name
+        ) or params["loss"]
+    params["targets"] = name == "SGDRegressor"
     known = inspect.signature(Online).parameters
     return Online(n_labels, n_features, **{k: v for k, v in {**params, **options}.items() if k in known})
 
@@ -86,7 +101,7 @@ def assert_same_model(estimator, twin, rtol=1e-9, atol=1e-11):
     units of 2.2e-16 a step, over at most some thousand steps.
     """
     atol = atol * max(twin.largest, np.abs(twin.model).max())
-    np.testing.assert_allclose(estimator.coef_, twin.coef, rtol=rtol, atol=atol)
+    np.testing.assert_allclose(np.reshape(estimator.coef_, twin.coef.shape), twin.coef, rtol=rtol, atol=atol)
     np.testing.assert_allclose(np.ravel(estimator.intercept_), twin.intercept, rtol=rtol, atol=atol)
     assert estimator.t_ == twin.t + 1
 

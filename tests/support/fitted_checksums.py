@@ -20,8 +20,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 import fastlin
-from fastlin import lm, select, sequence
+from fastlin import channel, lm, select, sequence
+from fastlin.grammar import PCFG, SpanCRF, Tree
 from fastlin.text import templates
+from support.golden_files import TREES, asked_of
 from support.model_files import ANSWERS, DICTS, SENTENCES, TAGS, TEXTS
 
 TIMES = {"seconds", "time", "duration"}  # entries of histories that no two runs share
@@ -30,10 +32,12 @@ rng = np.random.default_rng(20)
 ROWS = sp.csr_array(np.round(rng.gamma(0.4, size=(150, 30)) * (rng.random((150, 30)) < 0.4), 3))
 COUNTS = sp.csr_array(rng.poisson(0.4, (150, 30)).astype(float))
 THREE, TWO = np.arange(150) * 7 % 11 % 3, np.arange(150) % 5 % 2
+TARGETS = np.sin(np.arange(150.0)) + THREE
 SOME = np.where(np.arange(150) % 3 > 0, -1, THREE)
 GROUPS, GOLD = [3] * 50, np.arange(50) % 3
 WORDS = [["the", "dog", "ran", "a", "cat", "in"][: n % 6 + 1] for n in range(12)]
 WORD_TAGS = [["D", "N", "V", "D", "N", "P"][: n % 6 + 1] for n in range(12)]
+SPELLED = [("dog", "dgo"), ("cat", "kat"), ("the", "teh"), ("ran", "rann"), ("in", "n")]
 EPOCHS = {"max_iter": 4, "tol": None, "random_state": 3}
 ITERATIONS = {"max_iter": 25, "tol": 1e-6}
 ANSWER_METHODS = (
@@ -68,6 +72,17 @@ def online():
             yield fastlin.PassiveAggressiveClassifier(loss=loss, C=C, **{**EPOCHS, **option}), ROWS
         for C in (0.1, 1.0):
             yield fastlin.MIRAClassifier(C=C, **{**EPOCHS, **option}), ROWS
+        for multi_class in ("multinomial", "ovr"):
+            yield fastlin.AROWClassifier(multi_class=multi_class, **{**EPOCHS, **option}), ROWS
+
+
+def regression():
+    losses = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+    options = grid(loss=losses, penalty=("l2", "l1", "elasticnet", None), learning_rate=("invscaling", "adagrad"))
+    options += grid(learning_rate=("pa1", "pa2"), loss=("epsilon_insensitive",), average=(False, True))
+    options += grid(early_stopping=(True,), dtype=("float32", "float64"), batch_size=(1, 4))
+    for option in options:
+        yield fastlin.SGDRegressor(**{"eta0": 0.05, "alpha": 1e-3, **EPOCHS, **option}), ROWS
 
 
 def batch():
@@ -95,10 +110,20 @@ def counted():
         yield fastlin.MultinomialNB(**option), COUNTS
     yield fastlin.MultinomialNB(class_prior=[0.2, 0.3, 0.5]), COUNTS
     yield fastlin.MultinomialNB(base_measure=np.full(30, 1 / 30), concentration=2.0), COUNTS
+    for option in grid(alpha=(1.0, 0.0), norm=(False, True)):
+        yield fastlin.ComplementNB(**option), COUNTS
+    for option in grid(alpha=(1.0, 0.0), binarize=(0.0, 1.5)):
+        yield fastlin.BernoulliNB(**option), COUNTS
     for option in grid(alpha=(1.0, 0.1), fit_prior=(True, False), min_categories=(None, 12)):
         yield fastlin.CategoricalNB(**option), COUNTS.toarray().astype(int)
     for option in grid(alpha=(0.1, 1.0), binary=(True, False)):
         yield fastlin.LogCountRatio(**option), COUNTS
+
+
+def centroids():
+    options = {"metric": ("euclidean", "manhattan"), "priors": ("uniform", "empirical")}
+    for option in grid(shrink_threshold=(None, 0.5), **options):
+        yield fastlin.NearestCentroid(**option), ROWS
 
 
 def transformers():
@@ -116,6 +141,8 @@ def clusters():
     starts = (("k-means++", "random"), ("kmeans", "k-means++", "random"))
     for option in grid(init=starts[0], metric=("euclidean", "spherical"), temperature=(None, 0.2)):
         yield fastlin.KMeans(3, random_state=3, **option), ROWS
+    for option in grid(init=starts[0], batch_size=(16, 1024), tol=(0.0, 1e-3)):
+        yield fastlin.MiniBatchKMeans(3, random_state=3, **option), ROWS
     for option in grid(init=starts[1], alpha=(1.0, 0.1), n_init=(1, 3)):
         yield fastlin.MultinomialMixture(3, random_state=3, max_iter=20, **option), COUNTS
 
@@ -180,12 +207,38 @@ def language_models():
     yield lm.Interpolation([lm.NgramModel(2), lm.Cache(5)], [0.5, 0.5])
 
 
+def channels():
+    table = {"good": {"fine": 0.25, "good": 0.5}, "bad": {"awful": 0.5}}
+    yield channel.NoisyChannel(lm.NgramModel(2), table, keep_unknown=True)
+    for option in grid(order=(1, 3), max_edits=(1, 2), min_count=(1, 2)):
+        yield channel.SpellingCorrector(smoothing="witten_bell", **option)
+
+
+def grammars():
+    for option in grid(horizontal=(None, 0, 1), vertical=(1, 2), split_tags=(True, False)):
+        yield PCFG(**option)
+    for option in grid(unknown=(None, "signature", "suffix", "shape"), rare_count=(0, 1), alpha=(0.0, 0.5)):
+        yield PCFG(decoding="viterbi", **option)
+    for option in grid(solver=("adagrad", "lbfgs", "perceptron"), vertical=(1, 2)):
+        yield SpanCRF(min_count=1, max_iter=3, random_state=0, **option)
+
+
+PAIRS = list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
+
+
+def lexical_channels():
+    for option in ({}, {"model": 2}, {"model": 2, "alignment": "diagonal", "alpha": 0.0}, {"null": False}):
+        yield channel.LexicalChannel(**option)
+
+
 def cases():
     """(name, estimator, what is fitted)."""
-    for make in (online, batch, counted, transformers):
+    for make in (online, batch, counted, centroids, transformers):
         for model, X in make():
             for labels, y in (("three", THREE), ("two", TWO)):
                 yield f"{described(model)} {labels}", model, (X, y)
+    for model, X in regression():
+        yield described(model), model, (X, TARGETS)
     for model, X in clusters():
         yield described(model), model, (X,)
     for model, X in partly_labelled():
@@ -212,8 +265,14 @@ def cases():
     ):  # fmt: skip
         model = lm.NgramModel(**option)
         yield described(model), model, (TEXTS,)
-    for model in language_models():
+    for model in itertools.chain(language_models(), channels()):
         yield described(model), model, (TEXTS,)
+    for model in grammars():
+        yield described(model), model, (TREES,)
+    for model in lexical_channels():
+        yield described(model), model, (PAIRS,)
+    for option in grid(alpha=(0.0, 10.0), max_iter=(1, 30)):
+        yield described(channel.EditChannel(**option)), channel.EditChannel(**option), (SPELLED,)
     yield "LanguageModelClassifier", lm.LanguageModelClassifier(), (TEXTS, ANSWERS)
     raw = [[(word, "X") for word in words] for words in WORDS]
     for name in ("ner", "ratnaparkhi96", "pos", "chunking"):
@@ -233,7 +292,7 @@ def told(model, data):
             yield name, checksum(getattr(model, name))
         except AttributeError:
             continue
-    rows = (data[0], data[2]) if len(data) == 3 else data[:1]
+    rows = (data[0], data[2]) if len(data) == 3 else (asked_of(data),)
     for name in ANSWER_METHODS:
         if hasattr(model, name):
             try:
@@ -282,6 +341,8 @@ def canonical(value):
         return b"[" + b",".join(map(canonical, value)) + b"]"
     if isinstance(value, set | frozenset):
         return canonical(sorted(value, key=repr))
+    if isinstance(value, Tree):
+        return str(value).encode()
     if isinstance(value, BaseEstimator):
         return type(value).__name__.encode() + b"".join(found.encode() for _, found in attributes(value))
     if isinstance(value, numbers.Number | str | bytes | type(None) | np.generic):

@@ -17,6 +17,8 @@ import sklearn.preprocessing
 from sklearn.pipeline import make_pipeline
 
 import fastlin
+from fastlin.channel import EditChannel, LexicalChannel, NoisyChannel, SpellingCorrector
+from fastlin.grammar import PCFG, SpanCRF, Tree
 from fastlin.lm import (
     Cache,
     ClassBigramModel,
@@ -35,6 +37,14 @@ FEW_ROWS = 5
 RAW = [[("a", "D"), ("new", "A"), ("dog", "N")], [("Rex", "P"), ("ran", "V")], []]
 TAGGED = [["D", "A", "N"], ["P", "V"], []]
 LEXICON = {"up": ["good", "fine"], "down": {"bad": 2.0}}
+SPELLED = [("good", "godo"), ("bad", "bat"), ("Straße", "Strase"), ("number", "numbber")]
+HEARD = {"good": {"food": 0.25, "good": 0.5}, "bad": {"bat": 0.5}}
+LEXICAL = {
+    "lexical channel": LexicalChannel(),
+    "lexical channel with positions": LexicalChannel(2, null=False),
+    "lexical channel with a diagonal": LexicalChannel(2, alignment="diagonal"),
+}
+PAIRS = [("the house", "la casa"), ("a green house", ["una", "casa", "verde"]), ("the book", "el libro"), ("", "")]
 ANSWERS = (
     "decision_function", "predict_proba", "predict_joint_log_proba", "score_samples", "transform", "predict",
     "predict_marginals",
@@ -43,8 +53,10 @@ ANSWERS = (
 
 def cases():
     """(name, estimator, what it is fitted to): at least one of each class."""
-    for name, model in (some.ONLINE | some.BATCH | some.COUNTED).items():
+    for name, model in some.LEARNERS.items():
         yield name, model, (some.X, some.CODES)
+    for name, model in some.REGRESSORS.items():
+        yield name, model, (some.X, some.TARGETS)
     for name, model in some.SEMI_SUPERVISED.items():
         yield name, model, (some.X, some.SOME)
     for name, model in some.CLUSTERS.items():
@@ -76,16 +88,35 @@ def cases():
     yield "class bigrams", ClassBigramModel(3, random_state=0), (some.TEXTS,)
     yield "mixture of language models", Interpolation([NgramModel(2), Cache(9)], [0.7, 0.3]), (some.TEXTS,)
     yield "classifier by language models", LanguageModelClassifier(), (some.TEXTS, some.ANSWERS)
+    yield "noisy channel", NoisyChannel(NgramModel(2), HEARD, keep_unknown=True), (some.TEXTS,)
+    speller = SpellingCorrector(2, min_count=1, smoothing="witten_bell")
+    yield "spelling corrector", speller, (some.TEXTS, MISSPELT)
+    yield "grammar", PCFG(), (TREES,)
+    yield "spans", SpanCRF(min_count=1, max_iter=2, random_state=0), (TREES,)
+    for name, model in LEXICAL.items():
+        yield name, model, (PAIRS,)
+    yield "edits", EditChannel(), (SPELLED,)
     yield "tagger with templates", CRF(features=templates.ratnaparkhi96(), tol=0.1), (RAW, TAGGED)
 
 
+MISSPELT = [("their", "thier"), ("good", "god", 2), ("dog", "dogg")]
+TREES = [
+    "(S (NP-SBJ (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (JJ small) (NN dog))))",
+    "(S (NP-SBJ (DT a) (NN dog)) (VP (VBZ sees) (NP (DT the) (NN cat)) (PP (IN with) (NP (DT a) (NN telescope)))))",
+    "(S (NP-SBJ (PRP she)) (VP (VBZ sleeps)) and (VP (VBZ sees)))",
+]
 TOKENS = [["the", "dog", "ran"], ["a", "cat"], []]
+
+
+def asked_of(data):
+    """What a model is asked about: rows as it was fitted to, the words of trees."""
+    return [Tree.from_string(text).leaves() for text in data[0]] if data[0] is TREES else data[0]
 
 
 def answers(model, data):
     """What a model says of the data that it was fitted to, as JSON has it."""
     grouped = isinstance(model, fastlin.CandidateClassifier)
-    rows = (data[0], data[2]) if grouped else (data[0][:FEW_ROWS],)
+    rows = (data[0], data[2]) if grouped else (asked_of(data)[:FEW_ROWS],)
     found = {name: plain(getattr(model, name)(*rows)) for name in ANSWERS if hasattr(model, name)}
     if hasattr(model, "partial_fit") and hasattr(model, "predict") and not hasattr(model, "steps"):
         model.partial_fit(*data)  # what learning goes on from is in the file, too
@@ -103,6 +134,8 @@ def plain(value):
         return [plain(item) for item in value]
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, Tree):
+        return str(value)
     return float(f"{value:.10g}") if isinstance(value, float) else value
 
 

@@ -10,6 +10,7 @@ from oracles.log_linear import Logistic, observed_pairs
 
 BATCH = ("auto", "gd", "cg", "newton", "lbfgs")
 SCALING = ("gis", "iis")
+KINDS = ("counts", "tfidf", "dense unscaled")
 MONOTONE = ("gd", "cg", "newton", "lbfgs", "gis", "iis")
 
 
@@ -30,6 +31,21 @@ def two_sided(n_labels, **options):
     means = rng.normal(size=(n_labels, X.shape[1]))
     X.data = (rng.normal(size=X.nnz) + 0.7 * means[np.repeat(y, np.diff(X.indptr)), X.indices]).astype(X.dtype)
     return X, y, weights
+
+
+@functools.cache
+def rows(kind, n_labels, n=60, n_features=25):
+    """Labels that the features tell of, the last ones rare: with many labels a few rows each, which saturate."""
+    rng = np.random.default_rng(n_labels)
+    y = np.append(np.arange(n_labels), np.minimum(rng.geometric(0.2, n - n_labels) - 1, n_labels - 1))
+    means = rng.gamma(0.3, 1.0, (n_labels, n_features))
+    X = rng.poisson(means[y]).astype(np.float64)
+    if kind == "tfidf":
+        X *= np.log(n / (1 + (X > 0).sum(axis=0)))
+        X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    elif kind == "dense unscaled":
+        X = (X + rng.normal(size=X.shape)) * 10.0 ** rng.uniform(-2, 2, n_features)
+    return sparse.csr_array(X), y
 
 
 VARIANCE = np.array([0.1, 1.0, 10.0, 0.5, 2.0, 0.3, 3.0, 1.0])

@@ -44,6 +44,7 @@ ONLINE = {
     "averaged": fastlin.Perceptron(average=True, **FEW),
     "pa": fastlin.PassiveAggressiveClassifier(**FEW),
     "mira": fastlin.MIRAClassifier(**FEW),
+    "arow": fastlin.AROWClassifier(**FEW),
     "log": fastlin.SGDClassifier(loss="log_loss", **FEW),
     "averaged sgd": fastlin.SGDClassifier(average=True, alpha=0.01, **FEW),
     "l1": fastlin.SGDClassifier(penalty="l1", alpha=0.01, **FEW),
@@ -63,10 +64,21 @@ BATCH = {
 COUNTED = {
     "bayes": fastlin.MultinomialNB(),
     "bayes, prior": fastlin.MultinomialNB(alpha=np.arange(12.0)),
+    "complement": fastlin.ComplementNB(norm=True, alpha=0.1),
+    "bernoulli": fastlin.BernoulliNB(binarize=0.5, alpha=np.arange(1.0, 13)),
     "categories": fastlin.CategoricalNB(),
     "categories, more": fastlin.CategoricalNB(min_categories=9, alpha=0.1),
 }
-LEARNERS = ONLINE | BATCH | COUNTED
+CENTROIDS = {
+    "centroids": fastlin.NearestCentroid(priors="empirical", shrink_threshold=0.1),
+    "centroids, medians": fastlin.NearestCentroid("manhattan"),
+}
+TARGETS = X @ rng.normal(size=12)
+REGRESSORS = {
+    "regression": fastlin.SGDRegressor(**FEW),
+    "regression, averaged": fastlin.SGDRegressor("huber", average=True, learning_rate="adagrad", eta0=0.5, **FEW),
+}
+LEARNERS = ONLINE | BATCH | COUNTED | CENTROIDS
 SEMI_SUPERVISED = {
     "semi": fastlin.SemiSupervisedNB(),
     "semi, components": fastlin.SemiSupervisedNB(
@@ -81,6 +93,7 @@ CLUSTERS = {
     "mixture": fastlin.MultinomialMixture(3, random_state=0),
     "mixture, prior": fastlin.MultinomialMixture(2, alpha=np.arange(1.0, 13), init=X[:2]),
     "k-means": fastlin.KMeans(3, random_state=0),
+    "k-means, batches": fastlin.MiniBatchKMeans(3, batch_size=16, random_state=0),
     "k-means, soft": fastlin.KMeans(3, metric="spherical", temperature=0.1, init=X[:3]),
 }
 

@@ -301,6 +301,7 @@ def test_a_signal_handler_may_use_what_is_being_learnt(name):
             learn(model, "long")
             asked(asks["transform"], model)
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # or a handler that is due would set the timer anew
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert seen

@@ -272,7 +272,7 @@ def test_a_column_without_documents_needs_smoothing():
     [
         ([[1, np.nan]], "NaN at row 0, column 1"),
         ([[np.inf, 1]], "infinity at row 0, column 0"),
-        ([[1, -1]], "Negative values in data: X holds -1 at row 0, column 1"),
+        ([[1, -1]], "Negative values in data.*: X holds -1 at row 0, column 1"),
         ([["a", "b"]], "could not convert"),
         (np.empty((0, 2)), "0 sample"),
         ([[1, 2, 3]], "features"),

@@ -1,0 +1,112 @@
+"""What scikit-learn's tests find around them, and what becomes of each: see `expected_failures`."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+
+from support.peer_modules import mentioned_names, mentioned_twins
+
+HERE = Path(__file__).parent
+LISTED = "1.9."  # the lists are of its tests; those of other versions differ
+OWN = "test_expected_failures", "test_parameters"  # ours
+MARKS = "thread_unsafe", "no_check_spmatrix", "parallel_threads", "iterations"  # of scikit-learn's configuration
+collect_ignore_glob = [] if sklearn.__version__.startswith(LISTED) else ["test_*.py"]
+
+
+def _load_lists():
+    specification = importlib.util.spec_from_file_location("expected_failures", HERE / "expected_failures.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["expected_failures"] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+lists = _load_lists()
+USED, COUNTED = pytest.StashKey[set](), pytest.StashKey[dict]()
+
+
+@pytest.fixture
+def global_random_seed():
+    return 42
+
+
+@pytest.fixture
+def global_dtype():
+    return np.float64
+
+
+def pytest_configure(config):
+    for name in MARKS:
+        config.addinivalue_line("markers", f"{name}: of scikit-learn's tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave out what tests nothing of fastlin's, mark what is expected to fail, and count."""
+    config.stash[USED], config.stash[COUNTED] = set(), {}
+    kept, left_out = [], []
+    for item in items:
+        stays = item.path.parent != HERE or item.path.stem in OWN or _prepare(config, item)
+        (kept if stays else left_out).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _prepare(config, item):
+    """Whether a test of scikit-learn's stays; if so, marked."""
+    module, used = item.path.stem, config.stash[USED]
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    foreign = parameters.get("array_namespace", "numpy") != "numpy"  # arrays that are not known here
+    if foreign or not mentioned_twins(item.function, parameters):
+        return False
+    item.add_marker(pytest.mark.filterwarnings("ignore"))  # as in scikit-learn's runs: they catch what they are about
+    private = _entry(lists.PRIVATE.get(module, {}), item.name)
+    if private is not None:
+        used.add((module, private))
+        name = lists.PRIVATE[module][private]
+        assert name in mentioned_names(item.function, parameters), f"{item.name} does not look for {name}"
+        return False
+    announced = _entry(lists.ANNOUNCED.get(module, ()), item.name)
+    if announced is not None:
+        used.add((module, announced))
+        assert "FutureWarning" in mentioned_names(item.function, parameters), f"{item.name} announces nothing"
+        return False
+    counts = config.stash[COUNTED].setdefault(module, {"tests": 0, "different": 0, "lacking": 0})
+    counts["tests"] += 1
+    for tests in lists.LACKING.get(module, {}).values():
+        lacking = _entry(tests, item.name)
+        if lacking is not None:
+            used.add((module, lacking))
+            counts["lacking"] += 1
+            return False
+    different = _entry(lists.DIFFERENT.get(module, {}), item.name)
+    if different is not None:
+        used.add((module, different))
+        counts["different"] += 1
+        item.add_marker(pytest.mark.xfail(reason=lists.DIFFERENT[module][different], strict=True))
+    return True
+
+
+def _entry(entries, name):
+    """The entry that names a test: all of it, the test of all its parametrisations, or how it begins."""
+    for entry in entries:
+        open_ended = "[" in entry or entry.endswith("_")
+        if name == entry or name.startswith(entry if open_ended else entry + "["):
+            return entry
+    return None
+
+
+@pytest.fixture
+def peer_counts(request):
+    """How many tests of each module there are, and how many of them do not pass."""
+    return request.config.stash[COUNTED]
+
+
+@pytest.fixture
+def used_entries(request):
+    """The entries of the lists that name a test."""
+    return request.config.stash[USED]

@@ -1,0 +1,5 @@
+"""scikit-learn's tests of k-means, on fastlin's."""
+
+from support.peer_modules import tests_of
+
+globals().update(tests_of("sklearn.cluster.tests.test_k_means"))
