@@ -20,11 +20,12 @@ EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["pro
         print(*(r for n in sys.argv[1:] for r in p["optional-dependencies"].get(n, p["dependencies"])), sep="\n")
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench test-checked package clean
+.PHONY: help demo test test-peers lint bench test-checked package clean
 
 help:
 	@echo "make demo          train every learner on the docstrings of Python's standard library"
 	@echo "make test          run the tests against the installed package"
+	@echo "make test-peers    run scikit-learn's own tests of what fastlin has a twin of, on fastlin's"
 	@echo "make lint          check style and types"
 	@echo "make bench         compare with other libraries (FASTLIN_DATA: the folder of the corpora)"
 	@echo "make test-checked  run the tests on a build with bounds checks, ASAN and UBSAN"
@@ -38,6 +39,9 @@ test: $(VENV)/package.stamp $(VENV)/test.stamp
 	@# What measures seconds or bytes runs alone, the rest on all cores; 5: no test was chosen
 	@$(PLAIN) $(BIN)/pytest -m timing tests $(PYTEST_ARGS) || [ $$? = 5 ]
 	@$(PLAIN) $(BIN)/pytest -n auto --dist worksteal -m "not timing" --doctest-modules --pyargs fastlin tests $(PYTEST_ARGS)
+
+test-peers: $(VENV)/package.stamp $(VENV)/test.stamp
+	@$(PLAIN) $(BIN)/pytest -n auto --dist worksteal tests/peers $(PYTEST_ARGS)
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .

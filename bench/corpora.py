@@ -8,8 +8,15 @@ imdb        Large Movie Review data: ``CountVectorizer(ngram_range=(1, 2))``, wo
 zipf        generated: 100,000 x 500,000 with about 6.6 million non-zeros, 20 learnable labels
 openings    the first 12 words of 4,500 posts of 20 Newsgroups, counts of words seen in two posts or
             more: a medium problem, whose small feature sums suit iterative scaling; 20 labels
+imdb-tfidf  the same texts: ``TfidfVectorizer()``; imdb-bigrams: of words and pairs of words
+bodies      20 Newsgroups without headers, quotes and signatures: ``TfidfVectorizer()``; 20 labels
+acq         Reuters-21578, ModApte split: ``TfidfVectorizer()``; whether a story is about an acquisition
 attachment  Ratnaparkhi's 20,801 training quadruples; indicators of the subsets of their words that
             five rows or more have; 2 labels
+breast      scikit-learn's breast cancer data, 569 x 30, whose columns' scales differ by thousands; 2 labels
+digits      scikit-learn's digits, 1,797 x 64, intensities from 0 to 16, unscaled; 10 labels
+letters     the first 20,000 tokens of UD English EWT: the 200 most frequent indicators of their letters,
+            lengths and neighbours' last letters; 2 labels, noun or not
 ==========  ====================================================================================
 
 The texts come from the folder that ``FASTLIN_DATA`` names. The matrices are float64 CSR with int32
@@ -32,9 +39,11 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
+PARTS = ("train", "test")
 FORMAT = 1  # raise it when the meaning of a cached matrix changes
 DEV_SHARE = 5  # one training text in five is for development
 
@@ -120,10 +129,29 @@ def imdb() -> Corpus:
     return _from_text("imdb", "imdb", CountVectorizer(ngram_range=(1, 2)))
 
 
+def imdb_tfidf() -> Corpus:
+    return _from_text("imdb-tfidf", "imdb", TfidfVectorizer())
+
+
+def imdb_bigrams() -> Corpus:
+    return _from_text("imdb-bigrams", "imdb", TfidfVectorizer(ngram_range=(1, 2)))
+
+
+def bodies() -> Corpus:
+    return _from_text("bodies", "20newsgroups_body", TfidfVectorizer())
+
+
+def acq() -> Corpus:
+    corpus = _from_text("acq", "reuters21578", TfidfVectorizer())
+    parts = (np.array(["acq" in each.split(",") for each in documents("reuters21578", part)[0]]) for part in PARTS)
+    y, y_test = (part.astype(np.int64) for part in parts)
+    return Corpus("acq", corpus.X, y, corpus.X_test, y_test, corpus.dev)
+
+
 def openings(rows: int = 4_500, words: int = 12) -> Corpus:
     word = re.compile(r"(?u)\b\w\w+\b")  # CountVectorizer's own
     parts = {}
-    for part in ("train", "test"):
+    for part in PARTS:
         labels, texts = documents("20newsgroups", part)
         parts[part] = np.array(labels[:rows]), [word.findall(text.lower())[:words] for text in texts[:rows]]
     vectoriser = CountVectorizer(analyzer=lambda found: found, min_df=2)
@@ -157,6 +185,39 @@ def attachment(cutoff: int = 5) -> Corpus:
     y = np.unique(labels, return_inverse=True)[1]
     dev = np.arange(len(y)) % DEV_SHARE == 0
     return Corpus("attachment", X, y, X[:0], y[:0], dev)
+
+
+def letters(rows: int = 20_000, columns: int = 200) -> Corpus:
+    """Many short rows of few columns, of which groups add up to one another."""
+    with gzip.open(data_folder() / "ud_english_ewt" / "train.tsv.gz", "rt", encoding="utf-8") as lines:
+        tokens = [line.rstrip("\n").split("\t") for line in lines if line.strip()][: rows + 2]
+    words, tags = [each[0] for each in tokens], [each[1] for each in tokens]
+    dictionaries = []
+    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+        low = word.lower()
+        found = {f"has {letter}": 1.0 for letter in low if letter.isalnum()}
+        parts = {"last": low[-1:], "last 2": low[-2:], "last 3": low[-3:], "first": low[:1], "before": before[-1:],
+                 "after": after[-1:], "after 2": after[-2:], "length": str(min(len(low), 10)),
+                 "capital": str(word[:1].isupper())}  # fmt: skip
+        dictionaries.append(found | {f"{name} {value}": 1.0 for name, value in parts.items()})
+    X = canonical(DictVectorizer().fit_transform(dictionaries))
+    X = canonical(X[:, np.argsort(-np.bincount(X.indices), kind="stable")[:columns]])
+    y = np.array([tag == "NOUN" for tag in tags[1:-1]]).astype(np.int64)
+    return Corpus("letters", X, y, X[:0], y[:0], np.arange(len(y)) % DEV_SHARE == 0)
+
+
+def _from_table(name: str, table: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Corpus:
+    X, y = table(return_X_y=True)
+    X = canonical(X)
+    return Corpus(name, X, y.astype(np.int64), X[:0], y[:0], np.arange(len(y)) % DEV_SHARE == 0)
+
+
+def breast() -> Corpus:
+    return _from_table("breast", load_breast_cancer)
+
+
+def digits() -> Corpus:
+    return _from_table("digits", load_digits)
 
 
 def zipf(
@@ -199,9 +260,16 @@ def zipf(
 MAKERS: dict[str, Callable[[], Corpus]] = {
     "newsgroups": newsgroups,
     "imdb": imdb,
+    "imdb-tfidf": imdb_tfidf,
+    "imdb-bigrams": imdb_bigrams,
+    "bodies": bodies,
+    "acq": acq,
     "zipf": zipf,
     "openings": openings,
     "attachment": attachment,
+    "letters": letters,
+    "breast": breast,
+    "digits": digits,
 }
 
 
@@ -217,7 +285,7 @@ def load(name: str) -> Corpus:
                 tuple(arrays[f"{part}_{array}"] for array in ("data", "indices", "indptr")),
                 shape=tuple(arrays[f"{part}_shape"]),
             )
-            for part in ("train", "test")
+            for part in PARTS
         ]
         return Corpus(name, matrices[0], arrays["y"], matrices[1], arrays["y_test"], arrays["dev"])
 

@@ -19,8 +19,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import sklearn.linear_model
 
 import accuracy
+import fastlin
 import objectives
 from corpora import Corpus, load
 from learners import NAIVE_BAYES, PAIRS, fixed_settings
@@ -160,6 +162,22 @@ def binary(options: Any) -> list[dict[str, Any]]:
     return [{"question": name, **spent}]
 
 
+def regression(options: Any) -> list[dict[str, Any]]:
+    """Real targets: the logarithm of how many different words a document has, from its tf-idf values."""
+    rows, results = [], []
+    for loss in wanted(["squared_error", "huber", "epsilon_insensitive"], options.only):
+        corpus, settings = load("newsgroups"), {"loss": loss, "alpha": 1e-5, "tol": None, "random_state": 0}
+        targets = np.log1p(np.diff(corpus.X.indptr))
+        kinds = {"ours": fastlin.SGDRegressor, "rival": sklearn.linear_model.SGDRegressor}
+        sides = {side: fits(kind, settings, corpus.X, targets) for side, kind in kinds.items()}
+        spent = epochs(sides, FEW, MORE, options.repeat)
+        name = f"SGDRegressor {loss}, newsgroups"
+        rows.append(row(name, spent["ours"], spent["rival"], 1.5, 3))
+        results.append({"question": name, **spent})
+    show_some("regression against scikit-learn's", COLUMNS, rows)
+    return results
+
+
 def wanted(questions: list[Any], only: str | None) -> list[Any]:
     return [question for question in questions if not only or only in getattr(question, "name", question)]
 
@@ -179,6 +197,7 @@ def main() -> None:
         "scikit_learn": against_scikit_learn(options),
         "naive_bayes": naive_bayes(options),
         "binary": binary(options),
+        "regression": regression(options),
         "liblinear": objectives.compare(options.repeat, options.only or ""),
     }
     if not options.quick:

@@ -22,7 +22,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-HINGE_DUAL, CRAMMER_SINGER, LOGISTIC_PRIMAL, LOGISTIC_DUAL = 3, 4, 0, 7  # LIBLINEAR's numbers for its solvers
+HINGE_DUAL, CRAMMER_SINGER, LOGISTIC_PRIMAL, LOGISTIC_L1, LOGISTIC_DUAL = (
+    3,
+    4,
+    0,
+    6,
+    7,
+)  # LIBLINEAR's numbers for its solvers
 
 
 def vw_options(columns: int, learning_rate: float) -> str:

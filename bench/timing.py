@@ -49,13 +49,13 @@ def arguments(question: str) -> argparse.ArgumentParser:
     return parser
 
 
-def seconds(run: Run) -> float:
-    start = perf_counter()
+def seconds(run: Run, clock: Callable[[], float] = perf_counter) -> float:
+    start = clock()
     run()
-    return perf_counter() - start
+    return clock() - start
 
 
-def interleave(contenders: dict[str, Prepare], repeat: int) -> Times:
+def interleave(contenders: dict[str, Prepare], repeat: int, clock: Callable[[], float] = perf_counter) -> Times:
     """Seconds of every contender in every round, after one round that does not count."""
     times: Times = {name: [] for name in contenders}
     names = list(contenders)
@@ -66,7 +66,7 @@ def interleave(contenders: dict[str, Prepare], repeat: int) -> Times:
             warnings.simplefilter("ignore")
             for turn in range(repeat + 1):
                 for name in names if turn % 2 else reversed(names):
-                    spent = seconds(contenders[name]())
+                    spent = seconds(contenders[name](), clock)
                     if turn:
                         times[name].append(spent)
     finally:
