@@ -3,6 +3,7 @@
 import copy
 import importlib
 import inspect
+import io
 import os
 import pickle
 import signal
@@ -16,12 +17,23 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import fastlin
+from fastlin.channel import EditChannel, LexicalChannel, NoisyChannel, SpellingCorrector
 from fastlin.grammar import PCFG, SpanCRF
+from fastlin.lm import (
+    Cache,
+    ClassBigramModel,
+    Interpolation,
+    LanguageModelClassifier,
+    MaxentLM,
+    NgramModel,
+    WordClasses,
+)
+from fastlin.runtime.made_once import made_once
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 
 ROUNDS = int(os.environ.get("FASTLIN_ROUNDS", "10"))
-MODULES = ("fastlin", "fastlin.grammar", "fastlin.sequence", "fastlin.select", "fastlin.text")
-STATELESS = {"DocumentFeatures", "Elementwise", "FeatureHasher"}
+MODULES = tuple(f"fastlin{room}" for room in ("", ".channel", ".grammar", ".lm", ".sequence", ".select", ".text"))
+STATELESS = {"Cache", "DocumentFeatures", "Elementwise", "FeatureHasher", "LanguageModel"}
 UNSAFE: set[str] = set()  # classes that do not keep these laws yet
 
 rng = np.random.default_rng(0)
@@ -36,6 +48,10 @@ TEXTS = (
 DICTS = [{"one": i, "word": f"w{i}"} for i in range(4)], [{f"name {i}": 1.0, "two": 2} for i in range(9)]
 SENTENCES = [[f"w{i % 7}" for i in range(j, j + 6)] for j in range(8)]
 TAGS = [[[f"{name}{hash_ % n}" for hash_ in range(6)] for _ in SENTENCES] for name, n in (("A", 2), ("B", 5))]
+STORIES = ["a dog ran", "the cat sat on a dog"], ["the dog sat", "a cat ran on the dog", "on on the mat"]
+ASKED_STORIES = ["the dog ran", "a mat sat on mats"]
+WORD_PAIRS = [("dog", "dgo"), ("cat", "caat"), ("ran", "ran")], [("sat", "sta"), ("mat", "matt"), ("dog", "fog")]
+SENTENCE_PAIRS = [("the dog", "el perro"), ("a dog", "un perro")], [("the cat", "el gato"), ("a dog ran", "un gato")]
 GROUPS = np.full(12, 5)
 PREDICT = ("predict", "decision_function", "coef_")
 REGRESSED, TARGETS = ("predict", "coef_", "intercept_"), np.sin(np.arange(60.0))
@@ -59,6 +75,7 @@ class Problem:
             "predict_proba",
             "predict_joint_log_proba",
             "score_samples",
+            "log_proba",
         ):
             answer = getattr(model, name)(*self.about)
         else:
@@ -84,6 +101,10 @@ def pieces(y, size=4, width=lambda turn: X.shape[1]):
 
 def online(make):
     return Problem(make, "partial_fit", (*PREDICT, "intercept_", "classes_"), *pieces(np.sort(MANY)))
+
+
+def language_model(make, learn="fit"):
+    return Problem(make, learn, ("score_samples", "words_"), *zip(STORIES), about=(ASKED_STORIES,))
 
 
 def refitted(make, *asked, y=(FEW, MANY)):
@@ -233,6 +254,53 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
         (["(S (S (C c)) (B b) (B a))", "(T (A b) (D a))", "(S (A c) (B b) (C c))"],),
         about=(["a b", "c b a", "z"],),
     ),
+    "NgramModel": language_model(lambda: NgramModel(2)),
+    "NgramModel, partial_fit": language_model(lambda: NgramModel(2), "partial_fit"),
+    "MaxentLM": language_model(lambda: MaxentLM(2, max_iter=2)),
+    "MaxentLM, classes": language_model(lambda: MaxentLM(2, classes=5, max_iter=2)),
+    "ClassBigramModel": language_model(lambda: ClassBigramModel(2, max_iter=2, random_state=0)),
+    "Interpolation": Problem(
+        lambda: Interpolation([NgramModel(2).fit(STORIES[0]), Cache(4)]),
+        "fit_weights",
+        ("score_samples",),
+        *zip(STORIES),
+        about=(ASKED_STORIES,),
+    ),
+    "LanguageModelClassifier": Problem(
+        lambda: LanguageModelClassifier(NgramModel(2)),
+        "fit",
+        ("predict", "predict_proba"),
+        *((stories, list("abab")[: len(stories)]) for stories in STORIES),
+        about=(ASKED_STORIES,),
+    ),
+    "WordClasses": Problem(lambda: WordClasses(4, max_iter=2), "fit", ("words_", "word_classes_"), *zip(STORIES)),
+    "EditChannel": Problem(
+        lambda: EditChannel(max_iter=2), "fit", ("score_samples", "rates_"), *zip(WORD_PAIRS), about=WORD_PAIRS[:1]
+    ),
+    "LexicalChannel": Problem(
+        lambda: LexicalChannel(max_iter=2),
+        "fit",
+        ("predict", "log_proba"),
+        *zip(SENTENCE_PAIRS),
+        about=SENTENCE_PAIRS[:1],
+    ),
+    "LexicalChannel, Model 2": Problem(
+        lambda: LexicalChannel(2, max_iter=2),
+        "fit",
+        ("predict", "log_proba"),
+        *zip(SENTENCE_PAIRS),
+        about=SENTENCE_PAIRS[:1],
+    ),
+    "NoisyChannel": Problem(
+        lambda: NoisyChannel(NgramModel(2).fit(STORIES[0]), EditChannel(max_iter=2).fit(WORD_PAIRS[0])),
+        "fit",
+        ("score_samples",),
+        *zip(STORIES, WORD_PAIRS),
+        about=(["the dgo"],),
+    ),
+    "SpellingCorrector": Problem(
+        lambda: SpellingCorrector(2, min_count=1), "fit", ("predict",), *zip(STORIES), about=(["the dgo sta"],)
+    ),
     "HMM, partial_fit": Problem(
         HMM, "partial_fit", ("predict",), *((SENTENCES, tags) for tags in TAGS), about=(SENTENCES,)
     ),
@@ -345,6 +413,26 @@ def test_copies_and_pickles_are_whole_and_independent(name):
         lambda model: check(pickle.loads(pickle.dumps(model))),
     )
     assert tuple(problem.ask(model, asked) for asked in problem.asked) == states[ROUNDS - 1]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_is_made_on_demand_is_no_part_of_copies(name):
+    problem, grow_while_copied = PROBLEMS[name], set()
+    model = problem.make()
+    problem.step(model, 0)
+    for asked in problem.asked:
+        problem.ask(model, asked)
+
+    class Watch(pickle.Pickler):
+        def reducer_override(self, part):
+            kind = type(part)
+            grows = any(isinstance(value, made_once) for base in kind.__mro__ for value in vars(base).values())
+            if grows and kind.__getstate__ is object.__getstate__ and kind.__reduce__ is object.__reduce__:
+                grow_while_copied.add(kind)
+            return NotImplemented
+
+    Watch(io.BytesIO()).dump(model)
+    assert not grow_while_copied
 
 
 @pytest.mark.parametrize("name", SAFE)
