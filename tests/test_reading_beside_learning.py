@@ -295,7 +295,7 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
         lambda: NoisyChannel(NgramModel(2).fit(STORIES[0]), EditChannel(max_iter=2).fit(WORD_PAIRS[0])),
         "fit",
         ("score_samples",),
-        *zip(STORIES, WORD_PAIRS),
+        *zip(STORIES, WORD_PAIRS, strict=True),
         about=(["the dgo"],),
     ),
     "SpellingCorrector": Problem(

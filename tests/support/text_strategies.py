@@ -64,6 +64,8 @@ PATTERNS = (
     r"\S+",
     r"(?u)\b[^\W\d]\w+\b",
     r"[a-z]+",
+    r"[\w']+",
+    r"(?i)[a-z]{2,3}?[^\W_]|\d+(?:[.,]\d+)*",
     r"(?a)\w\w+",
     r"(?u)\w(\w*)",  # what the group holds
     r"(?u)\w(\w)?",  # what it holds, if anything

@@ -16,7 +16,8 @@ OPTIONS = {
     "words 1-2": {"ngram_range": (1, 2)},
     "characters": {"analyzer": "char", "ngram_range": (2, 5)},
     "characters in words": {"analyzer": "char_wb", "ngram_range": (2, 5)},
-    "a pattern of the user's": {"token_pattern": r"[a-z]+|\d"},
+    "a pattern of the engine's": {"token_pattern": r"[a-z]+|\d"},
+    "a pattern of the user's": {"token_pattern": r"([a-z]+|\d)"},
     "a tokenizer of the user's": {"tokenizer": str.split, "token_pattern": None},
 }
 
@@ -51,6 +52,12 @@ def test_ctrl_c_ends_a_pass_over_one_long_document(megabyte, name, options):
     before = fitted_state(vectorizer)
     assert interrupted_after(0.3, lambda: vectorizer.transform([document])) < LIMIT
     assert fitted_state(vectorizer) == before
+
+
+def test_ctrl_c_ends_a_pattern_that_reads_on_in_vain():
+    vectorizer = text.CountVectorizer(token_pattern="a+:")
+    assert interrupted_after(0.3, lambda: vectorizer.fit(["a" * 3_000_000])) < LIMIT  # of 4.5e12 steps
+    assert not hasattr(vectorizer, "vocabulary_")
 
 
 @pytest.mark.parametrize("name", [name for name in VECTORIZERS if name != "HashingVectorizer"])

@@ -1,7 +1,7 @@
 """Analysis of texts: from parameters to a specification for the engine, or to Python functions that do the same.
 
-The engine knows runs of word characters, runs of visible characters and n-grams; a user's tokenizer or
-analyzer, and patterns it does not know, go the way of `build_analyzer`, a Python object a token.
+The engine knows runs of word characters, runs of visible characters, patterns that have an automaton, and n-grams; a
+user's tokenizer or analyzer, and other patterns, go the way of `build_analyzer`, a Python object a token.
 """
 
 import functools
@@ -19,6 +19,7 @@ from fastlin.engine.text import vectorizer
 from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.document_blocks import decode_document
 from fastlin.text.negation import CLAUSE_ENDS, NEGATION_PREFIX, NEGATORS, TOKEN_PATTERN, mark_negation, marked_words
+from fastlin.text.token_automaton import automaton_of
 from fastlin.text.token_strings import encoded
 from fastlin.validation import one_of, whole_number
 from fastlin.validation.parameter_kinds import (
@@ -40,16 +41,17 @@ MAX_NGRAM_CHARACTERS = 2**30  # characters
 RUN = re.compile(
     r"(?:\(\?u\))?(?P<edge>\\b)?(?P<letter>\[\^\\W\\d\])?(?P<some>(?:\\w)*)(?P<end>\\w[+*]|\\w\{\d+,\})(?:\\b)?"
 )
-VISIBLE = re.compile(r"(?:\(\?u\))?(?P<some>(?:\\S)*)\\S\+")
+VISIBLE = re.compile(r"(?:\(\?u\))?(?P<some>(?:\\S)*)(?:\\S|\[\^\\s\])\+")
 
 
 @dataclass(frozen=True)
 class Token:
-    """Which runs of characters are tokens."""
+    """Which runs of characters are tokens; or by which pattern an automaton finds them."""
 
     member: int = vectorizer.WORD
     least: int = 2
     letter_first: bool = False
+    pattern: str | None = None
 
 
 @functools.cache
@@ -59,7 +61,8 @@ def token_of(pattern: str) -> Token | None:
         return Token(vectorizer.VISIBLE, len(found["some"]) // 2 + 1)
     found = RUN.fullmatch(pattern)
     if found is None or (found["letter"] and not found["edge"]):
-        return None
+        automaton = automaton_of(pattern)
+        return None if automaton is None else Token(least=automaton.shortest_run, pattern=pattern)
     least = len(found["some"]) // 2 + bool(found["letter"])
     end = found["end"]
     least += int(end[3:-2]) if "{" in end else end == r"\w+"
@@ -70,6 +73,22 @@ def token_of(pattern: str) -> Token | None:
 def alphabet(fold: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     kinds, lower = vectorizer.character_tables(fold, "".join(sorted(CLAUSE_ENDS)))
     return kinds, lower
+
+
+@functools.lru_cache(16)
+def automaton_arrays(pattern: str, fold: bool) -> tuple[Any, ...]:
+    """The automaton of a pattern that has one, as the engine takes it."""
+    automaton = automaton_of(pattern)
+    assert automaton is not None
+    classes = automaton.classes[alphabet(fold)[1]]
+    return (
+        classes,
+        automaton.classes,
+        automaton.transitions,
+        automaton.starts,
+        automaton.words,
+        automaton.shortest_run > 0,
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +105,7 @@ class TokenizerSpec:
 
     def reader(self) -> Any:
         """Scratch memory for one thread."""
-        return vectorizer.DocumentReader(
+        reader = vectorizer.DocumentReader(
             self.unit,
             *self.ngrams,
             alphabet(self.fold),
@@ -98,6 +117,9 @@ class TokenizerSpec:
             np.array(self.prefixes, np.int32),
             np.array(self.suffixes, np.int32),
         )
+        if self.token.pattern is not None:
+            reader.use_automaton(*automaton_arrays(self.token.pattern, self.fold))
+        return reader
 
 
 @functools.cache
@@ -301,7 +323,7 @@ class AnalyzerMixin:
         low, high = self._ngrams()
         if self.analyzer == "word":
             tokenize, known = self.build_tokenizer(), token_of(self.token_pattern or "")
-            if known is None or high > MAX_NGRAM_WORDS:
+            if known is None or high > MAX_NGRAM_WORDS or (self.negation and known.pattern is not None):
                 return None
             self._check_stop_words(self.get_stop_words(), self.build_preprocessor(), tokenize)
             token = known

@@ -59,9 +59,9 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
     stop_words : "english", list or None
         Words that are not there: their neighbours stand side by side. "english" is scikit-learn's list.
     token_pattern : str or None
-        The regular expression of a word; with a group in it, what the group holds. The engine knows runs of word
-        characters of a least length (the default is two) and runs of what is no white space; other patterns are matched
-        by `re`, at its speed.
+        The regular expression of a word; with a group in it, what the group holds. The engine knows patterns of sets of
+        characters without the blank, alternatives, bounds and word boundaries (the default is two word characters and
+        more); others, with groups or anchors, are matched by `re`, at its speed.
     ngram_range : (int, int)
         The fewest and the most words or characters of an n-gram.
     analyzer : {"word", "char", "char_wb"} or callable

@@ -267,7 +267,7 @@ cdef inline int count_words(VectorizerBuffers* s, const FeatureSpec* spec, const
     while p < document.n:
         p = next_piece(tokens, &spec.rules, spec.negators, document, p)
         check_memory(p >= 0)
-        check_signals(s, tokens.n)
+        check_signals(s, tokens.n + tokens.steps)
         if not hashed or target.ignored:
             look_up_words(s, target)
         if spec.n_prefixes + spec.n_suffixes:

@@ -1,7 +1,8 @@
 """Documents in pieces: the tokens of a piece as slices of one text in UTF-8, in lower case if that is asked for.
 
 ASCII is classified 64 characters at a time into a mask whose edges are the tokens' beginnings and ends; other texts go
-character by character. A piece ends between tokens, and is as long as its longest token where that must be.
+character by character, and patterns of tokens by an automaton (`text/token_automaton.py`), whose state changes with
+every character. A piece ends between tokens, and is as long as its longest token where that must be.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -20,6 +21,7 @@ cdef enum:
     PIECE = 16384       # characters of a document that are cut into tokens together
     BLOCK = 64
     LONGEST_NEGATOR = 16
+    MOST_STEPS = 1 << 20    # of an automaton in a piece: between two looks at signals
 
 cdef struct Document:
     const void* text
@@ -27,12 +29,24 @@ cdef struct Document:
     int size                # bytes of a character: 1, 2 or 4
     bint ascii
 
+cdef struct Automaton:      # which finds tokens; there is none without transitions
+    const uint8_t* classes      # of a character as the text has it, below 65,536
+    const uint8_t* classes_beyond   # of all characters, in lower case if `fold`
+    const int32_t* transitions  # twice the place of the next state, and one more if a token may end before
+    const uint8_t* words        # of a class: it is of words
+    const uint8_t* first        # of a class: a token may begin with it
+    bint runs                   # tokens are the runs of the characters that they may begin with
+    uint8_t[128] member         # which of ASCII these are
+    int n_classes               # without the end of the text
+    int32_t[2] start            # the first state, behind what is no part of a word, and behind what is
+
 cdef struct TokenRules:     # what a token is
     CharacterTables tables
     int member              # the kind of its characters: WORD or VISIBLE
     int shortest            # characters
     bint letter_first       # it does not begin with a digit
     bint negation           # what follows a negation is marked
+    Automaton automaton     # in the place of all of these
 
 cdef struct TokenSlices:
     char* text              # a blank before it; PADDING bytes behind it
@@ -45,6 +59,7 @@ cdef struct TokenSlices:
     int64_t length_room
     Py_ssize_t n
     bint negated            # the next token stands under a negation
+    Py_ssize_t steps        # of an automaton, for this piece
 
 
 cdef inline bint reserve_slices(TokenSlices* slices, int64_t bytes, int64_t places) noexcept nogil:
@@ -68,6 +83,19 @@ cdef inline void free_slices(TokenSlices* slices) noexcept nogil:
     free(slices.length)
 
 
+cdef inline uint64_t table_members(const TokenRules* rules, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """Which of 64 ASCII characters, or of the n that there are, are of a run."""
+    cdef uint64_t mask = 0
+    cdef Py_ssize_t i
+    if n >= BLOCK:
+        for i in range(BLOCK):
+            mask |= <uint64_t>rules.automaton.member[text[i]] << i
+        return mask
+    for i in range(n):
+        mask |= <uint64_t>rules.automaton.member[text[i]] << i
+    return mask
+
+
 cdef inline Py_ssize_t ascii_edges(TokenSlices* slices, const TokenRules* rules, const uint8_t* text,
                                    Py_ssize_t n) noexcept nogil:
     """Lower the text into the slices'; where tokens begin and end, in turn; an odd number: the last has not ended."""
@@ -84,6 +112,8 @@ cdef inline Py_ssize_t ascii_edges(TokenSlices* slices, const TokenRules* rules,
             memset(rest, c" ", BLOCK)
             memcpy(rest, text + base, n - base)
             mask = members(rest, <uint8_t*>slices.text + base, rules.tables.fold, between_blanks)
+        if rules.automaton.runs:
+            mask = table_members(rules, text + base, n - base)
         edges = mask ^ (mask << 1 | inside)
         inside = mask >> 63
         while edges:
@@ -204,9 +234,101 @@ cdef inline Py_ssize_t piece_of(TokenSlices* slices, const TokenRules* rules, Ng
     return n
 
 
+cdef inline int class_of(const TokenRules* rules, uint32_t c) noexcept nogil:
+    if c < 0x10000:
+        return rules.automaton.classes[c]
+    return rules.automaton.classes_beyond[lower_case(&rules.tables, c)]
+
+
+cdef inline Py_ssize_t match_end(const TokenRules* rules, const unit* text, Py_ssize_t p, Py_ssize_t n,
+                                 TokenSlices* slices) noexcept nogil:
+    """Where the token that begins at p ends; −1: none does."""
+    cdef const Automaton* automaton = &rules.automaton
+    cdef int32_t state = automaton.start[p > 0 and automaton.words[class_of(rules, text[p - 1])]], found
+    cdef Py_ssize_t q = p, end = -1
+    while state:
+        found = automaton.transitions[state + (class_of(rules, text[q]) if q < n else automaton.n_classes)]
+        end = q if found & 1 else end
+        state = found >> 1
+        q += 1
+    slices.steps += q - p
+    return end
+
+
+cdef inline Py_ssize_t next_first(const TokenRules* rules, const unit* text, Py_ssize_t p, Py_ssize_t n) noexcept nogil:
+    """The next character at which a token may begin."""
+    while p < n and not rules.automaton.first[class_of(rules, text[p])]:
+        p += 1
+    return p
+
+
+cdef inline Py_ssize_t matched_ascii_piece(TokenSlices* slices, const TokenRules* rules, const uint8_t* text,
+                                           Py_ssize_t p, Py_ssize_t n) noexcept nogil:
+    """The same of an automaton's tokens in ASCII, which keep their places in the text."""
+    cdef Py_ssize_t start = p, lowered = p, limit = n if n - p < PIECE else p + PIECE, end
+    cdef uint8_t[BLOCK] rest
+    slices.n = slices.steps = 0
+    while p < limit and slices.steps < MOST_STEPS:
+        end = next_first(rules, text, p, limit)
+        slices.steps += end - p
+        p = end
+        end = match_end(rules, text, p, n, slices) if p < limit else -1
+        if end < 0:
+            p += p < limit
+            continue
+        if not reserve_slices(slices, end - start + BLOCK, slices.n + 1):
+            return -1
+        while lowered < end:
+            if n - lowered >= BLOCK:
+                members(text + lowered, <uint8_t*>slices.text + (lowered - start), rules.tables.fold, False)
+            else:
+                memset(rest, c" ", BLOCK)
+                memcpy(rest, text + lowered, n - lowered)
+                members(rest, <uint8_t*>slices.text + (lowered - start), rules.tables.fold, False)
+            lowered += BLOCK
+        slices.start[slices.n] = p - start
+        slices.length[slices.n] = <int32_t>(end - p)
+        slices.n += 1
+        p = end
+    return p
+
+
+cdef inline Py_ssize_t matched_piece(TokenSlices* slices, const TokenRules* rules, const unit* text, Py_ssize_t p,
+                                     Py_ssize_t n) noexcept nogil:
+    """The same of any text, in which they then stand between blanks."""
+    cdef Py_ssize_t used = 0, end
+    slices.n = slices.steps = 0
+    while p < n and used <= PIECE and slices.steps < MOST_STEPS:
+        end = match_end(rules, text, p, n, slices)
+        if end < 0:
+            p += 1
+            continue
+        if not reserve_slices(slices, used + 4 * (end - p) + 1, slices.n + 1):
+            return -1
+        slices.start[slices.n] = used
+        while p < end:
+            used += write_utf8(slices.text + used, lower_case(&rules.tables, text[p]))
+            p += 1
+        slices.length[slices.n] = <int32_t>(used - slices.start[slices.n])
+        slices.n += 1
+        slices.text[used] = c" "
+        used += 1
+    return p
+
+
 cdef inline Py_ssize_t next_piece(TokenSlices* slices, const TokenRules* rules, NgramTrie* negators,
                                   const Document* document, Py_ssize_t p) noexcept nogil:
     """Cut the document from p on into tokens; where the next piece begins, −1: no memory."""
+    if rules.automaton.transitions != NULL:
+        if document.ascii and rules.automaton.runs:
+            return ascii_piece(slices, rules, <const uint8_t*>document.text, p, document.n)
+        if document.ascii:
+            return matched_ascii_piece(slices, rules, <const uint8_t*>document.text, p, document.n)
+        if document.size == 1:
+            return matched_piece(slices, rules, <const uint8_t*>document.text, p, document.n)
+        if document.size == 2:
+            return matched_piece(slices, rules, <const uint16_t*>document.text, p, document.n)
+        return matched_piece(slices, rules, <const uint32_t*>document.text, p, document.n)
     if document.ascii and not rules.negation:
         return ascii_piece(slices, rules, <const uint8_t*>document.text, p, document.n)
     if document.size == 1:

@@ -50,6 +50,15 @@ class DocumentReader:
         prefixes: NDArray[np.int32],
         suffixes: NDArray[np.int32],
     ) -> Self: ...
+    def use_automaton(
+        self,
+        classes: NDArray[np.uint8],
+        all_classes: NDArray[np.uint8],
+        transitions: NDArray[np.int32],
+        starts: NDArray[np.int32],
+        words: NDArray[np.uint8],
+        runs: bool,
+    ) -> None: ...
     def watch_stop_flag(self, stop: NDArray[np.int32]) -> None: ...
     def count(
         self,

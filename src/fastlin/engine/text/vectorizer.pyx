@@ -232,7 +232,7 @@ cdef class DocumentReader:
 
     cdef FeatureSpec spec
     cdef VectorizerBuffers buffers
-    cdef object kinds, lower, prefixes, suffixes, stop      # what plan and scratch point to
+    cdef object kinds, lower, prefixes, suffixes, automaton, stop      # what plan and scratch point to
     cdef NgramVocabulary negators
     cdef list lengths
 
@@ -263,6 +263,34 @@ cdef class DocumentReader:
 
     def __dealloc__(self):
         free_buffers(&self.buffers)
+
+    def use_automaton(self, const uint8_t[::1] classes, const uint8_t[::1] all_classes,
+                      const int32_t[:, ::1] transitions, const int32_t[::1] starts, const uint8_t[::1] words,
+                      bint runs):
+        """Find tokens by an automaton: see `text/token_automaton.py`; `classes` are of characters as texts have them.
+
+        `runs`: tokens are the runs of at least `least` of the characters with which one may begin.
+        """
+        cdef Py_ssize_t width = transitions.shape[1], n_states = transitions.shape[0]
+        places = np.asarray(transitions) >> 1
+        if (len(classes) != 65536 or len(all_classes) != 0x110000 or len(words) != width or len(starts) != 2
+                or max(np.max(classes), np.max(all_classes)) >= width - 1 or np.any(places % width)
+                or np.any(places < 0) or np.any(places >= n_states * width) or np.any(places[:, width - 1])
+                or np.any(np.asarray(starts) % width) or not 0 <= min(starts) <= max(starts) < n_states * width):
+            raise ValueError("these arrays are not those of an automaton")
+        cdef Py_ssize_t c
+        ways_on = np.asarray(transitions)[np.asarray(starts) // width] != 0
+        firsts = ways_on.any(axis=0).astype(np.uint8)
+        cdef const uint8_t[::1] first = firsts
+        self.automaton = classes, all_classes, transitions, words, firsts
+        self.spec.rules.automaton.first = &first[0]
+        self.spec.rules.automaton.runs = runs
+        for c in range(128):
+            self.spec.rules.automaton.member[c] = first[classes[c]]
+        self.spec.rules.automaton.classes, self.spec.rules.automaton.classes_beyond = &classes[0], &all_classes[0]
+        self.spec.rules.automaton.transitions, self.spec.rules.automaton.words = &transitions[0, 0], &words[0]
+        self.spec.rules.automaton.n_classes = <int>(width - 1)
+        self.spec.rules.automaton.start[0], self.spec.rules.automaton.start[1] = starts[0], starts[1]
 
     def watch_stop_flag(self, stop):
         """From now on give up, with InterruptedError, when stop[0] is not zero."""
