@@ -19,16 +19,17 @@ MOST_NUMBERS = 1 << 26  # of the tables of all lengths: half a gigabyte, six tim
 NULL_AT_START = 0.08  # p(NULL) of a diagonal before any is learnt (Dyer et al. 2013)
 
 
-class Shapes:
+@dataclass(frozen=True, eq=False)
+class Shapes(FieldsOnly):
     """The lengths of pairs, each combination once, and the layout of a table for each.
 
     n counts source words, NULL among them if `null` says that there is one, m observed words; a table has n rows and m
     columns, and the tables lie one behind the other. Each column of each table has a number, too.
     """
 
-    def __init__(self, n: Integers, m: Integers, null: bool) -> None:
-        self.n, self.m, self.null = n, m, null
-        self.starts = np.concatenate([[0], np.cumsum(n * m)])
+    n: Integers
+    m: Integers
+    null: bool
 
     @classmethod
     def of(cls, n: Integers, m: Integers, null: bool) -> tuple[Self, Integers]:
@@ -41,6 +42,11 @@ class Shapes:
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(zip(self.n.tolist(), self.m.tolist(), strict=True))
+
+    @made_once
+    def starts(self) -> Integers:
+        """Where each table begins, and where the last one ends."""
+        return np.concatenate([[0], np.cumsum(self.n * self.m)])
 
     @property
     def size(self) -> int:
