@@ -32,36 +32,36 @@ class _HasNoAutomatonError(Exception):
     """The pattern is beyond what an automaton is made of."""
 
 
-class Set(NamedTuple):
+class CharacterSet(NamedTuple):
     """One character of a set, which is the number of a piece of the pattern."""
 
     number: int
 
 
-class Boundary(NamedTuple):
+class WordBoundary(NamedTuple):
     """A place that is, or is not, the beginning or end of a word."""
 
     there: bool
 
 
-class Sequence(NamedTuple):
+class Concatenation(NamedTuple):
     parts: tuple["Node", ...]
 
 
-class Choice(NamedTuple):
+class Alternation(NamedTuple):
     """Alternatives, the first tried first."""
 
     parts: tuple["Node", ...]
 
 
-class Repeat(NamedTuple):
+class Repetition(NamedTuple):
     body: "Node"
     least: int
     most: int | None
     greedy: bool
 
 
-Node = Set | Boundary | Sequence | Choice | Repeat
+Node = CharacterSet | WordBoundary | Concatenation | Alternation | Repetition
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ class _Parser:
             self._place += 1
             parts.append(self._sequence())
         self._depth -= 1
-        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+        return parts[0] if len(parts) == 1 else Alternation(tuple(parts))
 
     def _sequence(self) -> Node:
         parts = []
         while self._next() not in ("", "|", ")"):
             parts.append(self._repeated(self._atom()))
-        return Sequence(tuple(parts))
+        return Concatenation(tuple(parts))
 
     def _atom(self) -> Node:
         if self._pattern.startswith("(?:", self._place):
@@ -142,10 +142,10 @@ class _Parser:
         for boundary in (r"\b", r"\B"):
             if self._pattern.startswith(boundary, self._place):
                 self._place += 2
-                return Boundary(boundary == r"\b")
+                return WordBoundary(boundary == r"\b")
         return self._set()
 
-    def _set(self) -> Set:
+    def _set(self) -> CharacterSet:
         character = self._next()
         if character == "[":
             source = self._matched(CLASS)
@@ -162,7 +162,7 @@ class _Parser:
             self.sets.append(source)
         if len(self.sets) > MAX_SETS:
             raise _HasNoAutomatonError
-        return Set(self.sets.index(source))
+        return CharacterSet(self.sets.index(source))
 
     def _matched(self, expression: re.Pattern[str]) -> str:
         found = expression.match(self._pattern, self._place)
@@ -179,7 +179,7 @@ class _Parser:
         self._place += not greedy
         if self._next() in ("+", "*", "?", "{") or _may_be_empty(node):  # possessive, or endless
             raise _HasNoAutomatonError
-        return Repeat(node, least, most, greedy)
+        return Repetition(node, least, most, greedy)
 
     def _bounds(self) -> tuple[int, int | None]:
         simple: dict[str, tuple[int, int | None]] = {"+": (1, None), "*": (0, None), "?": (0, 1)}
@@ -203,23 +203,25 @@ class _Parser:
 
 def _may_be_empty(node: Node) -> bool:
     match node:
-        case Set():
+        case CharacterSet():
             return False
-        case Boundary():
+        case WordBoundary():
             return True
-        case Sequence(parts):
+        case Concatenation(parts):
             return all(map(_may_be_empty, parts))
-        case Choice(parts):
+        case Alternation(parts):
             return any(map(_may_be_empty, parts))
-        case Repeat(body, least):
+        case Repetition(body, least):
             return least == 0 or _may_be_empty(body)
 
 
 def _shortest_run(node: Node) -> int:
     """How long the runs of one set are at least that are all tokens; 0: tokens are something else."""
-    parts = node.parts if isinstance(node, Sequence) else (node,)
+    parts = node.parts if isinstance(node, Concatenation) else (node,)
     match parts[-1]:
-        case Repeat(Set(number), least, None, True) if all(part == Set(number) for part in parts[:-1]):
+        case Repetition(CharacterSet(number), least, None, True) if all(
+            part == CharacterSet(number) for part in parts[:-1]
+        ):
             return least + len(parts) - 1
     return 0
 
@@ -252,20 +254,20 @@ def _compile(node: Node) -> list[Instruction]:
     def compile_before(node: Node, after: int) -> int:
         """The first instruction of a node behind which the program goes on at `after`."""
         match node:
-            case Set(number):
+            case CharacterSet(number):
                 return add("set", number, after)
-            case Boundary(there):
+            case WordBoundary(there):
                 return add("boundary", there, after)
-            case Sequence(parts):
+            case Concatenation(parts):
                 for part in reversed(parts):
                     after = compile_before(part, after)
                 return after
-            case Choice(parts):
+            case Alternation(parts):
                 first = compile_before(parts[-1], after)
                 for part in reversed(parts[:-1]):
                     first = split(compile_before(part, after), first, True)
                 return first
-            case Repeat(body, least, most, greedy):
+            case Repetition(body, least, most, greedy):
                 end = after
                 if most is None:
                     after = loop(body, after, greedy)
