@@ -12,9 +12,19 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import storage, validation
-from fastlin.core.dataset import Dataset, DatasetView, TargetedRows, accuracy, read_rows, read_targets, read_validation
+from fastlin.core.dataset import (
+    CSRDataset,
+    Dataset,
+    DatasetView,
+    TargetedRows,
+    accuracy,
+    read_rows,
+    read_targets,
+    read_validation,
+)
 from fastlin.core.estimator import Estimator, reads
 from fastlin.engine.core import row_scores as row_kernels
+from fastlin.engine.core.csr_scores import LinearScorer
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
@@ -22,11 +32,18 @@ UNNAMED_KINDS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose
 Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
 
 
+NO_SCORES, NO_LABELS = np.empty((0, 0)), np.empty(0, np.int64)
+
+# Fills the scores of all rows of a CSR as it lies, or their labels; False: not of this one, and nothing is said.
+Direct = Callable[[CSRDataset, NDArray[np.float64], NDArray[np.int64]], bool]
+
+
 class Scorer(NamedTuple):
-    """Scores rows with weights of so many columns, in blocks that go to an `Infer`."""
+    """Scores rows with weights of so many columns, in blocks that go to an `Infer`; maybe a whole CSR as it lies."""
 
     width: int
     forward: Callable[[CSRRows, Infer], None]
+    direct: Direct | None = None
 
 
 class SparseEstimator(Estimator, ABC):
@@ -75,13 +92,29 @@ class SparseEstimator(Estimator, ABC):
     def _checked_rows(self, X: Any) -> Dataset:
         """Rows to predict for; those of a corpus are looked at when they are read."""
         self._check_fitted()
-        rows = read_rows(X, self._row_constraints())
+        rows = read_rows(X, self._row_constraints(), lazily=True)
         self._check_width(X, rows, False)
         return rows
 
     def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
         """The rows in one piece, or in segments, each with the number of its first row."""
         return rows.numbered_rows()
+
+    def _scores_as_it_lies(self) -> bool:
+        """Whether `_iter_segments` hands out rows as they are, so that a CSR may be scored as it lies."""
+        return type(self)._iter_segments is SparseEstimator._iter_segments
+
+    def _score_directly(
+        self,
+        rows: Dataset,
+        scorer: Scorer,
+        scores: NDArray[np.float64] = NO_SCORES,
+        labels: NDArray[np.int64] = NO_LABELS,
+    ) -> bool:
+        """Fill the scores or the labels of a CSR as it lies; False: `_forward` has to."""
+        if scorer.direct is None or not isinstance(rows, CSRDataset) or not self._scores_as_it_lies():
+            return False
+        return scorer.direct(rows, scores, labels)
 
     @abstractmethod
     def _scorer(self) -> Scorer:
@@ -96,7 +129,8 @@ class SparseEstimator(Estimator, ABC):
         """The scores of all rows, [n, columns]."""
         scorer = self._scorer()
         whole = np.empty((len(rows), scorer.width))
-        self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
+        if not self._score_directly(rows, scorer, scores=whole):
+            self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
         return whole
 
     def _check_fitted(self) -> None:
@@ -151,8 +185,9 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
     def _codes(self, rows: Dataset) -> NDArray[np.int64]:
         """Which label each row gets."""
-        codes = np.empty(len(rows), np.int64)
-        self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
+        codes, scorer = np.empty(len(rows), np.int64), self._scorer()
+        if not self._score_directly(rows, scorer, labels=codes):
+            self._forward(rows, scorer, lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
         return codes
 
     def _accuracy(self, held: DatasetView) -> float:
@@ -200,7 +235,30 @@ def _from(first: int, infer: Infer) -> Infer:
 
 def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> Scorer:
     """For weights [V, K]."""
-    return Scorer(weights.shape[1], lambda rows, infer: parallel.forward(rows, weights, bias, infer, n_jobs))
+
+    def forward(rows: CSRRows, infer: Infer) -> None:
+        parallel.forward(rows, weights, bias, infer, n_jobs)
+
+    def direct(rows: CSRDataset, scores: NDArray[np.float64], labels: NDArray[np.int64]) -> bool:
+        return score_csr(rows, weights, bias, n_jobs, scores, labels)
+
+    return Scorer(weights.shape[1], forward, direct)
+
+
+def score_csr(
+    rows: CSRDataset,
+    weights: NDArray[Any],
+    bias: NDArray[np.float64],
+    n_jobs: int | None,
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> bool:
+    """Fill the scores, or the labels, of a CSR as it lies by weights [V, K]; False: something about it is wrong."""
+    wanted = rows.constraints
+    if rows.n_features != len(weights) or "highest" in wanted:
+        return False
+    scorer = LinearScorer(weights, bias, validation.MAX_ABS_VALUE[weights.dtype], wanted.get("nonnegative", False))
+    return parallel.score_matrix(rows.matrix, scorer, weights.shape[1], n_jobs, scores, labels)
 
 
 def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:

@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fastlin.engine.core import passes
+from fastlin.engine.core.csr_scores import LinearScorer
 from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
 from fastlin.runtime.thread_calls import ThreadCall, ThreadCrew
 from fastlin.validation import CSRRows
@@ -143,6 +144,24 @@ def forward(
         infer(scores, start, stop)
 
     run_jobs(work, row_blocks(rows, weights.shape[1]), n_jobs)
+
+
+def score_matrix(
+    X: Any,
+    scorer: LinearScorer,
+    width: int,
+    n_jobs: int | None,
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> bool:
+    """Fill the scores, or the labels, of a CSR as it lies; whether it is well formed. Blocks have as many rows each."""
+    indptr, indices, values, n = X.indptr, X.indices, X.data, X.shape[0]
+    if (len(indices) + n) * width <= BLOCK_WORK:
+        return scorer.score(indptr, indices, values, 0, n, scores, labels)
+    size = max(1, BLOCK_WORK * n // ((len(indices) + n) * width))
+    jobs = ((indptr, indices, values, start, min(start + size, n), scores, labels) for start in range(0, n, size))
+    with WorkerPool(n_jobs) as workers:
+        return all(workers.map(scorer.score, jobs))
 
 
 def scores(rows: CSRRows, weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.float64]:
