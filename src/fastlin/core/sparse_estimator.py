@@ -28,14 +28,16 @@ from fastlin.engine.core.csr_scores import LinearScorer
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
+Floats = NDArray[np.float64]  # named, for the annotation of a function within another is made anew at every call
+Labels = NDArray[np.int64]
 UNNAMED_KINDS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
-Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
+Infer = Callable[[Floats, int, int], None]  # takes the scores of the rows start to stop
 
 
 NO_SCORES, NO_LABELS = np.empty((0, 0)), np.empty(0, np.int64)
 
 # Fills the scores of all rows of a CSR as it lies, or their labels; False: not of this one, and nothing is said.
-Direct = Callable[[CSRDataset, NDArray[np.float64], NDArray[np.int64]], bool]
+Direct = Callable[[CSRDataset, Floats, Labels], bool]
 
 
 class Scorer(NamedTuple):
@@ -108,8 +110,8 @@ class SparseEstimator(Estimator, ABC):
         self,
         rows: Dataset,
         scorer: Scorer,
-        scores: NDArray[np.float64] = NO_SCORES,
-        labels: NDArray[np.int64] = NO_LABELS,
+        scores: Floats = NO_SCORES,
+        labels: Labels = NO_LABELS,
     ) -> bool:
         """Fill the scores or the labels of a CSR as it lies; False: `_forward` has to."""
         if scorer.direct is None or not isinstance(rows, CSRDataset) or not self._scores_as_it_lies():
@@ -125,7 +127,7 @@ class SparseEstimator(Estimator, ABC):
         for start, part in self._iter_segments(rows):
             scorer.forward(part, _from(start, infer))
 
-    def _scores(self, rows: Dataset) -> NDArray[np.float64]:
+    def _scores(self, rows: Dataset) -> Floats:
         """The scores of all rows, [n, columns]."""
         scorer = self._scorer()
         whole = np.empty((len(rows), scorer.width))
@@ -183,7 +185,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return held
 
-    def _codes(self, rows: Dataset) -> NDArray[np.int64]:
+    def _codes(self, rows: Dataset) -> Labels:
         """Which label each row gets."""
         codes, scorer = np.empty(len(rows), np.int64), self._scorer()
         if not self._score_directly(rows, scorer, labels=codes):
@@ -209,7 +211,7 @@ class SparseRegressor(RegressorMixin, SparseEstimator):
     """A regressor of one target; its `score`, scikit-learn's, is R²."""
 
     @reads
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Floats:
         """The target of each row of X, a matrix or a `Corpus`: a real number."""
         return self._scores(self._checked_rows(X))[:, 0]
 
@@ -233,13 +235,13 @@ def _from(first: int, infer: Infer) -> Infer:
     return (lambda scores, start, stop: infer(scores, first + start, first + stop)) if first else infer
 
 
-def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> Scorer:
+def dense_scorer(weights: NDArray[Any], bias: Floats, n_jobs: int | None) -> Scorer:
     """For weights [V, K]."""
 
     def forward(rows: CSRRows, infer: Infer) -> None:
         parallel.forward(rows, weights, bias, infer, n_jobs)
 
-    def direct(rows: CSRDataset, scores: NDArray[np.float64], labels: NDArray[np.int64]) -> bool:
+    def direct(rows: CSRDataset, scores: Floats, labels: Labels) -> bool:
         return score_csr(rows, weights, bias, n_jobs, scores, labels)
 
     return Scorer(weights.shape[1], forward, direct)
@@ -248,10 +250,10 @@ def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int |
 def score_csr(
     rows: CSRDataset,
     weights: NDArray[Any],
-    bias: NDArray[np.float64],
+    bias: Floats,
     n_jobs: int | None,
-    scores: NDArray[np.float64],
-    labels: NDArray[np.int64],
+    scores: Floats,
+    labels: Labels,
 ) -> bool:
     """Fill the scores, or the labels, of a CSR as it lies by weights [V, K]; False: something about it is wrong."""
     wanted = rows.constraints
@@ -261,7 +263,7 @@ def score_csr(
     return parallel.score_matrix(rows.matrix, scorer, weights.shape[1], n_jobs, scores, labels)
 
 
-def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
+def sparse_scorer(coef: Any, intercept: Floats) -> Scorer:
     """For weights that are a CSR in scikit-learn's shape."""
     columns = validation.as_sparse(coef, "coef_").T.tocsr()
 
@@ -275,7 +277,7 @@ def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
     return Scorer(len(intercept), forward)
 
 
-def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:
+def probabilities(scores: Floats, n_labels: int, logarithmic: bool) -> Floats:
     """The (log-)probabilities of the labels, from scores [n, columns] that it may overwrite."""
     if n_labels == 1:
         return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from fastlin.core.dataset import CSRDataset, Dataset
-from fastlin.core.sparse_estimator import Infer, Scorer, SparseClassifier, SparseEstimator, score_csr
+from fastlin.core.sparse_estimator import Floats, Infer, Labels, Scorer, SparseClassifier, SparseEstimator, score_csr
 from fastlin.optim.online_state import OnlineState
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
@@ -83,7 +83,7 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
                 weights = state.column_weights()
         parallel.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
 
-    def direct(rows: CSRDataset, scores: NDArray[np.float64], labels: NDArray[np.int64]) -> bool:
+    def direct(rows: CSRDataset, scores: Floats, labels: Labels) -> bool:
         if not _lie_in_order(state):
             return False
         with state.lock.reading():

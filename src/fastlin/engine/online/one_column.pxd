@@ -105,27 +105,6 @@ cdef inline real dot(const real* w, const int32_t* indices, const real* values, 
     return (a + b) + (c + d)
 
 
-cdef inline void fetch_ahead(const TrainingRows* rows, const int64_t* order, Py_ssize_t position,
-                             Py_ssize_t end, const real* W, bint far_weights) noexcept nogil:
-    """Fetch rows that come soon, and the first weights of the one that comes next, which begins at `position`."""
-    cdef const real* values = <const real*>rows.values
-    cdef int64_t start, stop, p
-    if position + 2 * ROWS_AHEAD < end:
-        prefetch(rows.indptr + order[position + 2 * ROWS_AHEAD])
-        prefetch(rows.labels + order[position + 2 * ROWS_AHEAD])
-        start = rows.indptr[order[position + ROWS_AHEAD]]
-        stop = rows.indptr[order[position + ROWS_AHEAD] + 1]
-        stop = stop if stop < start + FETCHED_VALUES else start + FETCHED_VALUES
-        prefetch_range(rows.indices + start, rows.indices + stop)
-        prefetch_range(values + start, values + stop)
-    if far_weights and position < end:
-        start = rows.indptr[order[position]]
-        stop = rows.indptr[order[position] + 1]
-        stop = stop if stop < start + FETCHED_WEIGHTS else start + FETCHED_WEIGHTS
-        for p in range(start, stop):
-            prefetch(W + rows.indices[p])
-
-
 cdef inline Py_ssize_t one_column_epoch(LazyWeights weights, real* W, const TrainingRows* rows, const int64_t* order,
                                         Py_ssize_t position, Py_ssize_t end, int64_t budget, int64_t n_values,
                                         int* status) noexcept nogil:
@@ -144,7 +123,7 @@ cdef inline Py_ssize_t one_column_epoch(LazyWeights weights, real* W, const Trai
     cdef bint scaled = weights.lazy.scale_epoch != NULL
     cdef bint far_weights = weights.V * <int64_t>sizeof(real) > NEAR_BYTES
     cdef bint far_rows = n_values * <int64_t>(sizeof(real) + sizeof(int32_t)) > NEAR_BYTES
-    cdef int64_t i, work = 0, mistakes
+    cdef int64_t i, start, stop, work = 0, mistakes
     cdef Py_ssize_t m, p
     status[0] = DONE
     while position < end and work < budget:
@@ -159,8 +138,21 @@ cdef inline Py_ssize_t one_column_epoch(LazyWeights weights, real* W, const Trai
             if not shrink > 0:                            # Pegasos at t = 1
                 status[0] = OWES
                 break
-        if far_rows or far_weights:
-            fetch_ahead(&data, order, position + 1, end, W, far_weights)
+        # Written out here: gcc takes a function that only fetches for one without effect, and drops its calls.
+        if far_rows and position + 2 * ROWS_AHEAD < end:
+            prefetch(data.indptr + order[position + 2 * ROWS_AHEAD])
+            prefetch(data.labels + order[position + 2 * ROWS_AHEAD])
+            start = data.indptr[order[position + ROWS_AHEAD]]
+            stop = data.indptr[order[position + ROWS_AHEAD] + 1]
+            stop = stop if stop < start + FETCHED_VALUES else start + FETCHED_VALUES
+            prefetch_range(data.indices + start, data.indices + stop)
+            prefetch_range(<const real*>data.values + start, <const real*>data.values + stop)
+        if far_weights and position + 1 < end:
+            start = data.indptr[order[position + 1]]
+            stop = data.indptr[order[position + 1] + 1]
+            stop = stop if stop < start + FETCHED_WEIGHTS else start + FETCHED_WEIGHTS
+            for p in range(start, stop):
+                prefetch(W + data.indices[p])
         m = data.indptr[i + 1] - data.indptr[i]
         indices = data.indices + data.indptr[i]
         values = <const real*>data.values + data.indptr[i]
