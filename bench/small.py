@@ -77,6 +77,26 @@ def short_rows(shape: Shape) -> tuple[sparse.csr_matrix, np.ndarray]:
     return X, y
 
 
+@cache
+def attributes(shape: Shape) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """X of one-hot attributes, `nnz` in each row, some values of which are frequent; the labels follow some of them."""
+    draw = np.random.default_rng(shape.columns)
+    sizes = np.full(shape.nnz, shape.columns // shape.nnz)
+    sizes[: shape.columns % shape.nnz] += 1
+    latent, columns = draw.standard_normal((shape.rows, 3)), []
+    for start, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
+        levels = latent @ draw.standard_normal(3) + draw.standard_normal(shape.rows)
+        bounds = np.quantile(levels, np.sort(draw.beta(0.7, 0.7, size - 1)))
+        columns.append(start + np.searchsorted(bounds, levels))
+    weights = draw.standard_normal(shape.columns)
+    indices = np.stack(columns, axis=1)
+    scores = weights[indices].sum(axis=1)
+    y = (scores + draw.logistic(size=shape.rows) > np.quantile(scores, 0.75)).astype(np.int64)
+    indptr = np.arange(0, indices.size + 1, shape.nnz)
+    X = sparse.csr_matrix((np.ones(indices.size), indices.ravel().astype(np.int32), indptr.astype(np.int32)))
+    return X, y
+
+
 def fits(ours: Callable[[], Any], rival: Callable[[], Any], X: Any, y: np.ndarray) -> tuple[Prepare, Prepare]:
     return lambda: partial(ours().fit, X, y), lambda: partial(rival().fit, X, y)
 
@@ -121,8 +141,8 @@ def batch() -> Iterator[Question]:
     narrow = [Shape(20_000, 123, 14, 2), Shape(20_000, 300, 12, 2)]
     wide = [Shape(1_000, 2_000, 13, 2), Shape(20_000, 10_000, 30, 2), Shape(200_000, 20_000, 30, 2)]
     for shape in narrow + wide:
-        X, y = short_rows(shape)
         few = shape in narrow
+        X, y = (attributes if few else short_rows)(shape)
         least, aim = ((2.5 if shape.columns < 200 else 1.2), 4.8) if few else (1.3, 2.5)
         yield Question(f"batch: LogisticRegression, {shape.name}", *fits(*logistic(), X, y), least, aim)
         if shape.rows < 200_000:
