@@ -177,7 +177,7 @@ def as_rows(
 
 
 def is_plain_csr(X: Any) -> bool:
-    """Whether X is a CSR whose arrays a kernel can read as they lie, whatever they hold."""
+    """Whether X is a CSR whose arrays a kernel can read as they lie, whatever they hold; counts have to be copied."""
     if not (sp.issparse(X) and X.format == "csr" and X.ndim == 2):
         return False
     indptr, indices, values = X.indptr, X.indices, X.data
@@ -192,8 +192,7 @@ def is_plain_csr(X: Any) -> bool:
         and indptr.dtype.kind == indices.dtype.kind == "i"
         and indptr.itemsize in (4, 8)
         and indices.itemsize == 4
-        and values.dtype.kind == "f"
-        and values.itemsize in (4, 8)
+        and (values.dtype.kind == "i" or (values.dtype.kind == "f" and values.itemsize in (4, 8)))
         and len(indptr) == n_rows + 1
         and len(indices) == len(values)
     )
