@@ -39,7 +39,7 @@ def lay_out(
     weights: NDArray[np.float64],
     spherical: bool,
     scratch: ScratchSpace | None,
-    few: bool,
+    few: bool = False,
 ) -> tuple[KMeansData, float]:
     """The rows in parts, in `scratch` if they come in several, and the mean variance of the features.
 

@@ -193,7 +193,9 @@ class LloydStep(KMeansState):
         empty = mass == 0
         lost = self.sums[:, empty] * self.scale[empty]
         if not self.whole:
-            self.data.scatter(self.changed, (owners[:, np.newaxis] != self.data.gather(self.owners)).view(np.uint8))
+            changed = owners[:, np.newaxis] != self.data.gather(self.owners)
+            self.whole = self.by_rows and bool(changed.any())
+            self.data.scatter(self.changed, changed.view(np.uint8))
         self.data.scatter(self.owners, owners[:, np.newaxis])
         before = self.scale
         after = before if self.spherical else reciprocal(mass, ~empty)
@@ -215,8 +217,8 @@ class LloydStep(KMeansState):
     def _place(self, dead: NDArray[np.bool_], mass: NDArray[np.float64]) -> None:
         """Centres without rows go where the heaviest is: no row is theirs, unless their number is lower."""
         heaviest = int(np.argmax(np.where(dead, -1.0, mass)))
-        self.whole = self.by_rows or bool(dead.any())
-        if dead.any():
+        self.whole = bool(dead.any())
+        if self.whole:
             self.sums[:, dead] = self.sums[:, [heaviest]]
             self.scale[dead], self.squares[dead] = self.scale[heaviest], self.squares[heaviest]
 
@@ -231,16 +233,14 @@ class LloydStep(KMeansState):
     def _sum(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
         if self.by_rows:
-            by_rows: NDArray[np.float64] = self.data.fold(
-                _sum_rows, self.owners, before, after, into=(self.fresh, self.sums)
-            )
-            return by_rows
+            found: NDArray[np.float64] = np.zeros((4, self.K))
+            if self.whole:
+                found = self.data.fold(_sum_rows, self.owners, before, after, into=(self.fresh, self.sums))
+            return found
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
             self.data.fold(_mark_changed, self.changed, self.K, into=(touched,))
-        found: NDArray[np.float64] = self.data.fold(
-            _update_sums, self.owners, touched, before, after, into=(self.fresh, self.sums)
-        )
+        found = self.data.fold(_update_sums, self.owners, touched, before, after, into=(self.fresh, self.sums))
         return found
 
     def _exact(self, of_sums: NDArray[np.float64]) -> NDArray[np.float64]:

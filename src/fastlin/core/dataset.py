@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
@@ -248,7 +249,10 @@ class InMemoryDataset(Dataset):
 
 
 class CSRDataset(InMemoryDataset):
-    """A CSR as it lies, proved when its `rows` are asked for: who scores it may prove it on the way."""
+    """A CSR as it lies, proved when its `rows` are asked for: who scores it may prove it on the way.
+
+    `matrix` is one of scipy's, or what else has its `indptr`, `indices`, `data` and `shape`.
+    """
 
     def __init__(self, matrix: Any, name: str, constraints: dict[str, Any]) -> None:
         self.matrix, self.name, self.constraints = matrix, name, constraints
@@ -264,7 +268,10 @@ class CSRDataset(InMemoryDataset):
 
     @made_once
     def rows(self) -> CSRRows:  # type: ignore[override]
-        return validation.as_rows(self.matrix, name=self.name, **self.constraints)
+        matrix = self.matrix
+        if not sp.issparse(matrix):
+            matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return validation.as_rows(matrix, name=self.name, **self.constraints)
 
 
 class CorpusDataset(Dataset):

@@ -35,7 +35,7 @@ class GenerativeModel(SparseEstimator, ABC):
     def _most_likely(self, rows: Dataset) -> NDArray[np.int64]:
         """The most likely k of each row, the first among equals."""
         best, scorer = np.zeros(len(rows), np.int64), self._scorer()
-        if self._estimates().all_possible and self._score_directly(rows, scorer, labels=best):
+        if scorer.width > 1 and self._estimates().all_possible and self._score_directly(rows, scorer, labels=best):
             return best
 
         def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:

@@ -3,10 +3,10 @@
 A prediction reads its rows once, so the pass that proves a matrix (csr_check.pyx) and the copy of scipy's int32 `indptr`
 would cost as much as the scores. Here a block of rows is proved, 0.3 ns a non-zero, and scored while it is in cache:
 
-    0 = indptr[0] ≤ … ≤ indptr[n] ≤ nnz,  0 ≤ j < V,  |x| ≤ limit,  and of counts x ≥ 0
+    0 = indptr[0] ≤ … ≤ indptr[n] ≤ nnz,  0 ≤ j < V, rising in a row,  |x| ≤ limit,  and of counts x ≥ 0
 
-Where that is not so the kernel says no more than so: whoever proves matrices finds out what is wrong, and where. The
-order of the indices in a row and repeated ones are no matter to a sum.
+Where that is not so the kernel says no more than so: whoever proves matrices finds out what is wrong, and where, or
+puts the rows in order, so that the same rows have the same scores to the last bit, however they lie.
 
 One column of weights that fit into the nearer cache is read without prefetching, which takes a third of the time of
 short rows; sums are those of `score_row`, bit for bit.
@@ -44,11 +44,16 @@ cdef inline int64_t bits_of(number x) noexcept nogil:
         return bits_of_double(x)
 
 
-cdef inline bint are_valid(const int32_t* indices, const number* values, int64_t n, uint32_t n_columns, double limit,
-                           bint nonnegative) noexcept nogil:
-    """Whether n non-zeros have columns and values that weights may meet."""
+cdef inline bint are_valid(const int64_t* ends, Py_ssize_t n_rows, const int32_t* indices, const number* values,
+                           uint32_t n_columns, double limit, bint nonnegative) noexcept nogil:
+    """Whether rows have columns and values that weights may meet: over all non-zeros at once, which vectorises.
+
+    Where a row begins, indices may fall: those places are looked at once more.
+    """
     cdef int64_t p, size, largest = 0, unsigned_bits = 0x7FFFFFFFFFFFFFFFLL, most = bits_of(<number>limit)
-    cdef int32_t outside = 0, negative = 0
+    cdef int32_t outside = 0, negative = 0, descents = 0
+    cdef int64_t n = ends[n_rows] - ends[0]
+    cdef Py_ssize_t row
     if number is float:
         unsigned_bits = 0x7FFFFFFF
         most = most if most < 0x7F800000 else 0x7F7FFFFF  # a limit of float64 is infinite here
@@ -57,7 +62,13 @@ cdef inline bint are_valid(const int32_t* indices, const number* values, int64_t
         size = bits_of(values[p]) & unsigned_bits
         largest = size if size > largest else largest
         negative |= values[p] < 0
-    return not outside and largest <= most and not (negative and nonnegative)
+    for p in range(1, n):
+        descents += indices[p] <= indices[p - 1]
+    for row in range(1, n_rows):
+        p = ends[row] - ends[0]
+        if 0 < p and ends[row] < ends[row + 1]:
+            descents -= indices[p] <= indices[p - 1]
+    return not descents and not outside and largest <= most and not (negative and nonnegative)
 
 
 cdef inline void score_near(const int64_t* indptr, const int32_t* indices, const number* values, Py_ssize_t n,
@@ -182,7 +193,7 @@ cdef bint score_range(LinearScorer model, const real* W, const int32_t* short_en
             ends[n] = long_ends[i + n] if long_ends != NULL else short_ends[i + n]
             if not ends[n - 1] <= ends[n] <= nnz:
                 return False
-        if not are_valid(indices + ends[0], values + ends[0], ends[n] - ends[0], <uint32_t>model.V, model.limit,
+        if not are_valid(ends, n, indices + ends[0], values + ends[0], <uint32_t>model.V, model.limit,
                          model.nonnegative):
             return False
         if scores != NULL:

@@ -32,8 +32,10 @@ def automatic(
         proximal_newton.minimise(problem, theta, monitor, generator)
         return
     dense = newton.has_dense_hessian(problem)
-    if not dense and logistic_dual.has_logistic_dual(problem) and not (
-        monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs")
+    if (
+        not dense
+        and logistic_dual.has_logistic_dual(problem)
+        and not (monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs"))
     ):
         logistic_dual.maximise(problem, theta, monitor, generator)
     if monitor.may_continue and not monitor.was_saved_by("lbfgs"):
