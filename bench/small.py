@@ -104,7 +104,7 @@ def fits(ours: Callable[[], Any], rival: Callable[[], Any], X: Any, y: np.ndarra
 def online() -> Iterator[Question]:
     asked = {2: (1.2, 1.5), 6: (3, 5), 50: (8, 12)}
     shapes = [Shape(n, n, 13, labels) for n in (1_000, 4_000, 10_000) for labels in asked]
-    for shape in shapes + [Shape(20_000, 10_000, 30, 2), Shape(200_000, 20_000, 30, 2)]:
+    for shape in [*shapes, Shape(20_000, 10_000, 30, 2), Shape(200_000, 20_000, 30, 2)]:
         least, aim = asked[shape.labels] if shape.nnz < 30 else (1.4, 1.7) if shape.rows < 200_000 else (2, 2.8)
         for name in ("SGD hinge", "SGD log loss", "perceptron", "PA-I"):
             pair, settings = PAIRS[name], {"tol": None, "random_state": 0, "max_iter": EPOCHS}
@@ -231,13 +231,10 @@ def texts() -> Iterator[Question]:
     ).fit(documents, y)
     ours = sklearn.pipeline.make_pipeline(CountVectorizer(), fastlin.LogisticRegression()).fit(documents, y)
     rival = lambda: partial(theirs.predict, documents[:1])  # noqa: E731
-    yield Question(
-        "text: one document, Pipeline", lambda: partial(ours.predict, documents[:1]), rival, "110 µs", "90 µs"
-    )
-    frozen = TextPredictor(ours)
-    yield Question(
-        "text: one document, frozen", lambda: partial(frozen.predict_one, documents[0]), rival, "15 µs", "8 µs"
-    )
+    one, name = partial(ours.predict, documents[:1]), "text: one document"
+    yield Question(f"{name}, Pipeline", lambda: one, rival, "110 µs", "90 µs")
+    frozen = partial(TextPredictor(ours).predict_one, documents[0])
+    yield Question(f"{name}, frozen", lambda: frozen, rival, "15 µs", "8 µs")
 
 
 SECTIONS = (online, naive_bayes, batch, predictions, clusters, search, texts)

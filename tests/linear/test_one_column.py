@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from fastlin import MIRAClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier, SGDRegressor
-from support.estimators import plain
+from support.estimators import plain, spread_rows
 from support.strategies import cuts, labelled, weighted
 
 NOT_YET = 10**9
@@ -103,7 +102,7 @@ def test_one_column_learns_as_the_general_loop_however_partial_fit_is_cut(data):
 @pytest.mark.parametrize("columns", [2_000, 300_000])
 def test_rows_and_weights_that_are_fetched_are_learnt_as_others(columns):
     """Beyond the nearer cache both are prefetched."""
-    X = sparse.random(5_000, columns, density=40 / columns, format="csr", random_state=0)
+    X = spread_rows(5_000, columns, 40)
     y = np.random.default_rng(0).integers(0, 2, X.shape[0])
     one, other = both(SGDClassifier, {"loss": "log_loss"}, shuffle=True, random_state=0)
     assert_same_run(one.fit(X, y), other.fit(X, y))

@@ -233,14 +233,17 @@ class LloydStep(KMeansState):
     def _sum(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
         if self.by_rows:
-            found: NDArray[np.float64] = np.zeros((4, self.K))
-            if self.whole:
-                found = self.data.fold(_sum_rows, self.owners, before, after, into=(self.fresh, self.sums))
-            return found
+            if not self.whole:
+                return np.zeros((4, self.K))
+            return self._fold(_sum_rows, self.owners, before, after)
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
             self.data.fold(_mark_changed, self.changed, self.K, into=(touched,))
-        found = self.data.fold(_update_sums, self.owners, touched, before, after, into=(self.fresh, self.sums))
+        return self._fold(_update_sums, self.owners, touched, before, after)
+
+    def _fold(self, work: Any, *arguments: Any) -> NDArray[np.float64]:
+        """What a work on all partitions adds up to, which changes the sums."""
+        found: NDArray[np.float64] = self.data.fold(work, *arguments, into=(self.fresh, self.sums))
         return found
 
     def _exact(self, of_sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -267,7 +267,7 @@ class CSRDataset(InMemoryDataset):
         return False
 
     @made_once
-    def rows(self) -> CSRRows:  # type: ignore[override]
+    def rows(self) -> CSRRows:
         matrix = self.matrix
         if not sp.issparse(matrix):
             matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)

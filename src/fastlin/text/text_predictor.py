@@ -65,7 +65,7 @@ class TextPredictor:
         learned, spec = vectorizer._matching(vectorizer._terms), vectorizer._tokenizer_spec()
         if spec is None or not isinstance(learned.terms, NativeVocabulary):
             raise ValueError(
-                "the analyzer, tokenizer or token_pattern is none of the engine's: use the pipeline itself"
+                "the engine does not know this analyzer, tokenizer or token_pattern: use the pipeline itself"
             )
         self._classifier._check_fitted()
         n_features = self._classifier.n_features_in_

@@ -1,6 +1,6 @@
 """Scores and labels of the rows of a CSR as it lies, proved while it is read: S = XW + b, or argmax_k S.
 
-A prediction reads its rows once, so the pass that proves a matrix (csr_check.pyx) and the copy of scipy's int32 `indptr`
+A prediction reads its rows once, so a pass that proves the matrix (csr_check.pyx) and a copy of scipy's int32 `indptr`
 would cost as much as the scores. Here a block of rows is proved, 0.3 ns a non-zero, and scored while it is in cache:
 
     0 = indptr[0] ≤ … ≤ indptr[n] ≤ nnz,  0 ≤ j < V, rising in a row,  |x| ≤ limit,  and of counts x ≥ 0

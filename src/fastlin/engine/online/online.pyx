@@ -5,7 +5,8 @@
                                   A ← A(1 − ηλ₂);  W ← W + x dᵀ/A;  b ← b + d
 
 One body serves every learner; what differs is `direction`, a switch once a row (hand-written loops for each
-learner measured within 3 %). Runs of one column that owe nothing have a loop of their own, one_column.pxd. What a feature owes while it rests is in lazy_updates.pxd.
+learner measured within 3 %). Runs of one column that owe nothing have a loop of their own, one_column.pxd. What a
+feature owes while it rests is in lazy_updates.pxd.
 
 `run` stops after `budget` multiply–adds so that Python can act on Ctrl-C, and before any step that would
 leave the numbers; the caller goes on from the position it returns.

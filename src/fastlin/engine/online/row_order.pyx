@@ -1,7 +1,7 @@
 """The order of an epoch: numpy's permutation of n rows, number for number, in half the time.
 
-Fisher and Yates from the last place down: i changes places with a j ≤ i, which is drawn from as many bits as i has until
-one is small enough. numpy branches on that, and the processor mispredicts every other row of an epoch that takes 20 ns a
+Fisher and Yates from the last place down: i changes places with a j ≤ i, drawn from as many bits as i has until one is
+small enough. numpy branches on that, and the processor mispredicts every third number of an epoch that takes 20 ns a
 row; here a number that is too large changes i with itself, and i stays.
 """
 

@@ -39,7 +39,7 @@ def automatic(
     ):
         logistic_dual.maximise(problem, theta, monitor, generator)
     if monitor.may_continue and not monitor.was_saved_by("lbfgs"):
-        newton.minimise(problem, theta, monitor, generator, dense)
+        newton.minimise(problem, theta, monitor, generator, problem if dense else None)
     if monitor.may_continue:
         monitor.reset_stall()
         lbfgs.minimise(problem, theta, monitor, generator)

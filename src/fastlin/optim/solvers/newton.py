@@ -40,11 +40,11 @@ def minimise(
     theta: NDArray[np.float64],
     monitor: ConvergenceMonitor,
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
-    dense: bool = False,
+    dense: LogLinearProblem | None = None,
 ) -> None:
     """Move θ to the minimum; with an L1 term, among the weights that are not zero or want to leave it.
 
-    `dense`: steps are exact, of a problem that has `has_dense_hessian`.
+    `dense`: the problem, if its Hessian is to be written out (`has_dense_hessian`), so that steps are exact.
     """
     dtype, saved = problem.inner_type, monitor.resume("newton")
     point = make_line_search(problem, theta, saved)
@@ -57,7 +57,7 @@ def minimise(
     while not monitor.log_iteration(point.value, norm, theta, point.gradient, passes=problem.passes):
         monitor.maybe_save()
         monitor.iterations += 1
-        if dense and point.move(solve_dense(problem, point.steepest), 1.0, ACCURACY):
+        if dense is not None and point.move(solve_dense(dense, point.steepest), 1.0, ACCURACY):
             norm = point.gradient_norm
             continue
         damping = Damping(problem, point.steepest)
