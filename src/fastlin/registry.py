@@ -118,6 +118,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
     "fastlin.text": {
         **{name: PublicName(entry.module) for name, entry in _FEATURES.items()},
         **_alike("fastlin.text.negation", "NEGATORS", "mark_negation"),
+        "TextPredictor": PublicName("fastlin.text.text_predictor"),
         **_alike(
             "sklearn.feature_extraction.text",
             "ENGLISH_STOP_WORDS", "strip_accents_ascii", "strip_accents_unicode", "strip_tags",

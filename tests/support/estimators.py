@@ -61,6 +61,14 @@ ONLINE_OPTIONS = {
 PREDICTIONS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
 
+def spread_rows(n_rows, n_columns, size, seed=0):
+    """A CSR of rows of one size, whose columns lie as far apart as they can."""
+    rng, stratum = np.random.default_rng(seed), n_columns // size
+    indices = rng.integers(stratum, size=(n_rows, size)) + stratum * np.arange(size)
+    indptr = np.arange(0, indices.size + 1, size)
+    return sparse.csr_matrix((rng.normal(size=indices.size), indices.ravel(), indptr), shape=(n_rows, n_columns))
+
+
 def plain(options):
     """Three epochs in the order given, unless said: no stopping, no warning, no chance."""
     return {"max_iter": 3, "tol": None, "shuffle": False, **options}

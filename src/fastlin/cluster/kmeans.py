@@ -20,7 +20,7 @@ from fastlin.cluster.kmeans_data import (
     normalize_rows,
     scaled,
 )
-from fastlin.cluster.kmeans_steps import KMeansState, make_step
+from fastlin.cluster.kmeans_steps import FEW_CLUSTERS, KMeansState, make_step
 from fastlin.cluster.lloyd import LloydRun, run_lloyd
 from fastlin.cluster.seeding import RowPartitions
 from fastlin.core.callbacks import Report, make_callback
@@ -228,7 +228,8 @@ class KMeans(CentreModel):
         weights, factor = scaled(rows.weights())
         pieces = _row_partitions(rows, options.spherical)
         scratch = rows.scratch() if len(pieces) > 1 else None
-        points, variance = lay_out(lambda: pieces, rows.n_features, weights, options.spherical, scratch)
+        few = options.temperature is None and 1 < options.n_clusters <= FEW_CLUSTERS
+        points, variance = lay_out(lambda: pieces, rows.n_features, weights, options.spherical, scratch, few)
 
         def begin() -> NDArray[np.float64]:
             n, rng = options.n_clusters, generator.generator

@@ -34,9 +34,17 @@ def feature_variance(pieces: Pieces, n_columns: int) -> tuple[float, NDArray[np.
 
 
 def lay_out(
-    pieces: Pieces, n_columns: int, weights: NDArray[np.float64], spherical: bool, scratch: ScratchSpace | None
+    pieces: Pieces,
+    n_columns: int,
+    weights: NDArray[np.float64],
+    spherical: bool,
+    scratch: ScratchSpace | None,
+    few: bool = False,
 ) -> tuple[KMeansData, float]:
-    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features."""
+    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features.
+
+    For `few` clusters the rows of one part are not laid out by columns, unless most columns have none.
+    """
     variance, norms = feature_variance(pieces, n_columns)
     costs = np.ones(len(norms)) if spherical else norms
 
@@ -45,7 +53,8 @@ def lay_out(
 
     if scratch is None:
         ((start, rows),) = pieces()
-        parts = Partitions.single(Design.of(rows), weighted(start, len(rows)))
+        by_rows = few and rows.n_columns <= rows.nnz
+        parts = Partitions.single(Design.of_rows(rows) if by_rows else Design.of(rows), weighted(start, len(rows)))
     else:
 
         def segments() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:

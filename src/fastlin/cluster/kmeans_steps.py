@@ -19,6 +19,7 @@ from fastlin.optim.partitions import Partition, Partitions, PerRowArrays, column
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
+FEW_CLUSTERS = 4  # of which all sums are added up anew, over the rows
 TRANSPOSED_NUMBERS = 1 << 14  # numbers of a matrix that are turned at a time
 CANCELLED_SHARE = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
 ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
@@ -54,6 +55,7 @@ class KMeansState(ABC):
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
         self.data = workers.passes(points.parts)
+        self.by_rows = len(self.parts) == 1 and not self.data.at(0, _has_columns)
         self.sums = aligned_zeros((self.parts.n_features, n_clusters))
         self.starts = np.cumsum([0, *self.parts.sizes])
         self.labels_of_rows = self.data.allocate("labels", 1, np.int32)
@@ -120,7 +122,12 @@ class KMeansState(ABC):
     def assign(self) -> None:
         """The nearest centre of each row, and its score."""
         of_rows = self.labels_of_rows, self.best_of_rows
-        self.data.each(_assign, *of_rows, self.sums, self.scale, self.shift)
+        if self.by_rows:
+            four = aligned_zeros((len(self.sums), FEW_CLUSTERS))
+            four[:, : self.K] = self.sums
+            self.data.each(_assign_few, *of_rows, four, self.scale, self.shift)
+        else:
+            self.data.each(_assign, *of_rows, self.sums, self.scale, self.shift)
         self.labels, self.best = (self.data.gather(each)[:, 0] for each in of_rows)
 
     def distances(self) -> NDArray[np.float64]:
@@ -148,7 +155,8 @@ class LloydStep(KMeansState):
 
     def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         super().__init__(points, n_clusters, spherical, workers)
-        self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+        begun = self.by_rows or len(self.parts) > 1
+        self.fresh = aligned_zeros(self.sums.shape if begun else (0, self.K))  # sums on the way
         # The clusters whose sums hold the rows, not the labels of relocated ones, and whether they are others now.
         self.owners = self.data.allocate("owners", 1, np.int32)
         self.changed = self.data.allocate("changed", 1, np.uint8)
@@ -185,7 +193,9 @@ class LloydStep(KMeansState):
         empty = mass == 0
         lost = self.sums[:, empty] * self.scale[empty]
         if not self.whole:
-            self.data.scatter(self.changed, (owners[:, np.newaxis] != self.data.gather(self.owners)).view(np.uint8))
+            changed = owners[:, np.newaxis] != self.data.gather(self.owners)
+            self.whole = self.by_rows and bool(changed.any())
+            self.data.scatter(self.changed, changed.view(np.uint8))
         self.data.scatter(self.owners, owners[:, np.newaxis])
         before = self.scale
         after = before if self.spherical else reciprocal(mass, ~empty)
@@ -222,12 +232,18 @@ class LloydStep(KMeansState):
 
     def _sum(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
+        if self.by_rows:
+            if not self.whole:
+                return np.zeros((4, self.K))
+            return self._fold(_sum_rows, self.owners, before, after)
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
             self.data.fold(_mark_changed, self.changed, self.K, into=(touched,))
-        found: NDArray[np.float64] = self.data.fold(
-            _update_sums, self.owners, touched, before, after, into=(self.fresh, self.sums)
-        )
+        return self._fold(_update_sums, self.owners, touched, before, after)
+
+    def _fold(self, work: Any, *arguments: Any) -> NDArray[np.float64]:
+        """What a work on all partitions adds up to, which changes the sums."""
+        found: NDArray[np.float64] = self.data.fold(work, *arguments, into=(self.fresh, self.sums))
         return found
 
     def _exact(self, of_sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -318,6 +334,45 @@ def _assign(
         kmeans.assign_nearest(_scores(part, sums, start, stop), scale, shift, labels[start:stop], best[start:stop])
 
     part.map_blocks(work, row_blocks, len(scale))
+
+
+def _assign_few(
+    part: Partition,
+    labels_of_rows: PerRowArrays,
+    best_of_rows: PerRowArrays,
+    four: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    shift: NDArray[np.float64],
+) -> None:
+    """`_assign` of up to four clusters, whose sums a row's loop reads at once."""
+    labels, best = part.map(labels_of_rows)[:, 0], part.map(best_of_rows)[:, 0]
+
+    def work(start: int, stop: int) -> None:
+        some = CSRView(*part.design.rows(start, stop), start, stop)
+        kmeans.assign_few(some, four, scale, shift, labels[start:stop], best[start:stop])
+
+    part.map_blocks(work, row_blocks, len(scale))
+
+
+def _has_columns(part: Partition) -> bool:
+    return part.design.has_columns
+
+
+def _sum_rows(
+    part: Partition,
+    owners: PerRowArrays,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    fresh: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """`_update_sums` of all features, in one thread: a sum has one writer."""
+    labels, weights, found = part.map(owners)[:, 0], part.labels.weights, np.zeros((4, len(before)))
+    for start, stop in part.blocks(row_blocks, 1):
+        some = CSRView(*part.design.rows(start, stop), start, stop)
+        kmeans.sum_rows(some, labels[start:stop], weights[start:stop], fresh)
+    kmeans.exchange_sums(before, after, fresh, sums, found)
+    return found
 
 
 def _distances(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.solvers import kmeans
 from fastlin.runtime import parallel
 from fastlin.runtime.passes import PartitionSet, Passes
 from fastlin.validation import CSRRows
@@ -129,9 +130,10 @@ def _squared_norms(part: RowPartition) -> NDArray[np.float64]:
 def squared_norms(rows: CSRRows) -> NDArray[np.float64]:
     """‖x‖² of every row."""
     found = np.empty(len(rows))
-    for start, stop, own, owners in owned(rows):
-        squares = np.square(rows.values[own], dtype=np.float64)
-        found[start:stop] = np.bincount(owners, squares, minlength=stop - start)
+    for start, stop in parallel.row_blocks(rows, 1):
+        indptr = rows.indptr[start : stop + 1]
+        squares = np.square(rows.values[indptr[0] : indptr[-1]], dtype=np.float64)
+        kmeans.sum_rows_up(indptr, squares, found[start:stop])
     return found
 
 

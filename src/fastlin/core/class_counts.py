@@ -64,9 +64,14 @@ class Estimates:
         """The score of an empty row."""
         return self.log_prior
 
+    @made_once
+    def all_possible(self) -> bool:
+        """Whether every label can produce every row."""
+        return not (self.impossible or bool(np.isneginf(self.log_prior).any()))
+
     def mask_impossible(self, scores: Floats) -> Floats:
         """The scores, with the class prior where no label can produce the row; in place."""
-        if self.impossible or np.isneginf(self.log_prior).any():
+        if not self.all_possible:
             mask_impossible(scores, self.log_prior)
         return scores
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.label_sets import check_kind, label_positions
 from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import ScratchSpace
+from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
@@ -246,6 +248,32 @@ class InMemoryDataset(Dataset):
         return InMemoryDataset(self.rows.astype(dtype), self.name, self.classes, self._codes, self._weights)
 
 
+class CSRDataset(InMemoryDataset):
+    """A CSR as it lies, proved when its `rows` are asked for: who scores it may prove it on the way.
+
+    `matrix` is one of scipy's, or what else has its `indptr`, `indices`, `data` and `shape`.
+    """
+
+    def __init__(self, matrix: Any, name: str, constraints: dict[str, Any]) -> None:
+        self.matrix, self.name, self.constraints = matrix, name, constraints
+        self.n_features = matrix.shape[1]
+        self.classes, self._codes, self._weights = NO_CLASSES, NO_CODES, NO_WEIGHTS
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def dense(self) -> bool:
+        return False
+
+    @made_once
+    def rows(self) -> CSRRows:
+        matrix = self.matrix
+        if not sp.issparse(matrix):
+            matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return validation.as_rows(matrix, name=self.name, **self.constraints)
+
+
 class CorpusDataset(Dataset):
     """The rows of a corpus, whose values are checked when they are read; it brings labels, weights and groups."""
 
@@ -427,10 +455,15 @@ class DatasetView:
         return factors * segment.weights if len(segment.weights) else factors
 
 
-def read_rows(X: Any, constraints: dict[str, Any], name: str = "X") -> Dataset:
-    """Rows without labels: `constraints` are what `validation.as_rows` has to see to, in a corpus when it is read."""
+def read_rows(X: Any, constraints: dict[str, Any], name: str = "X", lazily: bool = False) -> Dataset:
+    """Rows without labels: `constraints` are what `validation.as_rows` has to see to, in a corpus when it is read.
+
+    `lazily`: a CSR that kernels can read as it lies is proved when its rows are asked for.
+    """
     if isinstance(X, Corpus):
         return CorpusDataset(X, name, constraints)
+    if lazily and validation.is_plain_csr(X):
+        return CSRDataset(X, name, constraints)
     return InMemoryDataset(validation.as_rows(X, name=name, **constraints), name)
 
 

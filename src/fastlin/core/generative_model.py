@@ -35,6 +35,8 @@ class GenerativeModel(SparseEstimator, ABC):
     def _most_likely(self, rows: Dataset) -> NDArray[np.int64]:
         """The most likely k of each row, the first among equals."""
         best, scorer = np.zeros(len(rows), np.int64), self._scorer()
+        if scorer.width > 1 and self._estimates().all_possible and self._score_directly(rows, scorer, labels=best):
+            return best
 
         def choose(scores: NDArray[np.float64], start: int, stop: int) -> None:
             row_kernels.argmax(self._possible(scores), best[start:stop])
@@ -100,6 +102,9 @@ class MultinomialModel(GenerativeModel, ABC):
 
     def _row_constraints(self) -> dict[str, Any]:
         return {"dtype": np.dtype(np.float64), "nonnegative": True}
+
+    def _scores_as_it_lies(self) -> bool:
+        return type(self)._iter_segments is MultinomialModel._iter_segments and not self._estimates().impossible
 
     def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
         segments = super()._iter_segments(rows)

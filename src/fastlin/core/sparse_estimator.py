@@ -12,21 +12,40 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from fastlin import storage, validation
-from fastlin.core.dataset import Dataset, DatasetView, TargetedRows, accuracy, read_rows, read_targets, read_validation
+from fastlin.core.dataset import (
+    CSRDataset,
+    Dataset,
+    DatasetView,
+    TargetedRows,
+    accuracy,
+    read_rows,
+    read_targets,
+    read_validation,
+)
 from fastlin.core.estimator import Estimator, reads
 from fastlin.engine.core import row_scores as row_kernels
+from fastlin.engine.core.csr_scores import LinearScorer
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
+Floats = NDArray[np.float64]  # named, for the annotation of a function within another is made anew at every call
+Labels = NDArray[np.int64]
 UNNAMED_KINDS = (np.ndarray, sp.sparray, sp.spmatrix)  # kinds of matrices whose columns have no names
-Infer = Callable[[NDArray[np.float64], int, int], None]  # takes the scores of the rows start to stop
+Infer = Callable[[Floats, int, int], None]  # takes the scores of the rows start to stop
+
+
+NO_SCORES, NO_LABELS = np.empty((0, 0)), np.empty(0, np.int64)
+
+# Fills the scores of all rows of a CSR as it lies, or their labels; False: not of this one, and nothing is said.
+Direct = Callable[[CSRDataset, Floats, Labels], bool]
 
 
 class Scorer(NamedTuple):
-    """Scores rows with weights of so many columns, in blocks that go to an `Infer`."""
+    """Scores rows with weights of so many columns, in blocks that go to an `Infer`; maybe a whole CSR as it lies."""
 
     width: int
     forward: Callable[[CSRRows, Infer], None]
+    direct: Direct | None = None
 
 
 class SparseEstimator(Estimator, ABC):
@@ -75,13 +94,29 @@ class SparseEstimator(Estimator, ABC):
     def _checked_rows(self, X: Any) -> Dataset:
         """Rows to predict for; those of a corpus are looked at when they are read."""
         self._check_fitted()
-        rows = read_rows(X, self._row_constraints())
+        rows = read_rows(X, self._row_constraints(), lazily=True)
         self._check_width(X, rows, False)
         return rows
 
     def _iter_segments(self, rows: Dataset) -> Iterable[tuple[int, CSRRows]]:
         """The rows in one piece, or in segments, each with the number of its first row."""
         return rows.numbered_rows()
+
+    def _scores_as_it_lies(self) -> bool:
+        """Whether `_iter_segments` hands out rows as they are, so that a CSR may be scored as it lies."""
+        return type(self)._iter_segments is SparseEstimator._iter_segments
+
+    def _score_directly(
+        self,
+        rows: Dataset,
+        scorer: Scorer,
+        scores: Floats = NO_SCORES,
+        labels: Labels = NO_LABELS,
+    ) -> bool:
+        """Fill the scores or the labels of a CSR as it lies; False: `_forward` has to."""
+        if scorer.direct is None or not isinstance(rows, CSRDataset) or not self._scores_as_it_lies():
+            return False
+        return scorer.direct(rows, scores, labels)
 
     @abstractmethod
     def _scorer(self) -> Scorer:
@@ -92,11 +127,12 @@ class SparseEstimator(Estimator, ABC):
         for start, part in self._iter_segments(rows):
             scorer.forward(part, _from(start, infer))
 
-    def _scores(self, rows: Dataset) -> NDArray[np.float64]:
+    def _scores(self, rows: Dataset) -> Floats:
         """The scores of all rows, [n, columns]."""
         scorer = self._scorer()
         whole = np.empty((len(rows), scorer.width))
-        self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
+        if not self._score_directly(rows, scorer, scores=whole):
+            self._forward(rows, scorer, lambda scores, start, stop: np.copyto(whole[start:stop], scores))
         return whole
 
     def _check_fitted(self) -> None:
@@ -149,10 +185,11 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return held
 
-    def _codes(self, rows: Dataset) -> NDArray[np.int64]:
+    def _codes(self, rows: Dataset) -> Labels:
         """Which label each row gets."""
-        codes = np.empty(len(rows), np.int64)
-        self._forward(rows, self._scorer(), lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
+        codes, scorer = np.empty(len(rows), np.int64), self._scorer()
+        if not self._score_directly(rows, scorer, labels=codes):
+            self._forward(rows, scorer, lambda scores, start, stop: row_kernels.argmax(scores, codes[start:stop]))
         return codes
 
     def _accuracy(self, held: DatasetView) -> float:
@@ -174,7 +211,7 @@ class SparseRegressor(RegressorMixin, SparseEstimator):
     """A regressor of one target; its `score`, scikit-learn's, is R²."""
 
     @reads
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Floats:
         """The target of each row of X, a matrix or a `Corpus`: a real number."""
         return self._scores(self._checked_rows(X))[:, 0]
 
@@ -198,12 +235,35 @@ def _from(first: int, infer: Infer) -> Infer:
     return (lambda scores, start, stop: infer(scores, first + start, first + stop)) if first else infer
 
 
-def dense_scorer(weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> Scorer:
+def dense_scorer(weights: NDArray[Any], bias: Floats, n_jobs: int | None) -> Scorer:
     """For weights [V, K]."""
-    return Scorer(weights.shape[1], lambda rows, infer: parallel.forward(rows, weights, bias, infer, n_jobs))
+
+    def forward(rows: CSRRows, infer: Infer) -> None:
+        parallel.forward(rows, weights, bias, infer, n_jobs)
+
+    def direct(rows: CSRDataset, scores: Floats, labels: Labels) -> bool:
+        return score_csr(rows, weights, bias, n_jobs, scores, labels)
+
+    return Scorer(weights.shape[1], forward, direct)
 
 
-def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
+def score_csr(
+    rows: CSRDataset,
+    weights: NDArray[Any],
+    bias: Floats,
+    n_jobs: int | None,
+    scores: Floats,
+    labels: Labels,
+) -> bool:
+    """Fill the scores, or the labels, of a CSR as it lies by weights [V, K]; False: something about it is wrong."""
+    wanted = rows.constraints
+    if rows.n_features != len(weights) or "highest" in wanted:
+        return False
+    scorer = LinearScorer(weights, bias, validation.MAX_ABS_VALUE[weights.dtype], wanted.get("nonnegative", False))
+    return parallel.score_matrix(rows.matrix, scorer, weights.shape[1], n_jobs, scores, labels)
+
+
+def sparse_scorer(coef: Any, intercept: Floats) -> Scorer:
     """For weights that are a CSR in scikit-learn's shape."""
     columns = validation.as_sparse(coef, "coef_").T.tocsr()
 
@@ -217,7 +277,7 @@ def sparse_scorer(coef: Any, intercept: NDArray[np.float64]) -> Scorer:
     return Scorer(len(intercept), forward)
 
 
-def probabilities(scores: NDArray[np.float64], n_labels: int, logarithmic: bool) -> NDArray[np.float64]:
+def probabilities(scores: Floats, n_labels: int, logarithmic: bool) -> Floats:
     """The (log-)probabilities of the labels, from scores [n, columns] that it may overwrite."""
     if n_labels == 1:
         return np.full((len(scores), 1), 0.0 if logarithmic else 1.0)

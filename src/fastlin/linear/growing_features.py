@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from fastlin.core.dataset import Dataset
-from fastlin.core.sparse_estimator import Infer, Scorer, SparseClassifier, SparseEstimator
+from fastlin.core.dataset import CSRDataset, Dataset
+from fastlin.core.sparse_estimator import Floats, Infer, Labels, Scorer, SparseClassifier, SparseEstimator, score_csr
 from fastlin.optim.online_state import OnlineState
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
@@ -60,7 +60,7 @@ def n_known_columns(rows: CSRRows, n_features: int) -> CSRRows:
 
 def drop_unknown_columns(scorer: Scorer, n_features: int) -> Scorer:
     """Score wider rows by the features that are known."""
-    return Scorer(scorer.width, lambda rows, infer: scorer.forward(n_known_columns(rows, n_features), infer))
+    return scorer._replace(forward=lambda rows, infer: scorer.forward(n_known_columns(rows, n_features), infer))
 
 
 def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
@@ -83,7 +83,19 @@ def grown_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
                 weights = state.column_weights()
         parallel.forward(rows, weights, bias, _in_order(state, infer), n_jobs)
 
-    return Scorer(len(state.order), forward)
+    def direct(rows: CSRDataset, scores: Floats, labels: Labels) -> bool:
+        if not _lie_in_order(state):
+            return False
+        with state.lock.reading():
+            weights, bias = state.settled_or_none(), state.column_intercepts()
+            if weights is None:
+                return False
+            if rows.matrix.data.size <= len(weights):
+                return score_csr(rows, weights, bias, n_jobs, scores, labels)
+            weights = state.column_weights()
+        return score_csr(rows, weights, bias, n_jobs, scores, labels)
+
+    return Scorer(len(state.order), forward, direct)
 
 
 def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
@@ -100,9 +112,14 @@ def lasting_scorer(state: OnlineState, n_jobs: int | None) -> Scorer:
 def _in_order(state: OnlineState, infer: Infer) -> Infer:
     """`infer` for columns that may be more than the labels, and in another order."""
     order = state.order
-    if len(order) == state.weights.shape[1] and not len(state.rank()):
+    if _lie_in_order(state):
         return infer
     return lambda scores, start, stop: infer(np.ascontiguousarray(scores[:, order]), start, stop)
+
+
+def _lie_in_order(state: OnlineState) -> bool:
+    """Whether the columns are the labels' and no others."""
+    return len(state.order) == state.weights.shape[1] and (len(state.order) == 1 or not len(state.rank()))
 
 
 def _looked_up(rows: CSRRows, state: OnlineState) -> tuple[CSRRows, NDArray[Any]]:

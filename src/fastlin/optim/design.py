@@ -89,6 +89,19 @@ class Design:
             column_values = values
         return cls(features, len(rows), rows.indptr, indices, values, column_indptr, column_rows, column_values)
 
+    @classmethod
+    def of_rows(cls, rows: CSRRows) -> "Design":
+        """Proved rows as they lie, explicit zeros too, with all of their features and no columns."""
+        nothing = np.empty(0, np.int64)
+        features, none = np.arange(rows.n_columns), np.empty(0, np.int32)
+        indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
+        return cls(features, len(rows), rows.indptr, indices, values, nothing, none, values[:0])
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the columns are laid out, too."""
+        return len(self.column_indptr) > 0
+
     def in_order(self) -> "Design":
         """The same with the features of every row in ascending order."""
         indices, values = _transpose(self.column_indptr, self.column_rows, self.column_values, self.indptr)

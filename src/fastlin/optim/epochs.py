@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.csr_view import CSRView
-from fastlin.engine.online import online
+from fastlin.engine.online import online, row_order
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.runtime import parallel, thread_calls
+from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import CSRRows
 
@@ -22,6 +23,8 @@ HISTORY_FULL, WOULD_OVERFLOW = 2, 1
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
 MIN_LEARNING_RATE = 1e-6  # the learning rate at which "adaptive" stops
 
+Order = NDArray[np.int64]  # named, for the annotation of a function within another is made anew at every call
+Floats = NDArray[np.float64]
 Kernel = Callable[[int], tuple[int, int]]  # from a position in the order to (position, status)
 Visit = Callable[
     ["TrainingRows", NDArray[np.int64], NDArray[np.float64]], None
@@ -104,10 +107,16 @@ class TrainingRows:
     def order(self) -> NDArray[np.int64]:
         """The rows of one epoch."""
         if self.sampling == "shuffle":
-            return self.row_ids[self.generator.permutation(len(self.row_ids))]
+            order = row_order.permutation(self.generator, len(self.row_ids))
+            return order if self._has_all_rows else self.row_ids[order]
         if self.sampling == "replace":
             return self.row_ids[self.generator.integers(0, len(self.row_ids), len(self.row_ids))]
         return self.row_ids
+
+    @made_once
+    def _has_all_rows(self) -> bool:
+        """Whether `row_ids` are those of all rows, in their order."""
+        return len(self.row_ids) == len(self.rows) and bool((self.row_ids == np.arange(len(self.rows))).all())
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """A copy of some of the rows, without members."""
@@ -224,7 +233,7 @@ def _one_epoch(
     With a `turn` others are let in again and again, and what they see of an average is always whole.
     """
 
-    def visit(part: TrainingRows, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
+    def visit(part: TrainingRows, order: Order, residual: Floats) -> None:
         position, flushed, advance = 0, 0, part.kernel(state, order, residual)
         try:
             while position < len(order):
@@ -245,7 +254,7 @@ def _one_epoch(
             if turn is not None:
                 _flush_rows(state, part, order[flushed:], residual, n_jobs)
 
-    def visit_in_turn(part: TrainingRows, order: NDArray[np.int64], residual: NDArray[np.float64]) -> None:
+    def visit_in_turn(part: TrainingRows, order: Order, residual: Floats) -> None:
         with state.lock.writing():
             visit(part, order, residual)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.optim.design import Design
+from fastlin.optim.gram import GramRows, mirror
 from fastlin.optim.partitions import Blocks, Partition, PerRowArrays, column_blocks, instance_blocks
 from fastlin.optim.weight_layouts import WeightLayout
 
@@ -233,6 +234,27 @@ def diagonal(part: Partition, model: LogLinearModel, sums: Vector) -> None:
 
     over_columns(part, model, backward)
     sums[n:] += model.sum_over_rows(part, variances)
+
+
+def hessian(part: Partition, model: LogLinearModel, H: Vector) -> None:
+    """∇²f of one column where the value was last taken: each pair of weights in one of its two places."""
+    design, n = part.design, model.n_weights
+    variances = part.likelihood.variances(part.map(model.shares))
+    inner = H[:n, :n] if model.size == n else np.zeros((n, n))
+    GramRows(design.indptr, design.indices, design.values, n).add(variances[:, 0], inner)
+    if model.size > n:
+        H[:n, :n] += inner
+        cross = np.empty(n)
+
+        def backward(low: int, high: int) -> None:
+            model.layout.backward(design, design.column_values, variances, low, high, cross[low:high])
+
+        over_columns(part, model, backward)
+        H[n, :n] += cross
+        H[n, n] += float(variances.sum())
+    if part.is_last:
+        mirror(H)
+        H[np.arange(n), np.arange(n)] += model.precision
 
 
 def largest_values(part: Partition, of_columns: Vector) -> None:

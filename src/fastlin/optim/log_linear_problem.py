@@ -221,6 +221,13 @@ class LogLinearProblem:
         self.passes += 1
         return diagonal
 
+    def hessian(self) -> NDArray[np.float64]:
+        """∇²f of two labels where the value was last taken, written out."""
+        H = np.zeros((self.size, self.size))
+        self.data.fold(log_linear_passes.hessian, self.model, into=(H,))
+        self.passes += 2
+        return H
+
     @property
     def max_abs_value(self) -> float:
         """max |x| of all columns."""

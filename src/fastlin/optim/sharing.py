@@ -221,7 +221,7 @@ class SharedArrays(ABC):
 
     def rank(self) -> NDArray[np.int32]:
         """Which label each column has; of length 0 where label k has column k."""
-        if (self.order == np.arange(len(self.order))).all():
+        if len(self.order) == 1 or (self.order == np.arange(len(self.order))).all():
             return np.empty(0, np.int32)
         return np.argsort(self.order).astype(np.int32)
 

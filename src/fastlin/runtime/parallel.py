@@ -10,6 +10,8 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fastlin.engine.core import passes
+from fastlin.engine.core.csr_scores import LinearScorer
+from fastlin.runtime.made_once import made_once
 from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
 from fastlin.runtime.thread_calls import ThreadCall, ThreadCrew
 from fastlin.validation import CSRRows
@@ -51,8 +53,13 @@ class WorkerPool:
     """
 
     def __init__(self, n_jobs: int | None, stop: NDArray[np.int32] | None = None) -> None:
-        self.threads = _count_threads(n_jobs)
+        self._n_jobs = n_jobs
         self.stop = np.zeros(1, np.int32) if stop is None else stop
+
+    @made_once
+    def threads(self) -> int:
+        """How many there are, which joblib takes longer to say than a row to predict."""
+        return _count_threads(self._n_jobs)
 
     def __enter__(self) -> Self:
         self._crew = ThreadCrew()
@@ -66,7 +73,7 @@ class WorkerPool:
 
         The caller works, too: all take the next job from one counter, which costs a call a thread, not a job.
         """
-        if self.threads == 1:
+        if (isinstance(jobs, list) and len(jobs) <= 1) or self.threads == 1:
             return list(self._map_in_caller(work, jobs))
         queue = list(jobs)
         results, counter = [None] * len(queue), itertools.count()
@@ -142,7 +149,27 @@ def forward(
         passes.forward(rows.indptr, indices, values, start, stop, weights, bias, spare, scores)
         infer(scores, start, stop)
 
-    run_jobs(work, row_blocks(rows, weights.shape[1]), n_jobs)
+    run_jobs(work, list(row_blocks(rows, weights.shape[1])), n_jobs)
+
+
+def score_matrix(
+    X: Any,
+    scorer: LinearScorer,
+    width: int,
+    n_jobs: int | None,
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> bool:
+    """Fill the scores, or the labels, of a CSR as it lies; whether it is well formed. Blocks have as many rows each."""
+    indptr, indices, values, n = X.indptr, X.indices, X.data, X.shape[0]
+    if values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    if (len(indices) + n) * width <= BLOCK_WORK:
+        return scorer.score(indptr, indices, values, 0, n, scores, labels)
+    size = max(1, BLOCK_WORK * n // ((len(indices) + n) * width))
+    jobs = ((indptr, indices, values, start, min(start + size, n), scores, labels) for start in range(0, n, size))
+    with WorkerPool(n_jobs) as workers:
+        return all(workers.map(scorer.score, jobs))
 
 
 def scores(rows: CSRRows, weights: NDArray[Any], bias: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.float64]:

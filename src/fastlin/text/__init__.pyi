@@ -13,5 +13,6 @@ from fastlin.text.count_vectorizer import CountVectorizer as CountVectorizer
 from fastlin.text.hashing_vectorizer import HashingVectorizer as HashingVectorizer
 from fastlin.text.negation import NEGATORS as NEGATORS
 from fastlin.text.negation import mark_negation as mark_negation
+from fastlin.text.text_predictor import TextPredictor as TextPredictor
 from fastlin.text.tfidf_transformer import TfidfTransformer as TfidfTransformer
 from fastlin.text.tfidf_vectorizer import TfidfVectorizer as TfidfVectorizer

@@ -388,8 +388,17 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         return chosen
 
     def _matrix(self, chunks: list[CountChunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
-        data, indices, indptr = assemble(chunks, columns, self.dtype)
+        data, indices, indptr = self._row_arrays(chunks, columns, n_columns)
         return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
+
+    def _row_arrays(
+        self,
+        chunks: list[CountChunk],
+        columns: NDArray[np.int32] | None,
+        n_columns: int,  # noqa: ARG002
+    ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+        """Values, indices and indptr of all rows."""
+        return assemble(chunks, columns, self.dtype)
 
     def _read(self, learned: FittedVocabulary, blocks: Iterable[list[Any]]) -> list[CountChunk]:
         """Count the known terms of the documents."""

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from fastlin.core.containers import csr
 from fastlin.core.estimator import learns, reads
 from fastlin.runtime.user_warnings import warn_user
 from fastlin.text.count_rows import assemble
@@ -223,7 +222,9 @@ class TfidfVectorizer(CountVectorizer):
     def _float(self) -> np.dtype[Any]:
         return np.dtype(np.float32 if self.dtype == np.float32 else np.float64)
 
-    def _matrix(self, chunks: list[CountChunk], columns: NDArray[np.int32] | None, n_columns: int) -> Any:
+    def _row_arrays(
+        self, chunks: list[CountChunk], columns: NDArray[np.int32] | None, n_columns: int
+    ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
         data, indices, indptr = assemble(chunks, columns, self.dtype if self.dtype not in FLOATS else self._float())
         data = data.astype(self._float(), copy=False)
         tfidf = self._weighting()
@@ -231,7 +232,7 @@ class TfidfVectorizer(CountVectorizer):
         if idf is not None and len(idf) != n_columns:
             raise ValueError(f"idf_ has {len(idf)} values and vocabulary_ {n_columns} terms: fit them together")
         tfidf._weigh(indptr, indices, data, data)
-        return csr(data, indices, indptr, (len(indptr) - 1, n_columns))
+        return data, indices, indptr
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tfidf")

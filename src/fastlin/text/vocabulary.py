@@ -7,7 +7,7 @@ returns. Both learn from blocks of documents, or count the terms they know.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -121,8 +121,11 @@ def read_rows(
     n_jobs: int | None,
 ) -> list[CountChunk]:
     """The rows of all blocks: `read` appends those of a block to a reader."""
+    stream = iter(blocks)
+    first = list(islice(stream, 2))
+    blocks = chain(first, stream)
     with WorkerPool(n_jobs) as workers:
-        if workers.threads == 1:
+        if len(first) < 2 or workers.threads == 1:
             with borrowed_reader(idle, spec, workers) as mine:
                 for block in blocks:
                     read(mine, block)

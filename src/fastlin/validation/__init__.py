@@ -36,6 +36,7 @@ from fastlin.validation.rows import (
     as_sparse,
     check_structure,
     check_values,
+    is_plain_csr,
 )
 from fastlin.validation.texts import as_texts
 
@@ -70,6 +71,7 @@ __all__ = [
     "check_values",
     "check_verbose",
     "class_factors",
+    "is_plain_csr",
     "number_of_parts",
     "one_of",
     "places_of_labels",

@@ -140,7 +140,7 @@ def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[n
         odd = next((label for label in ordered if not isinstance(label, str | numbers.Integral)), ordered[0])
         raise ValueError(f"Unknown label type: {name} holds {odd!r}; give labels as strings or as integers")
     place = {label: code for code, label in enumerate(ordered)}
-    return np.array(ordered, dtype=y.dtype), np.fromiter((place[value] for value in values), np.int64, len(values))
+    return np.array(ordered, dtype=y.dtype), np.fromiter(map(place.__getitem__, values), np.int64, len(values))
 
 
 def as_groups(group_sizes: Any, n_rows: int) -> NDArray[np.int64]:

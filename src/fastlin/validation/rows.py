@@ -176,6 +176,28 @@ def as_rows(
     return check_values(rows, dtype=dtype, name=name, nonnegative=nonnegative, highest=highest)
 
 
+def is_plain_csr(X: Any) -> bool:
+    """Whether X is a CSR whose arrays a kernel can read as they lie, whatever they hold; counts have to be copied."""
+    if not (sp.issparse(X) and X.format == "csr" and X.ndim == 2):
+        return False
+    indptr, indices, values = X.indptr, X.indices, X.data
+    for array in (indptr, indices, values):
+        kind, flags = array.dtype, array.flags
+        if array.ndim != 1 or not (flags.c_contiguous and flags.aligned and kind.isnative):
+            return False
+    n_rows, n_columns = X.shape
+    return bool(
+        n_rows >= 1
+        and 1 <= n_columns <= MAX_COLUMNS
+        and indptr.dtype.kind == indices.dtype.kind == "i"
+        and indptr.itemsize in (4, 8)
+        and indices.itemsize == 4
+        and (values.dtype.kind == "i" or (values.dtype.kind == "f" and values.itemsize in (4, 8)))
+        and len(indptr) == n_rows + 1
+        and len(indices) == len(values)
+    )
+
+
 def check_structure(X: Any, name: str = "X") -> None:
     """Prove that a sparse matrix is well formed, however large its values are."""
     if X.ndim != 2 or X.shape[1] > MAX_COLUMNS:

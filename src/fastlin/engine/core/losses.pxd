@@ -39,6 +39,16 @@ cdef enum Loss:
     SQUARED_EPSILON_INSENSITIVE = 9
 
 
+cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
+    """The lowest argmax; a single column decides between 0 and, where positive, 1."""
+    cdef Py_ssize_t k, top = 0
+    if K == 1:
+        return s[0] > 0
+    for k in range(1, K):
+        top = k if s[k] > s[top] else top
+    return top
+
+
 cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) noexcept nogil:
     """The lowest argmax over k ≠ y, for K ≥ 2."""
     cdef Py_ssize_t k, rival = 1 if y == 0 else 0

@@ -3,18 +3,8 @@
 from libc.math cimport log
 from libc.stdint cimport int64_t
 
-from fastlin.engine.core.losses cimport LOG_LOSS, ZERO_ONE, find_rival, log_loss, margin_loss, residual_loss
+from fastlin.engine.core.losses cimport LOG_LOSS, ZERO_ONE, best_label, find_rival, log_loss, margin_loss, residual_loss
 from fastlin.engine.core.mathx cimport exponentials, array_max, log1pexp, logarithms, sigmoid
-
-
-cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
-    """The lowest argmax; a single column decides between 0 and, where positive, 1."""
-    cdef Py_ssize_t k, top = 0
-    if K == 1:
-        return s[0] > 0
-    for k in range(1, K):
-        top = k if s[k] > s[top] else top
-    return top
 
 
 def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, double epsilon, double[::1] values,

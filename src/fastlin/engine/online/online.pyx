@@ -5,7 +5,8 @@
                                   A ← A(1 − ηλ₂);  W ← W + x dᵀ/A;  b ← b + d
 
 One body serves every learner; what differs is `direction`, a switch once a row (hand-written loops for each
-learner measured within 3 %). What a feature owes while it rests is in lazy_updates.pxd.
+learner measured within 3 %). Runs of one column that owe nothing have a loop of their own, one_column.pxd. What a
+feature owes while it rests is in lazy_updates.pxd.
 
 `run` stops after `budget` multiply–adds so that Python can act on Ctrl-C, and before any step that would
 leave the numbers; the caller goes on from the position it returns.
@@ -23,25 +24,16 @@ from fastlin.engine.online.minibatch cimport (
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
-from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss, residual_loss
+from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss
+from fastlin.engine.online.one_column cimport (
+    MAX_SCORE, OWES, goes_by_gradient, has_one_column, infer_column, one_column_epoch, squared_size)
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, AROW, FTRL, GRADIENT, MIRA, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, mira_step, rate,
+    ADAGRAD, AROW, FTRL, MIRA, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, mira_step, rate,
     shrinkage)
 
-cdef double MAX_SCORE = 1e150
 cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
 cdef double MAX_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
 cdef double SURE_LOG_LOSS = 0.69      # a row of smaller log loss has p > ½, and is predicted right
-
-
-cdef inline bint goes_by_gradient(const UpdateRule* rule) noexcept nogil:
-    """Whether steps are of gradients, not as long as a margin needs."""
-    return rule.step == GRADIENT or rule.step >= ADAGRAD
-
-
-cdef inline double squared_size(const UpdateRule* rule, const real* values, Py_ssize_t m) noexcept nogil:
-    """‖x‖² of a row, its intercept included."""
-    return squared_norm(values, m) + rule.fit_intercept * rule.intercept_decay
 
 
 cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch,
@@ -77,26 +69,6 @@ cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const r
     return largest
 
 
-cdef double infer_target(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch,
-                         Py_ssize_t b, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
-    """`infer`, where the row has a target instead of a label."""
-    cdef int64_t i = batch.row[b]
-    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i]
-    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
-    cdef double slope, value, residual = rows.targets[i] - batch.scores[0]
-    if not fabs(residual) < MAX_SCORE:
-        return HUGE_VAL
-    value = residual_loss(<int>rule.loss, residual, rule.epsilon, &slope)
-    loss[0] += weight * value
-    if goes_by_gradient(rule):
-        slope *= -weight * step
-    else:
-        slope *= passive_aggressive_step(rule, value, squared_size(rule, values, m), weight)
-    batch.direction[b * padded_width] = slope
-    batch.rival[b] = ALL_LABELS if slope != 0 else NO_GRADIENT
-    return fabs(slope)
-
-
 cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch, Py_ssize_t b,
                   Py_ssize_t K, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
     """Fill direction[b] from the scores; returns a bound of |direction|, infinite where the scores left the numbers.
@@ -108,14 +80,16 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
     cdef const double* s = batch.scores
     cdef double* direction = batch.direction + b * padded_width
     cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
-    cdef double slope, value, norm, margin, size = 0, sign = 1.0
+    cdef double slope, value, norm, margin, size = 0
 
-    if rows.targets != NULL:
-        return infer_target(rule, rows, values, batch, b, padded_width, step, loss)
-    if K > 1 and rule.one_vs_rest:
+    if K == 1:
+        size = infer_column(rule, rows, i, values, s[0], step, direction, loss, &batch.mistakes)
+        batch.rival[b] = NO_GRADIENT if size < 0 else ALL_LABELS
+        return 0.0 if size < 0 else size
+    if rule.one_vs_rest:
         return infer_each(rule, rows, values, batch, b, K, padded_width, step, loss)
     batch.rival[b] = ALL_LABELS
-    if K > 1 and rule.loss == LOG_LOSS:
+    if rule.loss == LOG_LOSS:
         step *= weight
         value = log_loss(s, padded_width // 8 * 8, y, step, direction)
         loss[0] += weight * value
@@ -124,13 +98,8 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
             batch.mistakes += is_mistake(rival, y, s[y] - s[rival], rows.rank)
         return fabs(step) if value < MAX_SCORE else HUGE_VAL        # no probability's gradient is larger than 1
 
-    if K > 1:
-        rival = lowest_label_rival(s, K, y, rows.rank)
-        margin = s[y] - s[rival]
-    else:
-        rival = 1 - y
-        sign = 1.0 if y == 1 else -1.0
-        margin = sign * s[0]
+    rival = lowest_label_rival(s, K, y, rows.rank)
+    margin = s[y] - s[rival]
     if not fabs(margin) < MAX_SCORE:
         return HUGE_VAL
     batch.mistakes += is_mistake(rival, y, margin, rows.rank)
@@ -143,19 +112,17 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
         slope *= -weight * step
     else:
         norm = squared_size(rule, values, m)
-        if rule.step == MIRA and K > 1:
+        if rule.step == MIRA:
             if not mira_step(s, K, y, norm, weight * rule.C, direction, batch.spare):
                 batch.rival[b] = NO_GRADIENT
             for k in range(K):
                 size = fabs(direction[k]) if fabs(direction[k]) > size else size
             return size
-        slope = passive_aggressive_step(rule, value, 2 * norm if K > 1 else norm, weight)
+        slope = passive_aggressive_step(rule, value, 2 * norm, weight)
         if slope == 0:
             batch.rival[b] = NO_GRADIENT
             return 0.0
-    if K == 1:
-        direction[0] = sign * slope
-    elif rule.step == ADAGRAD:
+    if rule.step == ADAGRAD:
         for k in range(K):
             direction[k] = 0
         direction[y] = slope
@@ -358,6 +325,18 @@ cdef class OnlineEpoch:
         free_batch(&self.batch)
 
 
+cdef Py_ssize_t learn(OnlineEpoch task, LazyWeights weights, real* W, Py_ssize_t position, int64_t budget,
+                      double* residual, int* status) noexcept nogil:
+    """Go on from a position in the order, in whichever of the two loops can."""
+    cdef Py_ssize_t end = task.order.shape[0]
+    if has_one_column(weights):
+        position = one_column_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, task.view.n_values,
+                                    status)
+        if status[0] != OWES:
+            return position
+    return epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &task.batch, residual, status)
+
+
 def run(OnlineEpoch task not None, LazyWeights weights not None, Py_ssize_t position, int64_t budget):
     """Learn from the rows order[position:], at most `budget` multiply–adds; returns (position, status)."""
     cdef Py_ssize_t end = task.order.shape[0]
@@ -374,11 +353,9 @@ def run(OnlineEpoch task not None, LazyWeights weights not None, Py_ssize_t posi
         return end, status
     with nogil:
         if weights.single:
-            position = epoch(weights, <float*>weights.W, &task.rows, &task.order[0], position, end, budget,
-                             &task.batch, residual, &status)
+            position = learn(task, weights, <float*>weights.W, position, budget, residual, &status)
         else:
-            position = epoch(weights, <double*>weights.W, &task.rows, &task.order[0], position, end, budget,
-                             &task.batch, residual, &status)
+            position = learn(task, weights, <double*>weights.W, position, budget, residual, &status)
     return position, status
 
 

@@ -6,6 +6,9 @@ s_k = (x·S_k) scale_k − shift_k, with shift_k = ½‖c_k‖² or, on the sphe
 A feature's sums change only if one of its rows has changed its cluster. Such features are marked and summed anew, over
 the columns and in the order of the rows, so that what has been learnt never depends on the way there; the others cost
 a look at their rows, no more. Late iterations, of which there are most, change few rows.
+
+Of a few clusters all sums are added up anew, over the rows as they lie: the columns, which nobody needs then, would
+cost as much to lay out as ten iterations.
 """
 
 from libc.math cimport log
@@ -14,6 +17,85 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from fastlin.engine.core.csr cimport number
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.mathx cimport exponentials, array_max
+
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <stdint.h>
+    typedef double fastlin_four __attribute__((vector_size(32), aligned(8), may_alias));
+
+    /* The scores of a row with four columns, added up as `score_row` does, which has to prefetch: a third of its time.
+       The vectors must not be returned or passed, whose way depends on the instruction set. */
+    #define FASTLIN_FOUR(NAME, VALUE)                                                                        \
+        static inline void NAME(double *out, const double *W, const int32_t *indices, const VALUE *x, ptrdiff_t m) \
+        {                                                                                                    \
+            fastlin_four a = {0}, b = {0}, c = {0}, d = {0};                                                 \
+            ptrdiff_t p = 0;                                                                                 \
+            for (; p + 4 <= m; p += 4) {                                                                     \
+                a += (double)x[p] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p]);                  \
+                b += (double)x[p + 1] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p + 1]);          \
+                c += (double)x[p + 2] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p + 2]);          \
+                d += (double)x[p + 3] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p + 3]);          \
+            }                                                                                                \
+            for (; p < m; p++)                                                                               \
+                a += (double)x[p] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p]);                  \
+            *(fastlin_four *)out = ((a + b) + c) + d;                                                        \
+        }
+    FASTLIN_FOUR(fastlin_four_floats, float)
+    FASTLIN_FOUR(fastlin_four_doubles, double)
+    """
+    void score_four_floats "fastlin_four_floats"(double*, const double*, const int32_t*, const float*,
+                                                 Py_ssize_t) noexcept nogil
+    void score_four_doubles "fastlin_four_doubles"(double*, const double*, const int32_t*, const double*,
+                                                   Py_ssize_t) noexcept nogil
+
+
+def assign_few(CSRView rows not None, const double[:, ::1] S, const double[::1] scale, const double[::1] shift,
+               int32_t[::1] labels, double[::1] best):
+    """`assign_nearest` of up to four clusters, by rows; the columns of S that are beyond them are zeros."""
+    if S.shape[1] != 4 or scale.shape[0] > 4 or shift.shape[0] != scale.shape[0]:
+        raise ValueError(f"{scale.shape[0]} centres in {S.shape[1]} columns: this is for four of them")
+    if not labels.shape[0] == best.shape[0] == rows.stop - rows.start:
+        raise ValueError(f"{labels.shape[0]} labels do not fit {rows.stop - rows.start} rows")
+    with nogil:
+        if rows.single:
+            assign_rows(rows, <const float*>rows.values, &S[0, 0], scale, shift, labels, best)
+        else:
+            assign_rows(rows, <const double*>rows.values, &S[0, 0], scale, shift, labels, best)
+
+
+cdef void assign_rows(CSRView rows, const number* values, const double* S, const double[::1] scale,
+                      const double[::1] shift, int32_t[::1] labels, double[::1] best) noexcept nogil:
+    cdef double[4] s
+    cdef int64_t start
+    cdef Py_ssize_t i, k, top
+    for i in range(rows.start, rows.stop):
+        start = rows.indptr[i]
+        if number is float:
+            score_four_floats(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
+        else:
+            score_four_doubles(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
+        top = 0
+        s[0] = s[0] * scale[0] - shift[0]
+        for k in range(1, scale.shape[0]):
+            s[k] = s[k] * scale[k] - shift[k]
+            top = k if s[k] > s[top] else top
+        labels[i - rows.start] = <int32_t>top
+        best[i - rows.start] = s[top]
+
+
+def sum_rows_up(const int64_t[::1] indptr, const double[::1] values, double[::1] sums):
+    """sums[i] = Σ_p of the values of row i, where `values` begin at the first row."""
+    cdef Py_ssize_t i
+    cdef int64_t p
+    cdef double total
+    with nogil:
+        for i in range(sums.shape[0]):
+            total = 0
+            for p in range(indptr[i] - indptr[0], indptr[i + 1] - indptr[0]):
+                total += values[p]
+            sums[i] = total
 
 
 def assign_nearest(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, int32_t[::1] labels,
@@ -134,14 +216,41 @@ def update_sums(CSRView columns not None, const int32_t[::1] labels, const doubl
                          &spare[0])
 
 
+def exchange_sums(const double[::1] before, const double[::1] after, double[:, ::1] sums, double[:, ::1] S,
+                  double[:, ::1] found):
+    """`update_sums` of all columns, whose rows are in the sums already."""
+    cdef Py_ssize_t j
+    if sums.shape[0] != S.shape[0] or sums.shape[1] != S.shape[1]:
+        raise ValueError(f"sums of {sums.shape[0]} columns do not take the place of {S.shape[0]}")
+    with nogil:
+        for j in range(S.shape[0]):
+            exchange(&sums[j, 0], &before[0], &after[0], &S[j, 0], found)
+
+
+cdef inline void exchange(double* sum, const double* before, const double* after, double* S,
+                          double[:, ::1] found) noexcept nogil:
+    """The new sums of a column in the place of the old, and zeros in their own."""
+    cdef Py_ssize_t k
+    cdef double old, new, step
+    for k in range(found.shape[1]):
+        old = S[k]
+        new = sum[k]
+        sum[k] = 0
+        step = new * after[k] - old * before[k]
+        found[0, k] += old * old
+        found[1, k] += new * new
+        found[2, k] += old * new
+        found[3, k] += step * step
+        S[k] = new
+
+
 cdef void replace_sums(CSRView columns, const number* values, const int32_t* labels, const double* weights,
                        const uint8_t[::1] touched, double[:, ::1] sums, const double* before, const double* after,
                        double[:, ::1] S, double[:, ::1] found, double* spare) noexcept nogil:
     """`update_sums` over values of a type; `spare` are zeros for a column's sums that nobody has begun."""
     cdef const int64_t* indptr = columns.indptr
-    cdef Py_ssize_t j, k, K = S.shape[1]
+    cdef Py_ssize_t j
     cdef int64_t m
-    cdef double old, new, step
     cdef double* sum = spare
     cdef bint begun = sums.shape[0] > 0
     for j in range(columns.start, columns.stop):
@@ -152,16 +261,35 @@ cdef void replace_sums(CSRView columns, const number* values, const int32_t* lab
         m = indptr[j + 1] - indptr[j]
         if m > 0:
             add_column(columns.indices + indptr[j], values + indptr[j], m, labels, weights, sum)
-        for k in range(K):
-            old = S[j, k]
-            new = sum[k]
-            sum[k] = 0
-            step = new * after[k] - old * before[k]
-            found[0, k] += old * old
-            found[1, k] += new * new
-            found[2, k] += old * new
-            found[3, k] += step * step
-            S[j, k] = new
+        exchange(sum, before, after, &S[j, 0], found)
+
+
+def sum_rows(CSRView rows not None, const int32_t[::1] labels, const double[::1] weights, double[:, ::1] sums):
+    """`sum_columns` of all columns, over the rows: each sum is added up in the same order."""
+    if labels.shape[0] != rows.stop - rows.start:
+        raise ValueError(f"{labels.shape[0]} labels do not fit {rows.stop - rows.start} rows")
+    with nogil:
+        if rows.single:
+            scatter_rows(rows, <const float*>rows.values, labels, weights, sums)
+        else:
+            scatter_rows(rows, <const double*>rows.values, labels, weights, sums)
+
+
+cdef void scatter_rows(CSRView rows, const number* values, const int32_t[::1] labels, const double[::1] weights,
+                       double[:, ::1] sums) noexcept nogil:
+    cdef int64_t i, p
+    cdef Py_ssize_t K = sums.shape[1]
+    cdef double weight
+    cdef double* of_label
+    for i in range(rows.start, rows.stop):
+        of_label = &sums[0, 0] + labels[i - rows.start]
+        if weights.shape[0]:
+            weight = weights[i - rows.start]
+            for p in range(rows.indptr[i], rows.indptr[i + 1]):
+                of_label[rows.indices[p] * K] += weight * values[p]
+        else:
+            for p in range(rows.indptr[i], rows.indptr[i + 1]):
+                of_label[rows.indices[p] * K] += values[p]
 
 
 def squared_distances(CSRView rows not None, const double[:, ::1] S, const double[::1] scale,

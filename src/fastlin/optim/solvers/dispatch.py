@@ -25,17 +25,21 @@ def automatic(
 ) -> None:
     """Proximal Newton for L1 terms in memory; dual ascent where the dual exists and is fast, else Newton's method.
 
+    Of few columns Newton's steps are exact, and dual ascent is not tried.
     L-BFGS goes on where Newton's method finds nothing to gain.
     """
     if proximal_newton.has_proximal_newton(problem):
         proximal_newton.minimise(problem, theta, monitor, generator)
         return
-    if logistic_dual.has_logistic_dual(problem) and not (
-        monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs")
+    dense = newton.has_dense_hessian(problem)
+    if (
+        not dense
+        and logistic_dual.has_logistic_dual(problem)
+        and not (monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs"))
     ):
         logistic_dual.maximise(problem, theta, monitor, generator)
     if monitor.may_continue and not monitor.was_saved_by("lbfgs"):
-        newton.minimise(problem, theta, monitor, generator)
+        newton.minimise(problem, theta, monitor, generator, problem if dense else None)
     if monitor.may_continue:
         monitor.reset_stall()
         lbfgs.minimise(problem, theta, monitor, generator)

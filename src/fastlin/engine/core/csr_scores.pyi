@@ -1,0 +1,17 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class LinearScorer:
+    def __init__(self, W: NDArray[Any], bias: NDArray[np.float64], limit: float, nonnegative: bool) -> None: ...
+    def score(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[np.int32],
+        values: NDArray[Any],
+        start: int,
+        stop: int,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.int64],
+    ) -> bool: ...
