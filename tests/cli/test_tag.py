@@ -118,6 +118,15 @@ def test_a_checkpoint_is_written_and_resumed(shell, place, tmp_path, learner, fe
     assert "--resume needs --checkpoint" in shell.wrong(*words, "--resume")
 
 
+@pytest.mark.parametrize("learner", ["crf", "memm", "perceptron", "hmm"])
+def test_tags_that_are_not_known(shell, place, tmp_path, learner):
+    hidden = [[(*token[:2], "?" if n % 4 == 1 else token[2]) for n, token in enumerate(one)] for one in made(80)]
+    (tmp_path / "train.tsv").write_text(text(hidden))
+    words = ["--learner", learner, "-m", tmp_path / "m", "--unknown-label", "?", "--dev", place / "dev.tsv", "--json"]
+    facts = json.loads(shell.right("tag", "train", tmp_path / "train.tsv", *words).out)
+    assert (facts["labels"], facts["dev_f1"] > 0.8) == (5, True)
+
+
 def test_the_summary_as_json(shell, place, tmp_path):
     words = ["-m", tmp_path / "m", "--dev", place / "dev.tsv", "--quantise", "float16", "--json"]
     facts = json.loads(shell.right("tag", "train", place / "train.tsv", *words).out)

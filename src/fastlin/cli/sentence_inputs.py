@@ -26,6 +26,8 @@ class Sentences(CountedFiles):
         self._labelled = labelled
         self._learnt: FileColumns | None = getattr(model, "file_columns_", None)
         self._reading = _reading(options, self._files, labelled, self._learnt)
+        if labelled and model is None:  # to learn from
+            self._reading["unknown_label"] = options.unknown_label
         self._as_learnt = options.columns is None and (labelled or options.label is None)
         self.rest = ""
 
@@ -51,8 +53,8 @@ class Sentences(CountedFiles):
             raise UserError(f"{self.name}: there are no sentences")
 
 
-def labels_of(sentences: list[Sentence]) -> list[list[str]]:
-    """The right labels of each."""
+def labels_of(sentences: list[Sentence]) -> list[list[Any]]:
+    """The right labels of each; None for one that is not known."""
     return [sentence.labels or [] for sentence in sentences]
 
 

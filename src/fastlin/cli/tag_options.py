@@ -57,6 +57,9 @@ def train(parser: CommandParser) -> None:
     group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, or iterations, at most")
     fitting(group)
     in_columns(parser, "where the right tag is (default: the last)")
+    parser.add_argument(
+        "--unknown-label", metavar="SIGN", help="what stands for a tag that is not known: ? or _, say; not in --dev"
+    )
     checkpoints(parser)
 
 

@@ -1,5 +1,6 @@
 """What all models of sequences share: tokens in, potentials of a chain, inference in blocks, labels out."""
 
+import contextlib
 import copy
 import numbers
 from abc import ABC, abstractmethod
@@ -18,6 +19,7 @@ from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential
 from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 from fastlin.validation.parameter_kinds import ABSENT, PLAIN, RUN, Integer, Kind, ParameterTable, estimator
@@ -248,7 +250,7 @@ class SequenceModel(Estimator, ABC):
     # Checkpoints
 
     def _checkpoint_of(
-        self, tokens: Tokens, codes: NDArray[np.int32], path: Any, checkpoint_interval: Any, resume: Any, **given: Any
+        self, tokens: Tokens, labels: LabelCodes, path: Any, checkpoint_interval: Any, resume: Any, **given: Any
     ) -> storage.Checkpoint:
         """The file of a fit of these tokens, known by the arrays made of them: X may have been read once, and be gone.
 
@@ -259,7 +261,7 @@ class SequenceModel(Estimator, ABC):
             rows = tokens.rows
             arrays = rows.indptr, rows.indices[: rows.nnz], rows.values[: rows.nnz], tokens.starts
             identity = storage.identity(
-                self, {}, tokens=arrays, labels=(self.classes_, codes), attributes=self.attributes_, **given
+                self, {}, tokens=arrays, labels=(self.classes_, *labels.identity), attributes=self.attributes_, **given
             )
         return storage.Checkpoint(path, checkpoint_interval, resume, identity)
 
@@ -296,16 +298,15 @@ class SequenceModel(Estimator, ABC):
         """The codes of given labels; −1 for those unknown."""
         return LabelEncoder(self.classes_).codes(y, tokens, unseen=-1)
 
-    def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+    def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, LabelCodes]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
         self._check_shared()
         self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
-        labels = LabelEncoder()
-        codes = labels.learn(y, tokens)
-        self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
+        classes, labels = as_known_labels(y, tokens)
+        self.n_features_in_, self.classes_ = tokens.rows.n_columns, classes
         Constraints.resolve(self.constraints, self.classes_)
-        return tokens, codes
+        return tokens, labels
 
     def _check_shared(self) -> None:
         """Check the parameters that all models of sequences have, but for constraints, which need the labels."""
@@ -355,3 +356,17 @@ class SequenceModel(Estimator, ABC):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+
+def as_known_labels(y: Any, tokens: Tokens) -> tuple[NDArray[Any], LabelCodes]:
+    """`as_partly_labelled` of labels of which some must be known."""
+    classes, labels = as_partly_labelled(y, tokens)
+    if classes is None:
+        with contextlib.suppress(TypeError):
+            LabelEncoder().learn(y, tokens)  # says what sentences without a column of labels have
+        raise ValueError("y holds no label that is known")
+    if not labels.complete and classes.tolist() == [1]:
+        raise ValueError(
+            "y holds 1 and -1, which stands for a label that is not known: give the labels other numbers, as 0 and 1"
+        )
+    return classes, labels

@@ -22,6 +22,7 @@ from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.crf import sgd
 from fastlin.sequence.crf.edge_weights import Edges
 from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import HybridLayout, lay_out
@@ -43,8 +44,9 @@ class CRF(SequenceModel):
 
         Σ −log p(y | x) + c2 (‖θ‖² + ‖A‖²) + c1 (‖θ‖₁ + ‖A‖₁),
 
-    which is CRFsuite's objective: there are no weights of starts and stops (mark the ends by features), no intercepts,
-    and what has no weight scores 0.
+    which is CRFsuite's objective. Of labels that are known in part, p(y | x) is the sum over all that they allow: the
+    marginal likelihood, of which a local optimum is found. There are no weights of starts and stops (mark the ends by
+    features), no intercepts, and what has no weight scores 0.
 
     Parameters
     ----------
@@ -53,7 +55,8 @@ class CRF(SequenceModel):
     order : {1, 2}
         2: triples of labels have weights, too.
     weights : {"observed", "dense"}
-        "observed": only the (feature, label) pairs and the transitions that were seen in training have weights.
+        "observed": only the (feature, label) pairs and the transitions that were seen in training have weights: a token
+        is seen with its label, with each of a set that is given, and with none if nothing is known.
     cutoff : int
         How many tokens must have a pair, or a transition, for it to have a weight; with weights="dense", how many
         must have a feature.
@@ -194,6 +197,8 @@ class CRF(SequenceModel):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
             A sequence is a list of tokens: strings, lists of strings or dicts.
         y : list of lists of labels, or with a CSR one array
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: not known. A set of
+            labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
         checkpoint : path, optional
@@ -210,10 +215,10 @@ class CRF(SequenceModel):
         """
         model = self._working_copy()
         model._check_parameters()
-        tokens, codes = model._learn(X, y, lengths)
-        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
+        tokens, labels = model._learn(X, y, lengths)
+        file = model._checkpoint_of(tokens, labels, checkpoint, checkpoint_interval, resume)
         with parallel.WorkerPool(self.n_jobs) as workers:
-            problem = model._problem(tokens, codes, workers)
+            problem = model._problem(tokens, labels, workers)
             del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
             report = make_callback(model, lambda: model._install(problem, theta))
@@ -247,7 +252,7 @@ class CRF(SequenceModel):
         self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
     ) -> "StartingPoint":
         """Move θ to the optimum; where the way to it began."""
-        start = StartingPoint(len(problem.codes) * np.log(problem.layout.n_labels), theta)
+        start = StartingPoint(problem.labels.log_choices(), theta)
         if self.solver in sgd.SOLVERS:
             sgd.minimise(problem, theta, monitor, generator, self.solver, int(self.batch_size), self.eta0)
             return start
@@ -277,18 +282,18 @@ class CRF(SequenceModel):
         else:
             theta[:] = 0
 
-    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> CRFObjective:
+    def _problem(self, tokens: Tokens, labels: LabelCodes, workers: parallel.WorkerPool) -> CRFObjective:
         K, V = len(self.classes_), tokens.rows.n_columns
         observed = self.weights == "observed"
         seen = self.cutoff if observed else None
-        design, layout = lay_out(tokens, codes, K, observed, np.full(V, self.cutoff, np.int64))
-        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, int(self.order), seen)
+        design, layout = lay_out(tokens, labels, K, observed, np.full(V, self.cutoff, np.int64))
+        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), seen)
         edges = None
         if self.edges is not None:
             columns = as_columns(self.edges, self.attributes_, V, "edges")
-            edges = Edges(tokens, codes, K, columns, seen) if len(columns) else None
+            edges = Edges(tokens, labels, K, columns, seen) if len(columns) else None
         c1, c2 = float(self.c1), float(self.c2)
-        return CRFObjective(design, layout, transition_weights, edges, tokens, codes, c1, c2, workers)
+        return CRFObjective(design, layout, transition_weights, edges, tokens, labels, c1, c2, workers)
 
     def _record(self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor) -> None:
         """History and certificate."""

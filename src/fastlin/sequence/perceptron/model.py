@@ -22,6 +22,7 @@ from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.crf.objective import TransitionWeights, chain_of
 from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.perceptron.averaged_weights import (
     AveragedWeights,
     SavedWeights,
@@ -52,6 +53,8 @@ class StructuredPerceptron(SequenceModel):
       (Crammer et al. 2006), CRFsuite's `pa`;
     * "mira": with the `n_best` best ŷ_i, the exact minimum of ½‖θ′ − θ‖² + C Σ ξ_i under θ′·Δ_i ≥ d(y, ŷ_i) − ξ_i,
       which may be a step though ŷ is right (McDonald, Crammer and Pereira 2005).
+
+    Of labels that are known in part, y is the best of the paths that they allow, under the weights at that step.
 
     Among equals ŷ has the lowest labels, seen from its end. As in a `CRF`, there are no weights of starts and stops:
     mark the ends by features. Constraints hold when sequences are labelled, not in training. Probabilities are those of
@@ -203,6 +206,8 @@ class StructuredPerceptron(SequenceModel):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
             A sequence is a list of tokens: strings, lists of strings or dicts.
         y : list of lists of labels, or with a CSR one array
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: not known. A set of
+            labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
         checkpoint : path, optional
@@ -219,10 +224,10 @@ class StructuredPerceptron(SequenceModel):
         """
         model = self._working_copy()
         model._check_parameters()
-        tokens, codes = model._learn(X, y, lengths)
-        state, training = model._initial_state(tokens, codes)
+        tokens, known = model._learn(X, y, lengths)
+        state, training = model._initial_state(tokens, known)
         model._install(state, validation.as_generator(self.random_state))
-        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
+        file = model._checkpoint_of(tokens, known, checkpoint, checkpoint_interval, resume)
         monitor = model._run_epochs(training, int(self.max_iter), self.tol, checkpoint=file)
         converged = monitor.converged or monitor.stopped or self.tol is None
         self._take_fitted(model._record(monitor.history, converged))
@@ -260,7 +265,7 @@ class StructuredPerceptron(SequenceModel):
             raise ValueError("partial_fit needs weights='dense': which pairs are observed is known when all data are")
         own = None if classes is None else LabelEncoder(classes)
         if first:
-            tokens, codes = model._learn(X, y, lengths)
+            tokens, labels = model._learn(X, y, lengths)
             seen = known = model.classes_
         else:
             model._check_can_continue()
@@ -268,19 +273,19 @@ class StructuredPerceptron(SequenceModel):
             tokens = model._tokens_to_learn(X, lengths, self.n_features_in_)
             if not tokens.n_tokens:
                 return self
-            labels = LabelEncoder()
-            codes = labels.learn(y, tokens)
-            seen, known = labels.classes_, union_of_labels(self.classes_, labels.classes_)
+            found, labels = as_partly_labelled(y, tokens)
+            seen = self.classes_ if found is None else found
+            known = union_of_labels(self.classes_, seen)
         known = known if own is None else union_of_labels(known, own.classes_)
         Constraints.resolve(self.constraints, known)
-        codes = label_positions(known, seen)[codes]
+        labels = labels.with_classes(label_positions(known, seen), len(known))
         model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
         if first:
-            state, training = model._initial_state(tokens, codes)
+            state, training = model._initial_state(tokens, labels)
             model._install(state, validation.as_generator(self.random_state))
         else:
             assert model._state is not None, "what goes on has a state"
-            training = _training_sequences(tokens, codes, len(known))
+            training = _training_sequences(tokens, labels)
             state = model._state.grown(tokens.rows.n_columns, label_positions(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
@@ -297,17 +302,17 @@ class StructuredPerceptron(SequenceModel):
         if self.beam_width is not None and self.loss == "mira":
             raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
 
-    def _initial_state(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[AveragedWeights, TrainingSequences]:
+    def _initial_state(self, tokens: Tokens, labels: LabelCodes) -> tuple[AveragedWeights, TrainingSequences]:
         """Weights that know nothing yet, and what they are to learn."""
         K, V = len(self.classes_), tokens.rows.n_columns
         if self.weights == "dense":
             weights = AveragedWeights.dense(V, K, int(self.order), bool(self.average))
-            return weights, _training_sequences(tokens, codes, K)
+            return weights, _training_sequences(tokens, labels)
         cutoff = int(self.cutoff)
-        design, layout = lay_out(tokens, codes, K, True, np.full(V, cutoff, np.int64))
-        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, int(self.order), cutoff)
-        arrays = design.indptr, design.indices, design.values, tokens.starts, codes
-        training = TrainingSequences(*arrays, design.largest, design.n_features, K)
+        design, layout = lay_out(tokens, labels, K, True, np.full(V, cutoff, np.int64))
+        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), cutoff)
+        arrays = design.indptr, design.indices, design.values, tokens.starts
+        training = TrainingSequences(*arrays, labels.bind(), tokens.n_tokens, design.largest, design.n_features, K)
         return AveragedWeights.observed(layout, transition_weights, design.features, bool(self.average)), training
 
     def _check_can_continue(self) -> None:
@@ -450,11 +455,11 @@ class StructuredPerceptron(SequenceModel):
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
 
 
-def _training_sequences(tokens: Tokens, codes: NDArray[np.int32], n_labels: int) -> TrainingSequences:
+def _training_sequences(tokens: Tokens, labels: LabelCodes) -> TrainingSequences:
     """Tokens whose features are numbered by their columns."""
     rows = tokens.rows
-    arrays = rows.indptr, rows.indices, rows.values, tokens.starts, codes
-    return TrainingSequences(*arrays, rows.largest, rows.n_columns, n_labels)
+    arrays = rows.indptr, rows.indices, rows.values, tokens.starts, labels.bind(), tokens.n_tokens
+    return TrainingSequences(*arrays, rows.largest, rows.n_columns, labels.n_labels)
 
 
 def _overflow_message(sequence: int) -> str:
