@@ -410,8 +410,39 @@ cdef class TokenReader(GrowingRows):
             self.sequence += 1
         return 0
 
+    cdef void reset(self) noexcept:
+        """Forget all rows, but not their memory."""
+        self.n = self.rows = self.start = self.n_waiting = self.buffer.n = 0
+        self.sequence = self.first = 0
+        self.values = NULL
+
     cdef str here(self):
         return f"sequence {self.sequence}, token {self.rows - self.first}:"
 
     cdef tuple arrays(self):
         return *self.csr(), np.frombuffer(self.starts, np.int64)
+
+
+@final
+cdef class SentenceReader:
+    """Sequences of tokens, one at a time and all in the same memory: for one thread at a time."""
+
+    cdef TokenReader reader
+
+    def __cinit__(self, AttributeNames names not None, int64_t known):
+        self.reader = TokenReader()
+        self.reader.names, self.reader.known = names, known
+
+    def read(self, sequence):
+        """Return (indptr, indices, values, n): the CSR of its n tokens, in buffers that the next call writes to.
+
+        Values are None if all of them are 1.
+        """
+        cdef TokenReader reader = self.reader
+        reader.reset()
+        if type(sequence) is not list and type(sequence) is not tuple:
+            check_sequence(sequence, 0)
+        for token in sequence:
+            reader.take(token)
+            reader.end_token()
+        return reader.kept_ends, reader.kept_indices, reader.kept_values if reader.values else None, reader.rows

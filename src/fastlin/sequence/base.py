@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
@@ -19,6 +20,7 @@ from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential
 from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.one_sentence import MAX_TOKENS, FrozenTagger, FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
@@ -32,6 +34,7 @@ class Derived:
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Any, Any]] = {}
+        self.tagger: FrozenTagger | None = None  # of the objects that it says
 
     def of(self, name: str, source: Any, make: Callable[[], Any]) -> Any:
         """make(), of the source with this name; made once, unless two threads are at it at once."""
@@ -111,9 +114,10 @@ class SequenceModel(Estimator, ABC):
 
     # Inference
 
-    @reads
     def predict(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[list[Any]]:
         """The labels of the best path of each sequence; the first of `classes_` among equals.
+
+        One sequence alone goes a shorter way, as in `predict_one`.
 
         Parameters
         ----------
@@ -128,6 +132,30 @@ class SequenceModel(Estimator, ABC):
         -------
         list of lists of labels
         """
+        if lengths is None and allowed is None and type(X) is list and len(X) == 1:
+            labels = self._tag_one(X[0])
+            if labels is not None:
+                return [labels]
+        return self._predict(X, lengths, allowed)
+
+    def predict_one(self, tokens: Any, *, allowed: Any = None) -> list[Any]:
+        """The labels of one sequence: `predict([tokens])[0]`.
+
+        Parameters
+        ----------
+        tokens : list of tokens
+        allowed : list, optional
+            None (any label), a label, or a set of labels for each token.
+
+        Returns
+        -------
+        list of labels
+        """
+        labels = self._tag_one(tokens) if allowed is None else None
+        return self._predict([tokens], None, None if allowed is None else [allowed])[0] if labels is None else labels
+
+    @reads
+    def _predict(self, X: Any, lengths: Any, allowed: Any) -> list[list[Any]]:
         tokens, codes = self._best(X, lengths, allowed)
         return LabelEncoder(self.classes_).lists(codes, tokens.starts)
 
@@ -246,6 +274,60 @@ class SequenceModel(Estimator, ABC):
         rules = Constraints.resolve(self.constraints, self.classes_)
         chain = chain if rules is None else rules.restrict(chain)
         return ChainBatches(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
+
+    # One sentence
+
+    def _tag_one(self, sentence: Any) -> list[Any] | None:
+        """The labels of a sentence by a tagger that is kept with what was learnt; None: that must go the long way.
+
+        A learner puts another dictionary in place: what is read of this one is of one moment.
+        """
+        known = self.__dict__
+        derived = known.get("_derived")
+        kind = type(sentence)
+        if derived is None or "classes_" not in known or kind not in (list, tuple) or len(sentence) > MAX_TOKENS:
+            return None
+        sources = self._frozen_sources(known)
+        if sources is None:
+            return None
+        tagger = derived.tagger
+        if tagger is None or not tagger.fits(sources):
+            tagger = self._snapshot()._freeze()
+            if tagger is None:
+                return None
+        return tagger.tag(sentence)
+
+    def _freeze(self) -> FrozenTagger | None:
+        """A tagger of this view, kept."""
+        sources = self._frozen_sources(self.__dict__)
+        constraints = self.constraints
+        if sources is None or not (constraints is None or isinstance(constraints, str | Constraints)):
+            return None  # what may be changed in place must be read anew
+        try:
+            validation.check_n_jobs(self.n_jobs)
+            frozen = self._frozen_weights()
+            rules = Constraints.resolve(constraints, self.classes_)
+            templates = None if self.features_ is None else self.features_.sentence_reader()
+            names = None if self._attributes is None else self._attributes.table
+            if (templates is None) == (names is None):
+                return None
+            if templates is not None and len(templates) != self.n_features_in_:  # they have learnt more since
+                return None
+            if rules is not None:
+                frozen = frozen._replace(chain=rules.restrict(frozen.chain))
+            tagger = FrozenTagger(sources, frozen, names, templates)
+        except ValueError:  # the long way says what is wrong
+            return None
+        self._derived.tagger = tagger
+        return tagger
+
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:  # noqa: ARG002
+        """The objects that a frozen tagger is made of; None: there can be none."""
+        return None
+
+    def _frozen_weights(self) -> FrozenWeights:
+        """What a frozen tagger is made of."""
+        raise NotImplementedError
 
     # Checkpoints
 
@@ -370,3 +452,19 @@ def as_known_labels(y: Any, tokens: Tokens) -> tuple[NDArray[Any], LabelCodes]:
             "y holds 1 and -1, which stands for a label that is not known: give the labels other numbers, as 0 and 1"
         )
     return classes, labels
+
+
+def frozen_features(known: dict[str, Any]) -> tuple[Any, ...]:
+    """What a frozen tagger depends on beside weights: parameters, labels, names, what templates have learnt."""
+    features = known["features_"]
+    index = None if features is None else features.__dict__.get("_index")
+    return known["constraints"], known["n_jobs"], known["classes_"], known["_attributes"], features, index
+
+
+def as_frozen_weights(weights: Any) -> Any:
+    """Weights [V, K] as `SentenceTagger` takes them."""
+    if not sp.issparse(weights):
+        return weights
+    return (
+        weights.indptr.astype(np.int64), weights.indices.astype(np.int32), weights.data.astype(np.float64)
+    )  # fmt: skip

@@ -15,13 +15,14 @@ from fastlin.core.estimator import learns
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import lbfgs, owlqn
 from fastlin.runtime import parallel
-from fastlin.sequence.base import ORDER, SequenceModel
+from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.crf import sgd
 from fastlin.sequence.crf.edge_weights import Edges
 from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
+from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
@@ -328,6 +329,20 @@ class CRF(SequenceModel):
         K = len(self.classes_)
         three = None if self.second_order_ is None else as_table("second_order_", self.second_order_, (K, K, K))
         return chain_of(as_table("transitions_", self.transitions_, (K, K)), three)
+
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:
+        if known["edge_coef_"] is not None:
+            return None
+        return known["coef_"], known["transitions_"], known["second_order_"], *frozen_features(known)
+
+    def _frozen_weights(self) -> FrozenWeights:
+        if self.coef_.shape != (len(self.classes_), self.n_features_in_):
+            raise ValueError("coef_ does not fit the labels and the features")
+        tables = [table for table in (self.transitions_, self.second_order_) if table is not None]
+        watched = [table for table in tables if table is as_table("transitions", table, np.shape(table))]
+        if len(watched) < len(tables):
+            raise ValueError("tables of another type are copied, and changes of theirs not seen")
+        return FrozenWeights(as_frozen_weights(self._by_feature()), self._chain(), self.classes_.tolist(), watched)
 
     def _by_feature(self) -> Any:
         """`coef_` as [V, K]; turned once."""

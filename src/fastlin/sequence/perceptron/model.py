@@ -15,13 +15,14 @@ from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.sequence.base import ORDER, SequenceModel
+from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.crf.objective import TransitionWeights, chain_of
 from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.perceptron.averaged_weights import (
     AveragedWeights,
@@ -443,6 +444,20 @@ class StructuredPerceptron(SequenceModel):
     def second_order_(self) -> NDArray[np.float64] | None:
         """What order 2 adds to A(last, to)."""
         return self._weights()[2]
+
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:
+        state: AveragedWeights | None = known["_state"]
+        made = known["_made"]  # a view has those of its moment
+        if made is None and state is not None:
+            made = state.cached_weights(known["n_features_in_"])
+        return None if made is None else (made, *frozen_features(known))
+
+    def _frozen_weights(self) -> FrozenWeights:
+        weights, two, three = self._weights()
+        if not sp.issparse(weights):
+            weights = np.require(weights, validation.as_real(weights), ["C", "A"])
+        watched = [two] if three is None else [two, three]
+        return FrozenWeights(as_frozen_weights(weights), self._chain(), self.classes_.tolist(), watched)
 
     def _chain(self) -> Chain:
         return chain_of(*self._weights()[1:])
