@@ -127,6 +127,58 @@ def test_tags_that_are_not_known(shell, place, tmp_path, learner):
     assert (facts["labels"], facts["dev_f1"] > 0.8) == (5, True)
 
 
+def test_text_with_a_sentence_on_each_line(shell, place, tmp_path):
+    train = ["-m", tmp_path / "m", "--learner", "crf", "--columns", "0", "-q"]
+    shell.right("tag", "train", place / "train.tsv", *train)
+    model, text_ = fastlin.load(tmp_path / "m"), "the old dog sees this\tcat.\n\n  a house\n"
+    sentences = [["the", "old", "dog", "sees", "this", "cat", "."], [], ["a", "house"]]
+    tags = [model.predict([[(word,) for word in words]])[0] for words in sentences]
+    printed = shell.right("tag", "predict", "-m", tmp_path / "m", "--format", "lines", stdin=text_).out
+    found = [[line.split("\t") for line in block.splitlines()] for block in printed.split("\n\n")[:-1]]
+    found = [[line for line in block if line != [""]] for block in found]
+    assert printed.count("\n\n") + printed.startswith("\n") == 3 - 1
+    lines = text_.split("\n")
+    flat = [
+        (word, tag) for words, own in zip(sentences, tags, strict=True) for word, tag in zip(words, own, strict=True)
+    ]
+    rows = [line for block in found for line in block]
+    assert [(word, tag) for word, _, _, tag in rows] == flat
+    places = [place for place, words in enumerate(sentences) for _ in words]
+    assert all(
+        lines[at][int(start) : int(stop)] == word for at, (word, start, stop, _) in zip(places, rows, strict=True)
+    )
+    more = ["--format", "lines", "--json", "--proba"]
+    records = [
+        json.loads(line) for line in shell.right("tag", "predict", "-m", tmp_path / "m", *more, stdin=text_).lines
+    ]
+    assert [record["tags"] for record in records] == tags
+    assert [record["text"] for record in records] == lines[:3]
+    assert all(len(record["probabilities"]) == len(record["stops"]) for record in records)
+    blanks = shell.right("tag", "predict", "-m", tmp_path / "m", *more, "--tokens", "blanks", stdin="a cat.").lines
+    assert json.loads(blanks[0])["words"] == ["a", "cat."]
+    wrong = shell.wrong("tag", "predict", "-m", tmp_path / "m", "--format", "lines", "--label", "1", stdin=text_)
+    assert "--label is of sentences in columns" in wrong
+    assert "needs --format lines" in shell.wrong("tag", "predict", "-m", tmp_path / "m", "--tokens", "blanks", stdin="")
+    of_two = shell.wrong("tag", "predict", "-m", place / "crf.fastlin", "--format", "lines", stdin=text_)
+    assert "column 1" in of_two
+
+
+def test_tags_that_the_model_never_saw_are_told(shell, place, tmp_path):
+    (tmp_path / "x.tsv").write_text(text(made(5)).replace("B-VP", "B-XX"))
+    said = shell("tag", "evaluate", tmp_path / "x.tsv", "-m", place / "crf.fastlin")
+    assert said.code == 0
+    assert "5 tokens with tags that the model never saw, and never predicts: B-XX (5)" in said.err
+    assert "never saw" not in shell("tag", "evaluate", place / "dev.tsv", "-m", place / "crf.fastlin").err
+
+
+def test_the_form_of_files_is_kept(shell, tmp_path):
+    (tmp_path / "x").write_text("# a\tX\nb c\tY\n\n" * 9)
+    shell.right("tag", "train", tmp_path / "x", "-m", tmp_path / "m", "--no-comments", "--separator", "tab", "-q")
+    assert fastlin.load(tmp_path / "m").file_columns_[3:] == ("tab", False)
+    lines = shell.right("tag", "predict", "-m", tmp_path / "m", stdin="# a\nb c\n\n").lines
+    assert lines[:2] == ["# a\tX", "b c\tY"]
+
+
 def test_the_summary_as_json(shell, place, tmp_path):
     words = ["-m", tmp_path / "m", "--dev", place / "dev.tsv", "--quantise", "float16", "--json"]
     facts = json.loads(shell.right("tag", "train", place / "train.tsv", *words).out)
@@ -278,7 +330,7 @@ def test_tags_in_the_middle_are_never_taken_for_features(shell, tmp_path):
     source, model = tmp_path / "x.conll", tmp_path / "m"
     source.write_text(COLUMNS * 20)
     shell.right("tag", "train", source, "-m", model, "--label", "1", "-q")
-    assert fastlin.load(model).file_columns_ == (None, 1, 3)
+    assert fastlin.load(model).file_columns_ == (None, 1, 3, None, None)
     expected = ["DT", "NN", "VBZ"]
     assert shell.right("tag", "evaluate", source, "-m", model).out.startswith("accuracy 1.0000")
     lines = shell.right("tag", "predict", source, "-m", model).lines

@@ -11,6 +11,7 @@ TAGGERS = {
     "memm": "maximum-entropy Markov model: --C",
     "hmm": "hidden Markov model of words: --alpha",
 }
+TOKENIZERS = ("words", "blanks")  # of sequence/word_tokenizer.py
 PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
 
@@ -69,6 +70,14 @@ def predict(parser: CommandParser) -> None:
     group = parser.add_argument_group("what is printed")
     group.add_argument("--proba", action="store_true", help="a column of the probabilities of the tags")
     group.add_argument("--nbest", type=int, default=1, metavar="N", help="a column for each of the N best paths")
+    group.add_argument(
+        "--format", type=choice(("columns", "lines")), metavar="NAME",
+        help="columns (the default), or lines: text with a sentence on each line",
+    )  # fmt: skip
+    group.add_argument(
+        "--tokens", type=choice(tuple(TOKENIZERS)), metavar="NAME",
+        help="how lines become words: words (the default: signs are words of their own), or blanks",
+    )  # fmt: skip
     group.add_argument("--jobs", type=int, metavar="N", help="threads")
     group.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
     in_columns(parser, "where the tag goes, in place of what is there (default: behind the last)")
