@@ -191,6 +191,13 @@ def shown(value):
     return f"{reprlib.repr(value)} ({type(value).__name__})"
 
 
+cdef list in_order(object values):
+    """The values of a container as a list; those of a set sorted, so that columns do not hang on hashes."""
+    if isinstance(values, (set, frozenset)) and all(isinstance(value, str) for value in values):
+        return sorted(values)
+    return list(values)
+
+
 def iterable(value):
     try:
         iter(value)
@@ -313,7 +320,7 @@ cdef class TokenReader(GrowingRows):
         elif isinstance(token, (bytes, bytearray, Number)) or not isinstance(token, Iterable):
             raise TypeError(f"{self.here()} got {shown(token)}; a token is a string, a list of strings, or a dict")
         else:
-            return self.take(list(token))
+            return self.take(in_order(token))
         return self.settle()
 
     cdef int take_dict(self, dict token) except -1:
@@ -368,7 +375,7 @@ cdef class TokenReader(GrowingRows):
                 self.take_value(name, inner, depth + 1)
                 self.settle()
         elif isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-            values = list(value)
+            values = in_order(value)
             for inner in values:
                 if not isinstance(inner, str):
                     raise TypeError(f"{self.here()} feature {feature!r} has several values, of which "

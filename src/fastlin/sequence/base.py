@@ -20,6 +20,7 @@ from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential
 from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.label_lists import LabelLists, as_lists
 from fastlin.sequence.one_sentence import MAX_TOKENS, FrozenTagger, FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.token_scores import as_sparse
@@ -135,7 +136,7 @@ class SequenceModel(Estimator, ABC):
         if lengths is None and allowed is None and type(X) is list and len(X) == 1:
             labels = self._tag_one(X[0])
             if labels is not None:
-                return [labels]
+                return LabelLists([labels])
         return self._predict(X, lengths, allowed)
 
     def predict_one(self, tokens: Any, *, allowed: Any = None) -> list[Any]:
@@ -154,10 +155,29 @@ class SequenceModel(Estimator, ABC):
         labels = self._tag_one(tokens) if allowed is None else None
         return self._predict([tokens], None, None if allowed is None else [allowed])[0] if labels is None else labels
 
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """`predict_one`, by the name that sklearn-crfsuite has for it.
+
+        Parameters
+        ----------
+        xseq : list of tokens
+        """
+        return self.predict_one(xseq)
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
+        """p(y_t = k | x) of one sequence as a dict from labels for each token, as sklearn-crfsuite has it.
+
+        Parameters
+        ----------
+        xseq : list of tokens
+        """
+        p, labels = self.predict_marginals([xseq])[0], self.classes_.tolist()
+        return [dict(zip(labels, row, strict=True)) for row in p.tolist()]
+
     @reads
     def _predict(self, X: Any, lengths: Any, allowed: Any) -> list[list[Any]]:
         tokens, codes = self._best(X, lengths, allowed)
-        return LabelEncoder(self.classes_).lists(codes, tokens.starts)
+        return LabelLists(LabelEncoder(self.classes_).lists(codes, tokens.starts))
 
     @reads
     def predict_marginals(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[NDArray[np.float64]]:
@@ -361,6 +381,7 @@ class SequenceModel(Estimator, ABC):
     def _tokens(self, X: Any, lengths: Any) -> Tokens:
         """Tokens to predict for."""
         self._check_fitted()
+        X = as_lists(X)
         if self.features_ is not None and not is_matrix(X):
             tokens = self._templated(X, lengths, learn=False)
             if tokens.rows.n_columns != self.n_features_in_:  # the templates have learnt more since
@@ -378,11 +399,12 @@ class SequenceModel(Estimator, ABC):
 
     def _codes(self, y: Any, tokens: Tokens) -> NDArray[np.int32]:
         """The codes of given labels; −1 for those unknown."""
-        return LabelEncoder(self.classes_).codes(y, tokens, unseen=-1)
+        return LabelEncoder(self.classes_).codes(as_lists(y), tokens, unseen=-1)
 
     def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, LabelCodes]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
         self._check_shared()
+        X = as_lists(X)
         self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
         classes, labels = as_known_labels(y, tokens)
@@ -405,6 +427,7 @@ class SequenceModel(Estimator, ABC):
 
     def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
         """Tokens whose features may be new; a matrix has so many columns, or any number."""
+        X = as_lists(X)
         if self.features_ is not None and not is_matrix(X):
             tokens = self._templated(X, lengths, learn=True)
         else:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.label_lists import as_lists
 from fastlin.sequence.tokens import Tokens
 
 NOT_KNOWN = -1  # the code of a label that may be any
@@ -121,6 +122,7 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, Lab
     nothing = LabelCodes(np.full(tokens.n_tokens, NOT_KNOWN, np.int32), 1)
     if y is None:
         return None, nothing
+    y = as_lists(y)
     y = y if isinstance(y, np.ndarray | list | tuple | str) or not hasattr(y, "__iter__") else list(y)
     flat = _flat(y, tokens)
     if flat is None or not _partial(flat):  # what is no list of labels is refused for what it is

@@ -22,6 +22,7 @@ from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.crf import sgd
 from fastlin.sequence.crf.edge_weights import Edges
 from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
+from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
 from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
@@ -38,7 +39,7 @@ MAX_PENALTY = 1e100  # of c1 and c2
 LARGE_VALUE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
 
 
-class CRF(SequenceModel):
+class CRF(CRFsuiteAttributes, SequenceModel):
     """Linear-chain conditional random field (Lafferty, McCallum and Pereira 2001).
 
     p(y | x) = exp s(x, y) / Z(x), where s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t). Minimises
@@ -58,6 +59,8 @@ class CRF(SequenceModel):
     weights : {"observed", "dense"}
         "observed": only the (feature, label) pairs and the transitions that were seen in training have weights: a token
         is seen with its label, with each of a set that is given, and with none if nothing is known.
+    transitions : {"observed", "dense"} or None
+        Which transitions have weights: those seen in training, or all; None: as `weights` says.
     cutoff : int
         How many tokens must have a pair, or a transition, for it to have a weight; with weights="dense", how many
         must have a feature.
@@ -96,6 +99,8 @@ class CRF(SequenceModel):
         θ; a CSR when observed.
     transitions_ : array of shape (n_labels, n_labels)
         A(from, to).
+    state_features_, transition_features_ : dict
+        The weights that are not 0, from (feature, label) and (label before, label).
     second_order_ : array of shape (n_labels, n_labels, n_labels) or None
         What order 2 adds to A(last, to): (last but one, last, to).
     edge_coef_ : CSR of shape (n_features, n_labels · n_labels) or None
@@ -125,7 +130,8 @@ class CRF(SequenceModel):
 
     _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
         "c1": Real(at_least=0, at_most=MAX_PENALTY), "c2": Real(at_least=0, at_most=MAX_PENALTY), "order": ORDER,
-        "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "edges": PLAIN, "solver": OneOf(*SOLVERS),
+        "weights": OneOf(*WEIGHTS), "transitions": OneOf(*WEIGHTS) | ABSENT, "cutoff": Integer(at_least=1),
+        "edges": PLAIN, "solver": OneOf(*SOLVERS),
         "tol": Real(at_least=0), "eta0": Real(above=0) | ABSENT, "batch_size": Integer(at_least=1),
     }  # fmt: skip
 
@@ -139,6 +145,7 @@ class CRF(SequenceModel):
     converged_: bool
     n_iter_: int
 
+    @answers_crfsuite
     def __init__(
         self,
         *,
@@ -146,6 +153,7 @@ class CRF(SequenceModel):
         c2: float = 1.0,
         order: int = 1,
         weights: str = "observed",
+        transitions: str | None = None,
         cutoff: int = 1,
         edges: Any = None,
         features: Any = None,
@@ -164,6 +172,7 @@ class CRF(SequenceModel):
         self.c2 = c2
         self.order = order
         self.weights = weights
+        self.transitions = transitions
         self.cutoff = cutoff
         self.edges = edges
         self.features = features
@@ -288,7 +297,8 @@ class CRF(SequenceModel):
         observed = self.weights == "observed"
         seen = self.cutoff if observed else None
         design, layout = lay_out(tokens, labels, K, observed, np.full(V, self.cutoff, np.int64))
-        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), seen)
+        kept = self.cutoff if (self.transitions or self.weights) == "observed" else None
+        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), kept)
         edges = None
         if self.edges is not None:
             columns = as_columns(self.edges, self.attributes_, V, "edges")

@@ -26,6 +26,7 @@ from fastlin.sequence.hmm.tokens import WordReader, listed, some_of
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions, as_weights
 from fastlin.sequence.hmm.unknown_words import WORD_CLASSES
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.label_lists import as_lists
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of
@@ -270,7 +271,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         if not (first or tokens.n_tokens):
             return self
         labels = LabelEncoder()
-        codes = labels.learn(y, tokens)
+        codes = labels.learn(as_lists(y), tokens)
         classes = labels.classes_ if first else union_of_labels(self.classes_, labels.classes_)
         Constraints.resolve(self.constraints, classes)
         codes = label_positions(classes, labels.classes_)[codes]

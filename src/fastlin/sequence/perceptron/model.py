@@ -20,6 +20,7 @@ from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.crf.objective import TransitionWeights, chain_of
+from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
 from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.one_sentence import FrozenWeights
@@ -41,7 +42,7 @@ WEIGHTS = ("dense", "observed")
 MAX_MIRA_PATHS = 4096  # of a step of MIRA: their products take 128 MB
 
 
-class StructuredPerceptron(SequenceModel):
+class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
     """The structured perceptron (Collins 2002), averaged, and its passive–aggressive relatives.
 
     s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t) = θ·f(x, y). Of each sequence ŷ = argmax s(x, y′) is found
@@ -107,6 +108,8 @@ class StructuredPerceptron(SequenceModel):
         θ, or θ̄; a CSR when observed.
     transitions_ : array of shape (n_labels, n_labels)
         A(from, to).
+    state_features_, transition_features_ : dict
+        The weights that are not 0, from (feature, label) and (label before, label).
     second_order_ : array of shape (n_labels, n_labels, n_labels) or None
         What order 2 adds to A(last, to): (last but one, last, to).
     classes_ : array of shape (n_labels,)
@@ -148,6 +151,7 @@ class StructuredPerceptron(SequenceModel):
     _made: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None
     _generator: np.random.Generator
 
+    @answers_crfsuite
     def __init__(
         self,
         *,
