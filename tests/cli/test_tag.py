@@ -10,7 +10,7 @@ import pytest
 
 import fastlin
 from fastlin.cli import main
-from fastlin.sequence import read_conll
+from fastlin.sequence import HMM, read_conll
 from fastlin.sequence.metrics import span_report, tag_report
 from support.fitted_checksums import attributes
 
@@ -177,6 +177,78 @@ def test_the_form_of_files_is_kept(shell, tmp_path):
     assert fastlin.load(tmp_path / "m").file_columns_[3:] == ("tab", False)
     lines = shell.right("tag", "predict", "-m", tmp_path / "m", stdin="# a\nb c\n\n").lines
     assert lines[:2] == ["# a\tX", "b c\tY"]
+
+
+def test_tune_keeps_what_does_best_on_sentences_held_out(shell, place, tmp_path):
+    words = ["tag", "tune", place / "train.tsv", "--dev", place / "dev.tsv", "--features", "none", "--columns", "0"]
+    words += ["-m", tmp_path / "m", "--path", "0.1,1000", "--json"]
+    facts = json.loads(shell.right(*words).out)
+    assert (facts["parameter"], [row["c2"] for row in facts["path"]]) == ("c2", [1000, 0.1])
+    assert facts["best"] == max(facts["path"], key=lambda row: row["f1"])["c2"] == 0.1
+    words = ["tag", "train", place / "train.tsv", "-m", tmp_path / "n", "--c2", "0.1", "--features", "none"]
+    shell.right(*words, "--columns", "0", "-q")
+    one, other = (fastlin.load(tmp_path / name) for name in "mn")
+    assert dict(attributes(one)) == dict(attributes(other))
+    evaluated = shell.right("tag", "evaluate", place / "dev.tsv", "-m", tmp_path / "m", "--json").out
+    assert json.loads(evaluated)["f1"] == max(row["f1"] for row in facts["path"])
+
+
+def test_tune_in_folds_judges_every_sentence_by_a_learner_of_others(shell, place, tmp_path):
+    words = ["tag", "tune", place / "train.tsv", "--folds", "4", "--learner", "hmm", "--path", "0.1,0.01", "--json"]
+    facts = json.loads(shell.right(*words, "-m", tmp_path / "m").out)
+    sentences = list(read_conll(place / "train.tsv", label=-1))
+    X, y = [[token[0] for token in one] for one in sentences], [one.labels for one in sentences]
+    dealt = np.random.default_rng(0).permutation(len(X))
+    for row in facts["path"]:
+        found = [None] * len(X)
+        for start in range(4):
+            part = set(dealt[start::4].tolist())
+            others = [s for s in range(len(X)) if s not in part]
+            model = HMM(alpha=row["alpha"]).fit([X[s] for s in others], [y[s] for s in others])
+            for s in part:
+                found[s] = model.predict_one(X[s])
+        assert row["accuracy"] == span_report(y, found).accuracy
+        assert row["f1"] == span_report(y, found).f1
+    assert fastlin.load(tmp_path / "m").alpha == facts["best"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "either --dev FILE or --folds N"),
+        (["--folds", "1"], "2 parts or more"),
+        (["--folds", "2", "--learner", "perceptron"], "perceptron has no prior"),
+        (["--folds", "2", "--parameter", "c3"], "crf has no c3"),
+        (["--folds", "2", "--parameter", "cutoff"], "--path must say"),
+        (["--folds", "2", "--parameter", "cutoff", "--path", "1.5"], "whole numbers"),
+        (["--folds", "999"], "only 80 sentences"),
+    ],
+)
+def test_what_tune_refuses(shell, place, words, said):
+    assert said in shell.wrong("tag", "tune", place / "train.tsv", *words)
+
+
+def test_tune_of_whole_numbers_and_of_tags_that_are_not_known(shell, place, tmp_path):
+    hidden = [
+        [(*token[:2], "?" if n % 2 and s % 3 else token[2]) for n, token in enumerate(one)]
+        for s, one in enumerate(made(40))
+    ]
+    (tmp_path / "train.tsv").write_text(text(hidden))
+    words = [
+        "--unknown-label",
+        "?",
+        "--folds",
+        "3",
+        "--learner",
+        "perceptron",
+        "--parameter",
+        "max_iter",
+        "--path",
+        "1,4",
+    ]
+    out = shell.right("tag", "tune", tmp_path / "train.tsv", *words).out
+    assert out.splitlines()[0].split() == ["max_iter", "seconds", "weights", "accuracy", "f1", "deviation"]
+    assert "best: max_iter = " in out
 
 
 def test_the_summary_as_json(shell, place, tmp_path):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import fastlin
-from fastlin.cli import model_io, taggers
+from fastlin.cli import model_io, tag_tuning, taggers
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.sentence_inputs import Sentences, TextLines, TextSentence, labels_of, tokens_of
@@ -41,6 +41,11 @@ def train(options: argparse.Namespace) -> int:
     facts |= {"features": model.n_features_in_, "seconds": time.perf_counter() - started}
     _tell(facts, options)
     return 0
+
+
+def tune(options: argparse.Namespace) -> int:
+    """Labelled sentences in, a table of values of a parameter out, and the best tagger."""
+    return tag_tuning.run(options)
 
 
 def predict(options: argparse.Namespace) -> int:

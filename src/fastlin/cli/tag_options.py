@@ -2,7 +2,7 @@
 
 import argparse
 
-from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number
+from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number, numbers
 from fastlin.cli.options import checkpoints, decoding, fitting, saving
 
 TAGGERS = {
@@ -38,8 +38,31 @@ def train(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
     parser.add_argument("--dev", metavar="FILE", help="labelled sentences to report on")
     saving(parser, required=True)
+    learning(parser)
+    to_learn_from(parser)
+    checkpoints(parser)
+
+
+def tune(parser: CommandParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
+    parser.add_argument("--dev", metavar="FILE", help="labelled sentences that decide")
+    parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
+    parser.add_argument(
+        "--metric", type=choice(("accuracy", "f1")), metavar="NAME",
+        help="accuracy of tags, or f1 of spans: what decides (f1, if there are spans)",
+    )  # fmt: skip
+    saving(parser, required=False)
+    learning(parser, path=True)
+    to_learn_from(parser)
+
+
+def learning(parser: CommandParser, path: bool = False) -> None:
+    """Who learns, and how."""
     group = parser.add_argument_group("learner")
     group.add_argument("--learner", type=choice(tuple(TAGGERS)), default="crf", metavar="NAME", help="see below")
+    if path:
+        group.add_argument("--parameter", metavar="NAME", help="what is tuned; c2, C or alpha, if not given")
+        group.add_argument("--path", type=numbers, metavar="A,B,…", help="its values")
     group.add_argument(
         "--features", metavar="NAME", help=f"{', '.join(PRESETS)}; none; or a file of templates, as of CRF++"
     )
@@ -57,11 +80,14 @@ def train(parser: CommandParser) -> None:
     group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of words of hmm")
     group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, or iterations, at most")
     fitting(group)
+
+
+def to_learn_from(parser: CommandParser) -> None:
+    """How sentences with labels are read."""
     in_columns(parser, "where the right tag is (default: the last)")
     parser.add_argument(
         "--unknown-label", metavar="SIGN", help="what stands for a tag that is not known: ? or _, say; not in --dev"
     )
-    checkpoints(parser)
 
 
 def predict(parser: CommandParser) -> None:
