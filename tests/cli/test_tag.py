@@ -10,6 +10,7 @@ import pytest
 
 import fastlin
 from fastlin.cli import main
+from fastlin.inspection import explain_token
 from fastlin.sequence import HMM, read_conll
 from fastlin.sequence.metrics import span_report, tag_report
 from support.fitted_checksums import attributes
@@ -251,6 +252,19 @@ def test_tune_of_whole_numbers_and_of_tags_that_are_not_known(shell, place, tmp_
     assert "best: max_iter = " in out
 
 
+def test_inspect_explains_tokens(shell, place):
+    printed = shell.right("inspect", place / "hmm.fastlin", "--text", "the dog sees", "--token", "1").out
+    model = fastlin.load(place / "hmm.fastlin")
+    found = explain_token(model, ["the", "dog", "sees"], 1)
+    assert printed == f"dog: {found}\n"
+    told = json.loads(shell.right("inspect", place / "hmm.fastlin", "--text", "the dog sees", "--json").out)
+    assert [one["word"] for one in told] == ["the", "dog", "sees"]
+    assert [one["label"] for one in told] == model.predict_one(["the", "dog", "sees"])
+    label = shell.right("inspect", place / "hmm.fastlin", "--text", "the dog", "--token", "0", "--label", "B-VP").out
+    assert label.startswith("the: B-VP rather than ")
+    assert "place must be" in shell.wrong("inspect", place / "hmm.fastlin", "--text", "the dog", "--token", "2")
+
+
 def test_the_summary_as_json(shell, place, tmp_path):
     words = ["-m", tmp_path / "m", "--dev", place / "dev.tsv", "--quantise", "float16", "--json"]
     facts = json.loads(shell.right("tag", "train", place / "train.tsv", *words).out)
@@ -472,7 +486,7 @@ def test_inspect_shows_transitions_and_features(shell, place, learner):
     assert facts["transitions"]["labels"] == ["B-NP", "B-PP", "B-VP", "I-NP", "O"]
     assert np.array(facts["transitions"]["weights"], dtype=float).shape == (5, 5)
     assert [one["label"] for one in facts["strongest"]] == ["O"]
-    assert "labels the tokens of sentences" in shell.wrong("inspect", model, "--text", "the dog")
+    assert "--token needs --text" in shell.wrong("inspect", model, "--token", "1")
 
 
 # --- mistakes in the command -----------------------------------------------------------------------------------------
